@@ -1,0 +1,191 @@
+"""Errors that a partner may see (spec 7, settled 3).
+
+Problem
+├── BadRequest 400 ── one subclass per domain code, beside the slice that raises it
+│   ├── IncorrectParams, CursorError
+│   └── OriginalCallInProgress, SameKeyDifferentData, KeyInUse
+├── Unauthorised 401 · Forbidden 403 · NotFound 404 · MethodNotAllowed 405 · NotAcceptable 406
+├── Conflict 409 · PreconditionFailed 412 · ContentTooLarge 413 · UnsupportedContentType 415
+├── RateExceeded 429
+└── InternalError 500 · ServiceUnavailable 503
+
+Each class is one code of the documented catalogue; ``reasons`` are sentences that name the field.
+"""
+
+from enum import Enum, auto
+from typing import ClassVar
+
+
+class Kind(Enum):
+    """What sort of failure this is; ``platform.http.errors`` alone maps it to a status."""
+
+    BAD_REQUEST = auto()
+    UNAUTHORISED = auto()
+    FORBIDDEN = auto()
+    NOT_FOUND = auto()
+    METHOD_NOT_ALLOWED = auto()
+    NOT_ACCEPTABLE = auto()
+    CONFLICT = auto()
+    PRECONDITION_FAILED = auto()
+    CONTENT_TOO_LARGE = auto()
+    UNSUPPORTED_CONTENT_TYPE = auto()
+    RATE_EXCEEDED = auto()
+    INTERNAL = auto()
+    UNAVAILABLE = auto()
+
+
+_CATALOGUE: dict[str, "type[Problem]"] = {}
+
+
+class Problem(Exception):
+    """An expected failure, told to the caller with its code, a message and all reasons at once."""
+
+    kind: ClassVar[Kind]
+    code: ClassVar[str]
+    title: ClassVar[str]
+    message: ClassVar[str]
+
+    def __init__(self, *reasons: str) -> None:
+        super().__init__(self.code, *reasons)
+        self.reasons = reasons
+
+    def __init_subclass__(cls) -> None:
+        known = _CATALOGUE.setdefault(cls.code, cls)
+        if known is not cls and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise TypeError(f"error code {cls.code} is declared by {known.__qualname__} and by {cls.__qualname__}")
+
+
+def catalogue() -> dict[str, type[Problem]]:
+    """Every declared code with its class, sorted by code."""
+    return dict(sorted(_CATALOGUE.items()))
+
+
+class IncorrectParams(Problem):
+    """Something in path, query, headers or body was wrong; the reasons name every field."""
+
+    kind = Kind.BAD_REQUEST
+    code = "bad_request"
+    title = "Bad request"
+    message = "One or more of the inputs were invalid"
+
+
+class BadRequest(Problem):
+    """Base of the domain codes: the input was well formed but cannot be acted on."""
+
+    kind = Kind.BAD_REQUEST
+    code = "bad_request/abstract"
+    title = "Bad request"
+    message = ""
+
+
+del _CATALOGUE[BadRequest.code]  # a base for others, never sent
+
+
+class CursorError(BadRequest):
+    code = "pagination/cursor_error"
+    message = "The cursor is not valid for this list; start again from the first page"
+
+
+class OriginalCallInProgress(BadRequest):
+    code = "idempotency/original_call_in_progress"
+    message = "A first call with this Idempotency-Key is still running; try again when it has ended"
+
+
+class SameKeyDifferentData(BadRequest):
+    code = "idempotency/same_key_different_data"
+    message = "This Idempotency-Key was used with other data; send the same data again or choose a new key"
+
+
+class KeyInUse(BadRequest):
+    code = "idempotency/key_already_in_use"
+    message = "This Idempotency-Key was used on another route; choose a new key"
+
+
+class Unauthorised(Problem):
+    kind = Kind.UNAUTHORISED
+    code = "unauthorized"
+    title = "Unauthorised"
+    message = "The Authorization header does not hold a valid key of this environment"
+
+
+class Forbidden(Problem):
+    kind = Kind.FORBIDDEN
+    code = "forbidden"
+    title = "Forbidden"
+    message = "This key may not do that"
+
+
+class NotFound(Problem):
+    kind = Kind.NOT_FOUND
+    code = "not_found"
+    title = "Not Found"
+    message = "There is no such resource"
+
+
+class MethodNotAllowed(Problem):
+    kind = Kind.METHOD_NOT_ALLOWED
+    code = "method_not_allowed"
+    title = "Method Not Allowed"
+    message = "This address does not answer that method; the Allow header lists those it answers"
+
+
+class NotAcceptable(Problem):
+    kind = Kind.NOT_ACCEPTABLE
+    code = "not_acceptable"
+    title = "Not Acceptable"
+    message = "The answer cannot be given in a media type that the Accept header allows"
+
+
+class Conflict(Problem):
+    kind = Kind.CONFLICT
+    code = "conflict"
+    title = "Conflict"
+    message = "The resource was changed by another call at the same time; read it again and retry"
+
+
+class PreconditionFailed(Problem):
+    kind = Kind.PRECONDITION_FAILED
+    code = "precondition_failed"
+    title = "Precondition Failed"
+    message = "The resource is not in the version that the request names"
+
+
+class ContentTooLarge(Problem):
+    kind = Kind.CONTENT_TOO_LARGE
+    code = "content_too_large"
+    title = "Content Too Large"
+    message = "The request body is larger than this address accepts"
+
+
+class UnsupportedContentType(Problem):
+    kind = Kind.UNSUPPORTED_CONTENT_TYPE
+    code = "unsupported_content_type"
+    title = "Unsupported Content Type"
+    message = "The Content-Type of the request body is not one that this address reads"
+
+
+class RateExceeded(Problem):
+    """``retry_after``: whole seconds, at least 1."""
+
+    kind = Kind.RATE_EXCEEDED
+    code = "rate_exceeded"
+    title = "Too Many Requests"
+    message = "Too many requests; wait as long as the Retry-After header says"
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__()
+        self.retry_after = retry_after
+
+
+class InternalError(Problem):
+    kind = Kind.INTERNAL
+    code = "internal_server_error"
+    title = "Internal Server Error"
+    message = "Something went wrong on our side; nothing was changed, and trying again is safe"
+
+
+class ServiceUnavailable(Problem):
+    kind = Kind.UNAVAILABLE
+    code = "service_unavailable"
+    title = "Service Unavailable"
+    message = "The service cannot answer just now; try again in a moment"

@@ -1,0 +1,97 @@
+"""Record identifiers: ``<type>_<26 Crockford base32 characters of a UUIDv7>`` (TypeID text form), settled 1."""
+
+import os
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from uuid import UUID
+
+TYPES = frozenset(
+    "organisation category registry member group user giftaid donation donationrequest donationsession disbursement "
+    "validationrequest validationrequestdocument validationinvite validationsubmission validationsubmissiondocument "
+    "hostedconfiguration monitoringsubscription eligibilitysubscription activitytag activitysubtag agentverification "
+    "monetarydonationverification webhooksubscription webhookdelivery event apikey partner".split()
+)
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_VALUES = {character: value for value, character in enumerate(_ALPHABET)}
+_LENGTH = 26
+_EXAMPLE = UUID("0190f2c4-5a2e-7cc3-9a4b-1d2e3f405162")
+
+
+def encode(value: UUID) -> str:
+    """26 lower-case Crockford base32 characters of the 128 bits, most significant first."""
+    number = value.int
+    return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def decode(text: str) -> UUID | None:
+    """The UUID of 26 Crockford characters, or None. Upper case is not accepted: identifiers are case-sensitive."""
+    if len(text) != _LENGTH or text[0] > "7":
+        return None
+    number = 0
+    for character in text:
+        value = _VALUES.get(character)
+        if value is None:
+            return None
+        number = number << 5 | value
+    return UUID(int=number)
+
+
+class Ids:
+    """Text form of identifiers in one environment; the ``sandbox_`` prefix is known here and nowhere else."""
+
+    __slots__ = ("_prefix",)
+
+    def __init__(self, *, sandbox: bool) -> None:
+        self._prefix = "sandbox_" if sandbox else ""
+
+    def text(self, type_: str, value: UUID) -> str:
+        """``donation`` and a UUID become ``sandbox_donation_01h...``."""
+        return f"{self._prefix}{type_}_{encode(value)}"
+
+    def optional(self, type_: str, value: UUID | None) -> str | None:
+        """As ``text``, None for None."""
+        return None if value is None else self.text(type_, value)
+
+    def parse(self, type_: str, text: str) -> UUID | None:
+        """The UUID, or None when the text is no id of this type in this environment."""
+        head = f"{self._prefix}{type_}_"
+        return decode(text[len(head) :]) if text.startswith(head) else None
+
+    def pattern(self, type_: str) -> str:
+        """Regular expression of this type's identifiers, for the interface description."""
+        return f"^{self._prefix}{type_}_[0-7][{_ALPHABET}]{{25}}$"
+
+    def example(self, type_: str) -> str:
+        """A well-formed identifier that belongs to no record."""
+        return self.text(type_, _EXAMPLE)
+
+
+class Uuid7:
+    """Makes UUIDv7 values that never go backwards within the process (RFC 9562, method 2: random counter start)."""
+
+    __slots__ = ("_last_ms", "_lock", "_random", "_tail")
+
+    def __init__(self, random: Callable[[int], bytes] = os.urandom) -> None:
+        self._random = random
+        self._lock = threading.Lock()
+        self._last_ms = -1
+        self._tail = 0
+
+    def __call__(self, at: datetime) -> UUID:
+        """A new identifier whose first 48 bits are ``at`` in milliseconds since 1970."""
+        ms = int(at.timestamp() * 1000)
+        with self._lock:
+            if ms > self._last_ms:
+                self._last_ms = ms
+                self._tail = int.from_bytes(self._random(10)) & ((1 << 73) - 1)
+            else:
+                # Same or earlier millisecond: keep the order of creation by counting on (74 bits hold the counter).
+                self._tail += 1 + (int.from_bytes(self._random(4)) >> 8)
+            ms, tail = self._last_ms, self._tail
+        value = ms << 80 | 7 << 76 | (tail >> 62 & 0xFFF) << 64 | 2 << 62 | tail & ((1 << 62) - 1)
+        return UUID(int=value)
+
+
+new_id = Uuid7()

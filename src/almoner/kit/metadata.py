@@ -1,0 +1,30 @@
+"""Metadata: string to string, at most 20 keys of 40 and values of 250 characters (spec 2.1)."""
+
+from collections.abc import Mapping
+
+MAX_KEYS = 20
+MAX_KEY_LENGTH = 40
+MAX_VALUE_LENGTH = 250
+
+
+def problems(metadata: Mapping[str, str | None], field: str = "body.metadata") -> list[str]:
+    """One sentence for every rule the metadata break; empty when they are fine. A null value stands for removal."""
+    found = []
+    if len(metadata) > MAX_KEYS:
+        found.append(f"{field} may have at most {MAX_KEYS} keys, this one has {len(metadata)}")
+    for key, value in metadata.items():
+        shown = key if len(key) <= MAX_KEY_LENGTH else key[:MAX_KEY_LENGTH] + "..."
+        if not key:
+            found.append(f"{field} has an empty key")
+        if len(key) > MAX_KEY_LENGTH:
+            found.append(f"{field} key '{shown}' is longer than {MAX_KEY_LENGTH} characters")
+        if value is not None and len(value) > MAX_VALUE_LENGTH:
+            found.append(f"{field}.{shown} is longer than {MAX_VALUE_LENGTH} characters")
+    return found
+
+
+def merge(current: Mapping[str, str], patch: Mapping[str, str | None]) -> dict[str, str]:
+    """Key by key: a named key is overwritten, a key set to null is removed (settled 1)."""
+    merged = {key: value for key, value in current.items() if key not in patch}
+    merged.update({key: value for key, value in patch.items() if value is not None})
+    return merged

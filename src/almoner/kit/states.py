@@ -1,0 +1,28 @@
+"""States and the moves between them: one table per resource drives check, SQL guard and history (house 5)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Lifecycle:
+    """The allowed moves of one resource: an allow-list, so that a new state can do nothing until it is placed here."""
+
+    resource: str
+    moves: Mapping[str, frozenset[str]]
+
+    def allows(self, source: str, target: str) -> bool:
+        """Whether ``source`` may become ``target``."""
+        return target in self.moves.get(source, frozenset())
+
+    def sources_of(self, target: str) -> tuple[str, ...]:
+        """The states from which ``target`` may be entered, for ``WHERE status = ANY($n)``."""
+        return tuple(source for source, targets in self.moves.items() if target in targets)
+
+    def states(self) -> frozenset[str]:
+        """Every state named in the table."""
+        return frozenset(self.moves) | frozenset(target for targets in self.moves.values() for target in targets)
+
+    def arrows(self) -> Iterator[tuple[str, str]]:
+        """All (from, to) pairs, sorted, as the database's ``lifecycle_move`` rows must show them."""
+        return iter(sorted((source, target) for source, targets in self.moves.items() for target in targets))

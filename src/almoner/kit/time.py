@@ -1,0 +1,49 @@
+"""Times on the wire and the two clocks (house 5): business time moves with the sandbox clock, wall time never does."""
+
+import re
+from datetime import UTC, date, datetime
+from typing import Protocol
+
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+class Clock(Protocol):
+    """Where time comes from; injected, so that nothing else asks for it."""
+
+    def now(self) -> datetime:
+        """Business time, aware UTC: expiries, due times, createdAt, retention."""
+        ...
+
+    def wall(self) -> datetime:
+        """Real time, aware UTC: signatures, leases, rate limits, one-time passwords, time-outs."""
+        ...
+
+
+def iso(moment: datetime) -> str:
+    """``2026-11-21T09:30:00.123Z``: UTC with milliseconds (spec 2.1). The moment must be UTC."""
+    return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
+def iso_or_none(moment: datetime | None) -> str | None:
+    """As ``iso``, None for None."""
+    return None if moment is None else iso(moment)
+
+
+def parse_moment(text: str) -> datetime:
+    """An RFC 3339 moment with any offset, as aware UTC. Raises ValueError for anything else."""
+    if not _MOMENT.fullmatch(text):
+        raise ValueError("must be a date and time such as 2026-11-21T09:30:00.000Z")
+    try:
+        moment = datetime.fromisoformat(text.upper())
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise ValueError("must be a date and time such as 2026-11-21T09:30:00.000Z") from error
+
+
+def parse_day_or_moment(text: str) -> datetime:
+    """As ``parse_moment``; ``YYYY-MM-DD`` is the start of that day in UTC (settled 1). Raises ValueError."""
+    if not _DAY.fullmatch(text):
+        return parse_moment(text)
+    day = date.fromisoformat(text)
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)

@@ -1,0 +1,88 @@
+"""Secrets at rest and keyed hashes, all derived from the deployment's master key.
+
+Each purpose has its own derived key (HKDF-SHA256), so that a hash or a seal made for one can never stand for another.
+"""
+
+import hmac
+import os
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from functools import cache
+from hashlib import sha256
+from uuid import UUID
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+MASTER_KEY_BYTES = 32
+_NONCE_BYTES = 12
+_FORMAT = b"\x01"
+_SIGNATURE_BYTES = 16
+
+
+class SealBroken(Exception):
+    """A sealed value was altered, belongs to another place, or was sealed under another master key."""
+
+
+class Vault:
+    """Keyed hashes, sealed values and page tokens of one deployment."""
+
+    def __init__(self, master_key: bytes) -> None:
+        """``master_key``: exactly 32 random bytes. Raises ValueError otherwise."""
+        if len(master_key) != MASTER_KEY_BYTES:
+            raise ValueError(f"the master key must be {MASTER_KEY_BYTES} bytes, this one has {len(master_key)}")
+        self._master_key = master_key
+        self._derived = cache(self._derive)
+        self._cipher = cache(lambda context: AESGCM(self._derived("seal:" + context)))
+
+    def _derive(self, purpose: str) -> bytes:
+        return HKDF(SHA256(), length=32, salt=None, info=b"almoner:" + purpose.encode()).derive(self._master_key)
+
+    def keyed_hash(self, purpose: str, data: bytes) -> bytes:
+        """32 bytes: HMAC-SHA256 of the data under the purpose's key."""
+        return hmac.digest(self._derived(purpose), data, "sha256")
+
+    def sign(self, purpose: str, data: bytes) -> bytes:
+        """16 bytes that only this deployment can make for this data and purpose."""
+        return self.keyed_hash(purpose, data)[:_SIGNATURE_BYTES]
+
+    def verify(self, purpose: str, data: bytes, signature: bytes) -> bool:
+        """Whether ``sign`` made the signature; constant time."""
+        return hmac.compare_digest(self.sign(purpose, data), signature)
+
+    def seal(self, plain: bytes, *, context: str, binding: bytes = b"") -> bytes:
+        """AES-256-GCM under the context's key; ``binding`` (such as a row id) must be given again to open."""
+        nonce = os.urandom(_NONCE_BYTES)
+        return _FORMAT + nonce + self._cipher(context).encrypt(nonce, plain, binding)
+
+    def open(self, sealed: bytes, *, context: str, binding: bytes = b"") -> bytes:
+        """The plain bytes. Raises SealBroken when value, context or binding differ."""
+        nonce, body = sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
+        try:
+            if sealed[:1] != _FORMAT:
+                raise SealBroken("unknown format of a sealed value")
+            return self._cipher(context).decrypt(nonce, body, binding)
+        except (InvalidTag, ValueError) as error:
+            raise SealBroken(f"a sealed {context} cannot be opened: altered, moved, or another master key") from error
+
+    def page_token(self, purpose: str, record: UUID) -> str:
+        """The token of a hosted page: the record's id and its HMAC (192 bits). Nothing stored, always the same."""
+        tag = self.keyed_hash("page:" + purpose, record.bytes)[:24]
+        return urlsafe_b64encode(record.bytes + tag).decode().rstrip("=")
+
+    def read_page_token(self, purpose: str, token: str) -> UUID | None:
+        """The record that the token opens, or None when it was not made here for this purpose."""
+        try:
+            raw = urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        except ValueError:
+            return None
+        if len(raw) != 40:
+            return None
+        record = UUID(bytes=raw[:16])
+        return record if hmac.compare_digest(self.page_token(purpose, record).encode(), token.encode()) else None
+
+
+def digest(data: bytes) -> bytes:
+    """SHA-256, for fingerprints of data that is not secret."""
+    return sha256(data).digest()

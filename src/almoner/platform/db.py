@@ -1,0 +1,218 @@
+"""PostgreSQL: the pool, transactions, and the scopes that every store function takes.
+
+A transaction is opened at the edge (``platform.http.endpoints``, the worker, ``platform.flow``) and nowhere else, one per
+request or job, and committed before the answer is sent (house 5).
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal
+from uuid import UUID
+
+import asyncpg
+import msgspec
+from asyncpg import Record
+
+from almoner.kit.ids import Ids, new_id
+from almoner.kit.time import Clock
+from almoner.platform.crypto import Vault
+from almoner.platform.deployment import Deployment, Links
+
+Mode = Literal["read", "write", "single"]
+
+_inside: ContextVar[bool] = ContextVar("almoner_inside_transaction", default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Partner:
+    """The scope of one partner: what a store may see and change."""
+
+    id: UUID
+
+
+class Everyone:
+    """The scope without a partner: reference data, sweeps, operators, and records reached by a page token."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "EVERYONE"
+
+
+EVERYONE: Final = Everyone()
+
+
+def inside_transaction() -> bool:
+    """Whether a writing transaction is open in this task: no network call may start now (house 5)."""
+    return _inside.get()
+
+
+class Tx:
+    """One transaction: SQL in, records out, with the time and the deployment it runs in.
+
+    ``now`` is business time and ``wall`` real time, both fixed when the transaction opened, so that all rows of one change
+    carry one moment.
+    """
+
+    __slots__ = ("_after_commit", "_connection", "_deployment", "_statements", "mode", "now", "wall")
+
+    def __init__(self, connection: "asyncpg.pool.PoolConnectionProxy[Record]", deployment: Deployment, mode: Mode) -> None:
+        self._connection = connection
+        self._deployment = deployment
+        self._after_commit: list[Callable[[], None]] = []
+        self._statements = 0
+        self.mode = mode
+        self.now: datetime = deployment.clock.now()
+        self.wall: datetime = deployment.clock.wall()
+
+    @property
+    def deployment(self) -> Deployment:
+        """Where the transaction runs."""
+        return self._deployment
+
+    @property
+    def clock(self) -> Clock:
+        """The deployment's clocks."""
+        return self._deployment.clock
+
+    @property
+    def ids(self) -> Ids:
+        """Text form of identifiers."""
+        return self._deployment.ids
+
+    @property
+    def links(self) -> Links:
+        """Absolute base addresses."""
+        return self._deployment.links
+
+    @property
+    def vault(self) -> Vault:
+        """Secrets."""
+        return self._deployment.vault
+
+    def new_id(self) -> UUID:
+        """A new identifier that sorts by this transaction's business time."""
+        return new_id(self.now)
+
+    async def fetch(self, sql: str, *args: object) -> list[Record]:
+        """All rows."""
+        self._count()
+        return await self._connection.fetch(sql, *args)
+
+    async def fetchrow(self, sql: str, *args: object) -> Record | None:
+        """The first row or None."""
+        self._count()
+        return await self._connection.fetchrow(sql, *args)
+
+    async def fetchval(self, sql: str, *args: object) -> Any:
+        """The first column of the first row or None."""
+        self._count()
+        return await self._connection.fetchval(sql, *args)
+
+    async def execute(self, sql: str, *args: object) -> str:
+        """Run a statement; the answer is PostgreSQL's command tag."""
+        self._count()
+        return await self._connection.execute(sql, *args)
+
+    async def executemany(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run a statement once for every row, in one round trip."""
+        self._count()
+        await self._connection.executemany(sql, rows)
+
+    async def copy_records(self, table: str, columns: Sequence[str], rows: Any) -> str:
+        """COPY rows (an iterable or asynchronous iterable of tuples) into a table."""
+        self._count()
+        return await self._connection.copy_records_to_table(table, records=rows, columns=columns)
+
+    def after_commit(self, call: Callable[[], None]) -> None:
+        """Run ``call`` when the transaction has been committed; it is forgotten on rollback."""
+        self._after_commit.append(call)
+
+    def committed(self) -> None:
+        """Run what waits for the commit. Called by ``Database`` only."""
+        for call in self._after_commit:
+            call()
+
+    def _count(self) -> None:
+        self._statements += 1
+        if self.mode == "single" and self._statements > 1:
+            raise RuntimeError("a single-statement transaction was given a second statement; open db.write() instead")
+
+
+class Database:
+    """The connection pool with the deployment; the only maker of transactions."""
+
+    def __init__(self, pool: "asyncpg.Pool[Record]", deployment: Deployment) -> None:
+        self._pool = pool
+        self.deployment = deployment
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[Tx]:
+        """For reading: no BEGIN, so each statement has its own snapshot. Read in one statement what must agree."""
+        async with self._pool.acquire() as connection:
+            yield Tx(connection, self.deployment, "read")
+
+    @asynccontextmanager
+    async def single(self) -> AsyncIterator[Tx]:
+        """For hot writes: exactly one statement, which is its own transaction and saves two round trips."""
+        async with self._pool.acquire() as connection:
+            tx = Tx(connection, self.deployment, "single")
+            token = _inside.set(True)
+            try:
+                yield tx
+            finally:
+                _inside.reset(token)
+            tx.committed()
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[Tx]:
+        """For writing: READ COMMITTED, committed when the block ends, rolled back when it raises."""
+        async with self._pool.acquire() as connection:
+            tx = Tx(connection, self.deployment, "write")
+            token = _inside.set(True)
+            try:
+                async with connection.transaction():
+                    yield tx
+            finally:
+                _inside.reset(token)
+            tx.committed()
+
+    def open(self, mode: Mode) -> AbstractAsyncContextManager[Tx]:
+        """The transaction of a declared mode."""
+        return {"read": self.read, "write": self.write, "single": self.single}[mode]()
+
+    async def close(self) -> None:
+        """Close all connections, waiting for those in use."""
+        await self._pool.close()
+
+
+async def _speak_json(connection: "asyncpg.Connection[Record]") -> None:
+    """jsonb comes and goes as Python values."""
+    await connection.set_type_codec(
+        "jsonb", encoder=_encode_json, decoder=msgspec.json.decode, schema="pg_catalog", format="text"
+    )
+
+
+def _encode_json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+async def _keep_session(_connection: object) -> None:
+    """No reset query on release: no code sets session state (house 2 has the figures)."""
+
+
+async def connect(dsn: str, deployment: Deployment, *, size: int) -> Database:
+    """Open the pool. Raises OSError or asyncpg.PostgresError when the database cannot be reached."""
+    pool = await asyncpg.create_pool(
+        dsn,
+        min_size=min(2, size),
+        max_size=size,
+        init=_speak_json,
+        reset=_keep_session,
+        max_inactive_connection_lifetime=300,
+        server_settings={"application_name": "almoner", "timezone": "UTC", "jit": "off"},
+    )
+    return Database(pool, deployment)

@@ -1,0 +1,34 @@
+"""Where and as what the service runs; every transaction carries it, so that services need no globals."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from almoner.kit.ids import Ids
+from almoner.kit.time import Clock
+from almoner.platform.crypto import Vault
+
+Environment = Literal["sandbox", "production"]
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Absolute base addresses without a trailing slash; links never come from the Host header."""
+
+    api: str
+    pages: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """The environment, its clocks, identifiers, addresses and secrets."""
+
+    environment: Environment
+    clock: Clock
+    ids: Ids
+    links: Links
+    vault: Vault
+
+    @property
+    def sandbox(self) -> bool:
+        """Whether this is the sandbox."""
+        return self.environment == "sandbox"
