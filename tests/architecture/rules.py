@@ -1,0 +1,178 @@
+"""Rules of the house that no linter knows: each takes a source and names what breaks it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.architecture.sources import Source, dotted
+
+MAX_MODULE_LINES = 400
+MAX_FUNCTION_LINES = 50
+
+CLOCK_MODULES = frozenset({"kit/time.py", "platform/clock.py", "platform/clocks.py"})
+MOMENTS = {
+    "datetime": {"now", "utcnow", "today"},
+    "date": {"today"},
+    "time": {"time", "time_ns", "gmtime", "localtime"},
+}
+SQL_TIME = re.compile(
+    r"\bnow\(\)|\b(current_timestamp|current_date|localtimestamp|clock_timestamp|statement_timestamp|transaction_timestamp)\b",
+    re.IGNORECASE,
+)
+SQL_TEXT = re.compile(
+    r"^\s*(select\s|insert\s+into\s|update\s+\w+\s+(as\s+\w+\s+)?set\s|delete\s+from\s|with\s+(recursive\s+)?\w+\s*(\([^)]*\))?\s+as\s"
+    r"|(create|alter|drop)\s+(table|index|role|database|unique)\s|truncate\s|lock\s+table\s)",
+    re.IGNORECASE,
+)
+STATEMENTS = frozenset({"fetch", "fetchrow", "fetchval", "execute", "executemany", "copy_records"})
+FORBIDDEN_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "manager", "managers", "base", "misc"})
+SCOPES = frozenset({"Partner", "Everyone", "Scope"})
+
+
+def no_time_source(source: Source) -> Iterator[str]:
+    """S6: only the clock modules ask for the time; a duration (``monotonic``, ``perf_counter``) is no moment."""
+    if source.path.as_posix() in CLOCK_MODULES:
+        return
+    for call, name in source.calls():
+        head, _, method = name.rpartition(".")
+        if method in MOMENTS.get(head.rpartition(".")[2], ()):
+            yield source.at(call, f"asks {name} for the time; take it from the injected clock")
+    for text in source.strings():
+        if SQL_TIME.search(str(text.value)):
+            yield source.at(text, "lets the database tell the time; bind the transaction's now")
+
+
+def no_environment(source: Source) -> Iterator[str]:
+    """House 4: only ``settings`` reads the environment."""
+    if source.path.as_posix() == "settings.py":
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Attribute) and dotted(node) in {"os.environ", "os.getenv", "os.environb"}:
+            yield source.at(node, "reads the environment; add a setting")
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module == "os"
+            and {"environ", "getenv"} & {n.name for n in node.names}
+        ):
+            yield source.at(node, "reads the environment; add a setting")
+
+
+def may_hold_sql(path: Path) -> bool:
+    """Stores, the platform and the migrations."""
+    return path.parts[0] in {"platform", "migrations"} or path.stem == "store" or path.stem.startswith("store_")
+
+
+def no_sql(source: Source) -> Iterator[str]:
+    """House 3: all SQL of a slice is in its store."""
+    if may_hold_sql(source.path):
+        return
+    for text in source.strings():
+        if SQL_TEXT.search(str(text.value)):
+            yield source.at(text, "holds SQL outside a store")
+    for call, name in source.calls():
+        head, _, method = name.rpartition(".")
+        if method in STATEMENTS and head.rpartition(".")[2] in {"tx", "connection", "pool"}:
+            yield source.at(call, f"runs a statement by {name} outside a store")
+
+
+def bound_parameters(source: Source) -> Iterator[str]:
+    """SQL is text with bound parameters: nothing from a caller is ever formatted into it."""
+    for call, name in source.calls():
+        if (
+            name.rpartition(".")[2] not in STATEMENTS - {"copy_records"}
+            or not call.args
+            or source.path.parts[0] == "migrations"
+        ):
+            continue
+        for part in ast.walk(call.args[0]):
+            if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod):
+                yield source.at(call, "formats values into SQL; bind them")
+            if isinstance(part, ast.Call) and dotted(part.func).endswith("format"):
+                yield source.at(call, "formats values into SQL; bind them")
+
+
+def small_module(source: Source) -> Iterator[str]:
+    """House 8."""
+    lines = source.text.count("\n")
+    if lines > MAX_MODULE_LINES:
+        yield f"{source.path} has {lines} lines, at most {MAX_MODULE_LINES}: split it by sub-subject"
+
+
+def small_functions(source: Source) -> Iterator[str]:
+    """House 8; a docstring does not count."""
+    for function in source.functions():
+        first = function.body[0]
+        documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+        prose = (first.end_lineno or 0) - first.lineno + 1 if documented else 0
+        lines = (function.end_lineno or 0) - function.lineno + 1 - prose
+        if lines > MAX_FUNCTION_LINES:
+            yield source.at(function, f"{function.name} has {lines} lines, at most {MAX_FUNCTION_LINES}")
+
+
+def telling_name(source: Source) -> Iterator[str]:
+    """House 8: no module whose name says nothing."""
+    for part in source.path.with_suffix("").parts:
+        if part in FORBIDDEN_NAMES:
+            yield f"{source.path} is named {part}, which says nothing about what is in it"
+
+
+def scoped_finders(source: Source) -> Iterator[str]:
+    """House 5: every public function of a store that takes a transaction takes a scope right after it."""
+    if source.path.stem != "store" and not source.path.stem.startswith("store_"):
+        return
+    for function in source.tree.body:
+        if not isinstance(function, ast.AsyncFunctionDef) or function.name.startswith("_"):
+            continue
+        parameters = [*function.args.posonlyargs, *function.args.args]
+        if not parameters or dotted(parameters[0].annotation or ast.Name("")).rpartition(".")[2] != "Tx":
+            continue
+        annotation = parameters[1].annotation if len(parameters) > 1 else None
+        named = {dotted(node).rpartition(".")[2] for node in ast.walk(annotation)} if annotation else set()
+        if not named & SCOPES:
+            yield source.at(function, f"{function.name} takes no scope after tx: Partner, or Everyone")
+
+
+def no_swallowed_errors(source: Source) -> Iterator[str]:
+    """An error is handled or passed on, never dropped."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ExceptHandler) and all(isinstance(line, ast.Pass) for line in node.body):
+            yield source.at(node, "drops an error; handle it, or name it with contextlib.suppress and a reason")
+
+
+def no_stand_ins(source: Source) -> Iterator[str]:
+    """House 9: nothing of ours is patched; outside systems are ports with fakes."""
+    for node in ast.walk(source.tree):
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names += [name.name for name in node.names] if isinstance(node, ast.Import) else []
+        if any(name == "unittest.mock" or name.split(".")[0] in {"mock", "pytest_mock"} for name in names):
+            yield source.at(node, "imports a mocking library")
+    for call, name in source.calls():
+        if name.endswith("monkeypatch.setattr"):
+            yield source.at(call, "patches an attribute")
+
+
+def no_sleeps(source: Source) -> Iterator[str]:
+    """House 9: tests wait for what they wait for (``eventually``), never for time to pass."""
+    if source.path.as_posix() == "support/eventually.py":
+        return
+    for call, name in source.calls():
+        if name not in {"asyncio.sleep", "time.sleep", "anyio.sleep"} or not call.args:
+            continue
+        wait = call.args[0]
+        if not (isinstance(wait, ast.Constant) and wait.value == 0):
+            yield source.at(call, f"sleeps by {name}; use eventually()")
+
+
+OF_THE_SERVICE = (
+    no_time_source,
+    no_environment,
+    no_sql,
+    bound_parameters,
+    small_module,
+    small_functions,
+    telling_name,
+    scoped_finders,
+    no_swallowed_errors,
+)
+OF_THE_TESTS = (no_stand_ins, no_sleeps, small_module, telling_name)

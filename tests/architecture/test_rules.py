@@ -1,0 +1,65 @@
+"""The house's own rules hold for every file, and each rule is shown to fire on a file that breaks it."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.architecture import rules
+from tests.architecture.sources import TESTS, Source, sources
+
+Rule = Callable[[Source], Iterator[str]]
+
+BROKEN: list[tuple[Rule, str, str]] = [
+    (rules.no_time_source, "giving/sessions/service.py", "from datetime import datetime\nnow = datetime.now()"),
+    (rules.no_time_source, "giving/sessions/service.py", "import time\nat = time.time()"),
+    (rules.no_time_source, "giving/sessions/store.py", "SQL = 'update x set at = now() where id = $1'"),
+    (rules.no_time_source, "platform/queue.py", "SQL = f'select {1} where due < CURRENT_TIMESTAMP'"),
+    (rules.no_environment, "platform/mail.py", "import os\nhost = os.environ['HOST']"),
+    (rules.no_environment, "platform/mail.py", "from os import getenv"),
+    (rules.no_sql, "giving/sessions/service.py", "SQL = ' select * from donation'"),
+    (rules.no_sql, "giving/sessions/service.py", "SQL = 'with due as (select 1) select * from due'"),
+    (rules.no_sql, "giving/sessions/service.py", "async def f(tx): await tx.fetchrow(SQL)"),
+    (rules.bound_parameters, "giving/store.py", "async def f(tx, a): await tx.fetch('select %s' % a)"),
+    (rules.bound_parameters, "giving/store.py", "async def f(tx, a): await tx.execute('select {}'.format(a))"),
+    (rules.small_module, "giving/service.py", "\n" * 401),
+    (rules.small_functions, "giving/service.py", "def f():\n" + "    x = 1\n" * 50),
+    (rules.telling_name, "platform/utils.py", ""),
+    (rules.telling_name, "giving/common/service.py", ""),
+    (rules.scoped_finders, "giving/store.py", "async def get(tx: Tx, id: UUID) -> None: ..."),
+    (rules.scoped_finders, "giving/store.py", "async def get(tx: Tx) -> None: ..."),
+    (rules.no_swallowed_errors, "giving/service.py", "try:\n    f()\nexcept OSError:\n    pass"),
+    (rules.no_stand_ins, "api/test_x.py", "from unittest.mock import patch"),
+    (rules.no_stand_ins, "api/test_x.py", "def test_x(monkeypatch): monkeypatch.setattr(a, 'b', 1)"),
+    (rules.no_sleeps, "api/test_x.py", "import asyncio\nasync def f(): await asyncio.sleep(0.1)"),
+]
+
+SOUND: list[tuple[Rule, str, str]] = [
+    (rules.no_time_source, "platform/telemetry.py", "import time\nstart = time.perf_counter()"),
+    (rules.no_time_source, "giving/service.py", '"""Never calls now() of the database."""'),
+    (rules.no_environment, "settings.py", "import os\nhost = os.environ['HOST']"),
+    (rules.no_sql, "giving/store.py", "SQL = 'select * from donation'"),
+    (rules.no_sql, "giving/service.py", "message = 'Selected amounts are kept'"),
+    (rules.scoped_finders, "giving/store.py", "async def get(tx: Tx, partner: Partner, id: UUID) -> None: ..."),
+    (rules.scoped_finders, "giving/store.py", "async def due(tx: Tx, scope: Partner | Everyone) -> None: ..."),
+    (rules.no_sleeps, "api/test_x.py", "import asyncio\nasync def f(): await asyncio.sleep(0)"),
+]
+
+
+@pytest.mark.parametrize("rule", rules.OF_THE_SERVICE, ids=lambda rule: rule.__name__)
+def test_the_service_keeps_the_rule(rule: Rule) -> None:
+    assert [finding for source in sources() for finding in rule(source)] == []
+
+
+@pytest.mark.parametrize("rule", rules.OF_THE_TESTS, ids=lambda rule: rule.__name__)
+def test_the_tests_keep_the_rule(rule: Rule) -> None:
+    assert [finding for source in sources(TESTS) for finding in rule(source)] == []
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), BROKEN, ids=lambda value: getattr(value, "__name__", None))
+def test_the_rule_fires_on_what_breaks_it(rule: Rule, path: str, text: str) -> None:
+    assert list(rule(Source.of(text, path)))
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), SOUND, ids=lambda value: getattr(value, "__name__", None))
+def test_the_rule_is_silent_on_what_keeps_it(rule: Rule, path: str, text: str) -> None:
+    assert list(rule(Source.of(text, path))) == []
