@@ -1,0 +1,50 @@
+"""The import contract of slices: another slice's store, schemas and triggers are private (house 4, rule 3)."""
+
+from typing import Any
+
+from grimp import ImportGraph
+from importlinter import Contract, ContractCheck, fields, output
+
+
+class SlicesContract(Contract):
+    """Inside an area, a slice is a package; other slices and tiers enter it only through its doors.
+
+    Modules above the areas (wiring, app, worker, cli, sandbox) may also import what is collected from every slice.
+    """
+
+    type_name = "slices"
+
+    areas: Any = fields.ListField(subfield=fields.StringField())
+    doors: Any = fields.ListField(subfield=fields.StringField())
+    collected: Any = fields.ListField(subfield=fields.StringField())
+
+    def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: ARG002 (the signature is given)
+        """Every import of a slice's private module from outside that slice breaks the contract."""
+        broken: list[str] = []
+        for module in sorted(graph.modules):
+            slice_name, entrance = self._place(module)
+            if slice_name is None or entrance in self.doors or entrance == "":
+                continue
+            for importer in sorted(graph.find_modules_that_directly_import(module)):
+                if importer == slice_name or importer.startswith(slice_name + "."):
+                    continue
+                if entrance in self.collected and not self._inside_area(importer):
+                    continue
+                broken.append(f"{importer} imports {module}")
+        return ContractCheck(kept=not broken, metadata={"broken": broken})
+
+    def render_broken_contract(self, check: ContractCheck) -> None:
+        """One line for each forbidden import."""
+        for line in check.metadata["broken"]:
+            output.print_error(line)
+
+    def _place(self, module: str) -> tuple[str | None, str]:
+        """The slice of a module and its place there: a.giving.sessions.store -> (a.giving.sessions, store)."""
+        parts = module.split(".")
+        if len(parts) < 3 or parts[1] not in self.areas:
+            return None, ""
+        return ".".join(parts[:3]), parts[3] if len(parts) > 3 else ""
+
+    def _inside_area(self, module: str) -> bool:
+        parts = module.split(".")
+        return len(parts) > 1 and parts[1] in self.areas
