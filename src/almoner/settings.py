@@ -1,0 +1,243 @@
+"""What the deployment can be told from outside, and the only reader of the environment (house 4).
+
+Each setting is the variable ``ALMONER_<NAME>``. ``read`` reports all missing and unsafe settings at once; secrets have
+no defaults in production. In the sandbox the command line completes what is missing from files of the data directory.
+"""
+
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Mapping
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+from almoner.platform.crypto import MASTER_KEY_BYTES
+from almoner.platform.deployment import Environment, Links
+
+PREFIX = "ALMONER_"
+LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+
+_REQUIRED_IN_PRODUCTION = {
+    "database_url": "the database for the role almoner_app, such as postgresql://almoner_app:secret@db.internal/almoner",
+    "master_key": "the key that all secrets derive from; make one with: openssl rand -base64 32",
+    "api_url": "the public https address of the API, such as https://api.example.org",
+    "pages_url": "the public https address of the hosted pages, such as https://give.example.org",
+    "webhook_source_addresses": "the addresses that webhook deliveries leave from, separated by commas",
+    "mail_url": "the mail server, such as smtps://user:secret@mail.example.org:465",
+    "mail_from": "the sender of e-mails, such as Giving <giving@example.org>",
+}
+
+
+class UnsafeSettings(Exception):
+    """Settings are missing, malformed or unsafe; ``problems`` names each one and says what to do."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class Rate(NamedTuple):
+    """A limit: requests per second, and how many may come at once."""
+
+    per_second: float
+    burst: int
+
+
+def _words(value: object) -> object:
+    return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
+
+
+def _rate(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    per_second, _, burst = value.partition("/")
+    try:
+        rate = Rate(float(per_second), int(burst))
+    except ValueError:
+        rate = Rate(0, 0)
+    if not (0 < rate.per_second < 1_000_000 and rate.burst >= 1):
+        raise ValueError("must be a rate per second and a burst, such as 25/50")
+    return rate
+
+
+def _networks(value: object) -> object:
+    words = _words(value)
+    return [ip_network(word) for word in words] if isinstance(words, list) else words
+
+
+def _master_key(value: SecretStr) -> SecretStr:
+    try:
+        length = len(b64decode(value.get_secret_value(), validate=True))
+    except NotBase64:
+        length = 0
+    if length != MASTER_KEY_BYTES:
+        raise ValueError(f"must be {MASTER_KEY_BYTES} random bytes in base64; make one with: openssl rand -base64 32")
+    return value
+
+
+def _database_url(value: SecretStr) -> SecretStr:
+    parts = urlsplit(value.get_secret_value())
+    if parts.scheme not in {"postgresql", "postgres"} or not parts.path.strip("/"):
+        raise ValueError("must look like postgresql://role:password@host:5432/almoner")
+    return value
+
+
+def _base_url(value: str) -> str:
+    parts = urlsplit(value)
+    if value and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment):
+        raise ValueError("must be an address such as https://api.example.org")
+    return value.rstrip("/")
+
+
+DatabaseUrl = Annotated[SecretStr, AfterValidator(_database_url)]
+BaseUrl = Annotated[str, AfterValidator(_base_url)]
+
+
+class Settings(BaseSettings):
+    """All settings. Addresses carry no trailing slash."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, extra="ignore", frozen=True, validate_default=True, env_ignore_empty=True
+    )
+
+    environment: Environment = Field("sandbox", description="sandbox or production; each has its own database.")
+    database_url: DatabaseUrl | None = Field(
+        None, description="PostgreSQL 15 to 18, role almoner_app. Without it `almoner run` starts an embedded server."
+    )
+    owner_database_url: DatabaseUrl | None = Field(
+        None, description="The same database for the owner of the tables, used by `almoner migrate`; else database_url."
+    )
+    database_pool: int = Field(10, ge=2, le=200, description="Connections of one process.")
+    master_key: Annotated[SecretStr, AfterValidator(_master_key)] | None = Field(
+        None, description="32 random bytes in base64; all secrets derive from it."
+    )
+    data_dir: Path = Field(Path("var"), description="Where the sandbox keeps its files and the embedded server.")
+    pg_bin: Path | None = Field(None, description="The folder of PostgreSQL's programs for the embedded server.")
+
+    host: str = Field("localhost", description="Address to listen on; localhost is both loopback families.")
+    port: int = Field(8080, ge=1, le=65534, description="API and pages; the test payment provider takes the next one.")
+    api_url: BaseUrl = Field("", description="Public base address of the API; in the sandbox http://localhost:<port>.")
+    pages_url: BaseUrl = Field(
+        "", description="Public base address of the hosted pages; in the sandbox that of the API."
+    )
+    provider_url: BaseUrl = Field("", description="Public base address of the test payment provider, sandbox only.")
+    trusted_proxies: Annotated[list[IPv4Network | IPv6Network], NoDecode, BeforeValidator(_networks)] = Field(
+        [], description="Networks whose X-Forwarded-For and X-Forwarded-Proto are believed, separated by commas."
+    )
+
+    rate_limit_secret: Annotated[Rate | None, NoDecode, BeforeValidator(_rate)] = Field(
+        None, description="Of a secret key; 100/200, in the sandbox 25/50."
+    )
+    rate_limit_publishable: Annotated[Rate, NoDecode, BeforeValidator(_rate)] = Field(
+        Rate(25, 50), description="Of a publishable key, per second and at once."
+    )
+    rate_limit_address: Annotated[Rate, NoDecode, BeforeValidator(_rate)] = Field(
+        Rate(5, 20), description="Of one client address with a publishable key."
+    )
+
+    webhook_source_addresses: Annotated[list[str], NoDecode, BeforeValidator(_words)] = Field(
+        [], description="Addresses that deliveries leave from, as partners are told, separated by commas."
+    )
+    mail_url: SecretStr | None = Field(
+        None, description="smtp:// or smtps:// server; the sandbox has a mailbox instead."
+    )
+    mail_from: str = Field("", description="The sender of e-mails.")
+    log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="debug, info, warning or error.")
+
+    @field_validator(*_REQUIRED_IN_PRODUCTION, mode="after")
+    @classmethod
+    def _required(cls, value: object, info: ValidationInfo) -> object:
+        if info.data.get("environment") == "production" and not value:
+            raise ValueError(f"is missing: {_REQUIRED_IN_PRODUCTION[info.field_name or '']}")
+        return value
+
+    @field_validator("api_url", "pages_url", mode="after")
+    @classmethod
+    def _https(cls, value: str, info: ValidationInfo) -> str:
+        if info.data.get("environment") == "production" and value and not value.startswith("https://"):
+            raise ValueError("must begin with https:// in production")
+        return value
+
+    @field_validator("provider_url", mode="after")
+    @classmethod
+    def _sandbox_only(cls, value: str, info: ValidationInfo) -> str:
+        if info.data.get("environment") == "production" and value:
+            raise ValueError("must not be set in production: the test payment provider is not there")
+        return value
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 (the signature is pydantic-settings')
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Values given in code, then the environment; no files."""
+        return init_settings, env_settings
+
+    @property
+    def sandbox(self) -> bool:
+        """Whether this is the sandbox."""
+        return self.environment == "sandbox"
+
+    @property
+    def loopback_only(self) -> bool:
+        """Whether only this machine can reach the API: then deliveries to loopback addresses are allowed (house 6)."""
+        return self.host in LOOPBACK_HOSTS
+
+    @property
+    def links(self) -> Links:
+        """Base addresses of API and pages."""
+        api = self.api_url or f"http://localhost:{self.port}"
+        return Links(api=api, pages=self.pages_url or api)
+
+    @property
+    def provider_base_url(self) -> str:
+        """Base address of the test payment provider."""
+        return self.provider_url or f"http://localhost:{self.port + 1}"
+
+    @property
+    def secret_key_rate(self) -> Rate:
+        """The limit of a secret key (settled 8)."""
+        return self.rate_limit_secret or (Rate(25, 50) if self.sandbox else Rate(100, 200))
+
+    @property
+    def dsn(self) -> str:
+        """The database for the service. Raises UnsafeSettings when there is none."""
+        return self._secret("database_url")
+
+    @property
+    def owner_dsn(self) -> str:
+        """The database for migrations. Raises UnsafeSettings when there is none."""
+        return self.owner_database_url.get_secret_value() if self.owner_database_url else self.dsn
+
+    @property
+    def master_key_bytes(self) -> bytes:
+        """The master key. Raises UnsafeSettings when there is none."""
+        return b64decode(self._secret("master_key"))
+
+    def _secret(self, name: str) -> str:
+        value: SecretStr | None = getattr(self, name)
+        if value is None:
+            raise UnsafeSettings([f"{PREFIX}{name.upper()} is missing: {_REQUIRED_IN_PRODUCTION[name]}"])
+        return value.get_secret_value()
+
+
+def read(**given: Any) -> Settings:
+    """The settings from the environment, those ``given`` first. Raises UnsafeSettings with every problem."""
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        raise UnsafeSettings([_sentence(dict(problem)) for problem in error.errors(include_input=False)]) from None
+
+
+def _sentence(problem: Mapping[str, Any]) -> str:
+    name = PREFIX + str(problem["loc"][0]).upper()
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    return f"{name} {message}" if message.startswith(("is ", "must ")) else f"{name}: {message}"
