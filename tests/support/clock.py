@@ -1,0 +1,38 @@
+"""The clocks that tests move."""
+
+from datetime import UTC, datetime, timedelta
+
+START = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+
+
+class TestClock:
+    """Business time stands still until a test moves it, forwards only; real time is real, plus what a test adds."""
+
+    __test__ = False
+
+    def __init__(self, start: datetime = START) -> None:
+        self._now = start
+        self._ahead = timedelta()
+
+    def now(self) -> datetime:
+        """Business time."""
+        return self._now
+
+    def wall(self) -> datetime:
+        """Real time."""
+        return datetime.now(UTC) + self._ahead
+
+    def advance(self, by: timedelta | None = None, **amount: float) -> datetime:
+        """Move business time: ``advance(hours=24)``; answers the new time."""
+        step = timedelta(**amount) if by is None else by
+        assert step >= timedelta(), "business time moves forwards only"
+        self._now += step
+        return self._now
+
+    def advance_to(self, moment: datetime) -> datetime:
+        """Move business time to a moment that is not yet past."""
+        return self.advance(moment - self._now)
+
+    def advance_wall(self, **amount: float) -> None:
+        """Move real time: leases, limits and one-time passwords run out."""
+        self._ahead += timedelta(**amount)
