@@ -1,0 +1,61 @@
+"""What the figures were measured on, and what a run cost in processor time and memory."""
+
+import platform
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+
+def facts(postgres_version: str) -> list[str]:
+    """The machine and the versions, one fact each."""
+    cpu = next(
+        (
+            line.partition(":")[2].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if "model name" in line
+        ),
+        platform.processor() or "unknown processor",
+    )
+    memory = psutil.virtual_memory().total / 2**30
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return [
+        f"{psutil.cpu_count()} cores of {cpu}, {memory:.0f} GiB, {platform.system()} {platform.release()}",
+        f"Python {platform.python_version()}, PostgreSQL {postgres_version}",
+        f"commit {commit or 'unknown'}, load average before the run {psutil.getloadavg()[0]:.2f}",
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Processor seconds of a process and everything below it, those of its ended children included."""
+
+    seconds: float
+
+    @classmethod
+    def by(cls, pid: int) -> "Spent":
+        """What the process has spent so far."""
+        total = 0.0
+        top = psutil.Process(pid)
+        for process in [top, *top.children(recursive=True)]:
+            try:
+                times = process.cpu_times()
+            except psutil.NoSuchProcess:
+                continue  # it ended between the two looks; its parent's children times have it
+            total += times.user + times.system
+            if process.pid == pid:
+                total += times.children_user + times.children_system
+        return cls(total)
+
+    def since(self, earlier: "Spent") -> float:
+        """Seconds spent between two looks."""
+        return self.seconds - earlier.seconds
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that only this process and its children hold, plus their share of what is shared (PSS)."""
+    top = psutil.Process(pid)
+    return sum(int(process.memory_full_info().pss) for process in [top, *top.children(recursive=True)])
