@@ -1,7 +1,7 @@
 """PostgreSQL: the pool, transactions, and the scopes that every store function takes.
 
-A transaction is opened at the edge (``platform.http.endpoints``, the worker, ``platform.flow``) and nowhere else, one per
-request or job, and committed before the answer is sent (house 5).
+A transaction is opened at the edge (``platform.http.service``, the worker, ``platform.flow``) and nowhere else, one
+per request or job, and committed before the answer is sent (house 5).
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -53,13 +53,15 @@ def inside_transaction() -> bool:
 class Tx:
     """One transaction: SQL in, records out, with the time and the deployment it runs in.
 
-    ``now`` is business time and ``wall`` real time, both fixed when the transaction opened, so that all rows of one change
-    carry one moment.
+    ``now`` is business time and ``wall`` real time, both fixed when the transaction opened, so that all rows of one
+    change carry one moment.
     """
 
     __slots__ = ("_after_commit", "_connection", "_deployment", "_statements", "mode", "now", "wall")
 
-    def __init__(self, connection: "asyncpg.pool.PoolConnectionProxy[Record]", deployment: Deployment, mode: Mode) -> None:
+    def __init__(
+        self, connection: "asyncpg.pool.PoolConnectionProxy[Record]", deployment: Deployment, mode: Mode
+    ) -> None:
         self._connection = connection
         self._deployment = deployment
         self._after_commit: list[Callable[[], None]] = []
@@ -190,7 +192,7 @@ class Database:
 
 
 async def _speak_json(connection: "asyncpg.Connection[Record]") -> None:
-    """jsonb comes and goes as Python values."""
+    """Let jsonb come and go as Python values."""
     await connection.set_type_codec(
         "jsonb", encoder=_encode_json, decoder=msgspec.json.decode, schema="pg_catalog", format="text"
     )

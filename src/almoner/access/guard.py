@@ -1,0 +1,133 @@
+"""Who may call what: keys behind the Authorization header, and the rate limits of settled 8."""
+
+import binascii
+from base64 import b64decode
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from almoner.access.keys import store
+from almoner.access.keys import service as keys
+from almoner.kit.errors import Unauthorised
+from almoner.kit.time import Clock
+from almoner.platform.db import Database, Partner
+from almoner.platform.http.caller import Caller, KeyKind, RateState
+from almoner.platform.ratelimit import Limit, RateLimiter
+
+_KINDS = {"secret": KeyKind.SECRET, "publishable": KeyKind.PUBLISHABLE, "scim": KeyKind.SCIM}
+_TRUST_SECONDS = 0.5  # a revoked key stops working within a second everywhere (K4)
+_NOTE_SECONDS = 60.0  # last use is written at most once a minute a key (K5)
+_MOST_KEYS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Calls a second and bursts (settled 8)."""
+
+    secret: Limit
+    publishable: Limit
+    publishable_address: Limit
+
+
+@dataclass(slots=True)
+class _Known:
+    caller: Caller
+    expires_at: datetime | None
+    checked: float
+
+
+class KeyGuard:
+    """Implements ``platform.http.caller.Guard`` over the stored keys, remembering each for half a second."""
+
+    def __init__(self, db: Database, clock: Clock, limiter: RateLimiter, limits: Limits) -> None:
+        self._db = db
+        self._clock = clock
+        self._limiter = limiter
+        self._limits = limits
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._noted: dict[UUID, float] = {}
+        self._uses: dict[UUID, tuple[UUID, datetime, str, str]] = {}
+
+    async def authenticate(self, authorization: str | None) -> Caller:
+        """The caller behind the bare key, ``Bearer <key>``, or HTTP Basic with the key as user name. Raises Unauthorised."""
+        secret = read_authorization(authorization)
+        wall = self._clock.wall()
+        known = self._known.get(secret)
+        if known is None or wall.timestamp() - known.checked > _TRUST_SECONDS:
+            known = await self._look_up(secret, wall)
+        if known.expires_at is not None and wall >= known.expires_at:
+            raise Unauthorised("header.Authorization holds a key that has expired")
+        return known.caller
+
+    async def _look_up(self, secret: str, wall: datetime) -> _Known:
+        async with self._db.read() as tx:
+            key = await keys.find(tx, secret)
+        if key is None:
+            self._known.pop(secret, None)
+            raise Unauthorised("header.Authorization does not hold a usable key")
+        caller = Caller(key.id, Partner(key.partner_id), _KINDS[key.kind], key.scopes)
+        known = _Known(caller, key.expires_at, wall.timestamp())
+        self._known[secret] = known
+        if len(self._known) > _MOST_KEYS:
+            self._known.popitem(last=False)
+        return known
+
+    def admit(self, caller: Caller | None, address: str, endpoint: str) -> RateState:
+        """Count a call: per secret key; per publishable key and address; without a key per address."""
+        now = self._clock.wall().timestamp()
+        limits, limiter = self._limits, self._limiter
+        if caller is None:
+            return limiter.admit(limits.publishable_address, address, now)
+        if caller.kind is not KeyKind.PUBLISHABLE:
+            return limiter.admit(limits.secret, caller.key_id, now)
+        by_address = limiter.admit(limits.publishable_address, (caller.key_id, address), now)
+        if by_address.retry_after is not None:
+            return by_address
+        by_key = limiter.admit(limits.publishable, caller.key_id, now)
+        return by_key if by_key.retry_after is not None or by_key.remaining < by_address.remaining else by_address
+
+    def used(self, caller: Caller, address: str, route: str) -> None:
+        """Remember the use until ``write_uses``, at most once a minute a key."""
+        wall = self._clock.wall()
+        if wall.timestamp() - self._noted.get(caller.key_id, 0.0) >= _NOTE_SECONDS:
+            self._noted[caller.key_id] = wall.timestamp()
+            self._uses[caller.key_id] = (caller.key_id, wall, address, route)
+
+    async def write_uses(self) -> None:
+        """Write the remembered uses; called every few seconds by the server, never inside a request."""
+        if self._uses:
+            uses, self._uses = list(self._uses.values()), {}
+            async with self._db.write() as tx:
+                await store.note_use(tx, uses)
+
+
+def read_authorization(header: str | None) -> str:
+    """The key in an Authorization header (settled 2). Raises Unauthorised when there is none."""
+    if not header:
+        raise Unauthorised("header.Authorization is required")
+    scheme, _, rest = header.strip().partition(" ")
+    match scheme.lower(), rest.strip():
+        case "bearer", token if token:
+            return token
+        case "basic", credentials if credentials:
+            try:
+                user = b64decode(credentials, validate=True).decode("ascii").partition(":")[0]
+            except (binascii.Error, UnicodeDecodeError):
+                raise Unauthorised("header.Authorization is not well-formed HTTP Basic") from None
+            return user
+        case _, "":
+            return scheme
+        case _:
+            raise Unauthorised(
+                "header.Authorization must be the key, Bearer and the key, or HTTP Basic with the key as user"
+            )
+
+
+def default_limits(*, sandbox: bool) -> Limits:
+    """The figures of settled 8."""
+    return Limits(
+        secret=Limit("secret", 25, 50) if sandbox else Limit("secret", 100, 200),
+        publishable=Limit("publishable", 25, 50),
+        publishable_address=Limit("address", 5, 20),
+    )

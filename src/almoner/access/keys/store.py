@@ -1,0 +1,80 @@
+"""SQL of API keys."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.access.keys.domain import Key
+from almoner.platform.db import Everyone, Partner, Tx
+
+_COLUMNS = "id, partner_id, kind, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at"
+
+
+def _key(row: Record) -> Key:
+    return Key(**{**row, "scopes": frozenset(row["scopes"])})
+
+
+async def find_by_hash(tx: Tx, _scope: Everyone, hash_: bytes) -> Key | None:
+    """The key with this keyed hash: authentication, before any partner is known."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from api_key where hash = $1", hash_)
+    return _key(row) if row else None
+
+
+async def insert(tx: Tx, key: Key, hash_: bytes) -> None:
+    """Store a new key."""
+    await tx.execute(
+        """
+        insert into api_key (id, partner_id, kind, hash, name, hint, scopes, created_at, expires_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        """,
+        key.id,
+        key.partner_id,
+        key.kind,
+        hash_,
+        key.name,
+        key.hint,
+        sorted(key.scopes),
+        key.created_at,
+        key.expires_at,
+    )
+
+
+async def of_partner(tx: Tx, partner: Partner) -> list[Key]:
+    """All keys of a partner, newest first."""
+    rows = await tx.fetch(f"select {_COLUMNS} from api_key where partner_id = $1 order by id desc", partner.id)
+    return [_key(row) for row in rows]
+
+
+async def find(tx: Tx, _scope: Everyone, key_id: UUID) -> Key | None:
+    """One key by its id, for an administrator."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from api_key where id = $1", key_id)
+    return _key(row) if row else None
+
+
+async def end(tx: Tx, key: Key, at: datetime, successor: UUID) -> None:
+    """Let a key expire at ``at`` unless it ends earlier already; ``successor`` replaces it."""
+    await tx.execute(
+        "update api_key set expires_at = least(expires_at, $2), replaced_by = $3 where id = $1", key.id, at, successor
+    )
+
+
+async def revoke(tx: Tx, key: Key, at: datetime) -> None:
+    """Revoke a key, once."""
+    await tx.execute("update api_key set revoked_at = $2 where id = $1 and revoked_at is null", key.id, at)
+
+
+async def note_use(tx: Tx, uses: Sequence[tuple[UUID, datetime, str, str]]) -> None:
+    """Record last uses: (key, at, address, route). A later use that is stored already stands."""
+    await tx.execute(
+        """
+        update api_key k set last_used_at = u.at, last_used_address = u.address, last_used_route = u.route
+        from unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[]) as u (id, at, address, route)
+        where k.id = u.id and (k.last_used_at is null or k.last_used_at < u.at)
+        """,
+        [use[0] for use in uses],
+        [use[1] for use in uses],
+        [use[2] for use in uses],
+        [use[3] for use in uses],
+    )

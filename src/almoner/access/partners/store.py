@@ -1,0 +1,41 @@
+"""SQL of partners."""
+
+from asyncpg import Record
+
+from almoner.access.partners.domain import PartnerAccount
+from almoner.platform.db import Everyone, Partner, Tx
+
+_COLUMNS = "id, name, redirect_hosts, settlement_currencies, created_at"
+
+
+def _account(row: Record) -> PartnerAccount:
+    hosts = row["redirect_hosts"]
+    return PartnerAccount(
+        row["id"],
+        row["name"],
+        None if hosts is None else tuple(hosts),
+        tuple(row["settlement_currencies"]),
+        row["created_at"],
+    )
+
+
+async def insert(tx: Tx, account: PartnerAccount) -> None:
+    """Store a new partner."""
+    await tx.execute(
+        "insert into partner (id, name, settlement_currencies, created_at) values ($1, $2, $3, $4)",
+        account.id,
+        account.name,
+        list(account.settlement_currencies),
+        account.created_at,
+    )
+
+
+async def find(tx: Tx, partner: Partner) -> PartnerAccount | None:
+    """The partner's own account."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from partner where id = $1", partner.id)
+    return _account(row) if row else None
+
+
+async def all_accounts(tx: Tx, _scope: Everyone) -> list[PartnerAccount]:
+    """Every partner, oldest first."""
+    return [_account(row) for row in await tx.fetch(f"select {_COLUMNS} from partner order by id")]

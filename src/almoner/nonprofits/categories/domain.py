@@ -1,0 +1,43 @@
+"""Categories: a partner's own collections of organisations, to group and filter them (spec 2.9)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from almoner.kit.errors import BadRequest
+
+Attribute = str | bool | int | float
+
+MAX_ATTRIBUTES = 20
+MAX_KEY_LENGTH = 40
+MAX_VALUE_LENGTH = 250
+
+
+class NameTaken(BadRequest):
+    code = "category/name_taken"
+    message = "Another category has this name; names are unique"
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """One category of one partner."""
+
+    id: UUID
+    name: str
+    attributes: Mapping[str, Attribute] | None
+    image_key: str | None
+    created_at: datetime
+
+
+def attribute_problems(attributes: Mapping[str, Attribute]) -> list[str]:
+    """One sentence for every rule of settled 4 that the attributes break."""
+    found = []
+    if len(attributes) > MAX_ATTRIBUTES:
+        found.append(f"body.attributes may have at most {MAX_ATTRIBUTES} keys, this one has {len(attributes)}")
+    for key, value in attributes.items():
+        if not 1 <= len(key) <= MAX_KEY_LENGTH:
+            found.append(f"body.attributes key '{key[:MAX_KEY_LENGTH]}' must have 1 to {MAX_KEY_LENGTH} characters")
+        if isinstance(value, str) and len(value) > MAX_VALUE_LENGTH:
+            found.append(f"body.attributes.{key[:MAX_KEY_LENGTH]} must be at most {MAX_VALUE_LENGTH} characters")
+    return found

@@ -1,0 +1,59 @@
+"""Categories on the wire (spec 2.9, 4.2; settled 4)."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from almoner.kit.patch import UNSET
+from almoner.kit.time import iso
+from almoner.nonprofits.categories.domain import Attribute, Category
+from almoner.platform import media
+from almoner.platform.db import Tx
+from almoner.platform.http.wire import In, Maybe, Out, PageQuery, Patch, Text255
+
+Attributes = Annotated[
+    dict[str, Attribute],
+    Field(
+        description="Flat, at most 20 keys of 1 to 40 characters; values: strings of at most 250, booleans, numbers.",
+        examples=[{"colour": "green", "featured": True}],
+    ),
+]
+
+
+class CategoriesQuery(PageQuery):
+    """Categories have no filters."""
+
+
+class CategoryIn(In):
+    """A new category."""
+
+    name: Text255
+    attributes: Attributes | None = None
+
+
+class CategoryPatch(Patch):
+    """Changes to a category; ``attributes`` replaces the whole object, null removes it."""
+
+    name: Maybe[Text255] = UNSET
+    attributes: Maybe[Attributes | None] = UNSET
+
+
+class CategoryOut(Out, object_name="Category"):
+    """A category as partners see it."""
+
+    id: str
+    name: str
+    attributes: dict[str, Attribute] | None
+    image_url: str | None
+    created_at: str
+
+
+def category_out(tx: Tx, category: Category) -> CategoryOut:
+    """The answer for one category."""
+    return CategoryOut(
+        id=tx.ids.text("category", category.id),
+        name=category.name,
+        attributes=None if category.attributes is None else dict(category.attributes),
+        image_url=media.address(tx.links, category.image_key),
+        created_at=iso(category.created_at),
+    )

@@ -1,0 +1,92 @@
+"""What can be done with categories."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from uuid import UUID
+
+import asyncpg
+
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.kit.patch import UnsetType, given
+from almoner.nonprofits.categories import domain, store
+from almoner.nonprofits.categories.domain import Attribute, Category, NameTaken
+from almoner.platform import media
+from almoner.platform.db import Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.platform.images import Image
+
+Attributes = Mapping[str, Attribute]
+
+
+async def create(tx: Tx, partner: Partner, name: str, attributes: Attributes | None) -> Category:
+    """A new category. Raises IncorrectParams, NameTaken."""
+    _check(attributes)
+    category = Category(tx.new_id(), name, attributes, None, tx.now)
+    if not await store.insert(tx, partner, category):
+        raise NameTaken(f"body.name '{name}' is the name of another category")
+    return category
+
+
+async def get(tx: Tx, partner: Partner, category_id: UUID) -> Category:
+    """One category. Raises NotFound."""
+    if (category := await store.find(tx, partner, category_id)) is None:
+        raise NotFound
+    return category
+
+
+async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Category], int]:
+    """One page and the total."""
+    return await store.page(tx, partner, page_)
+
+
+async def change(
+    tx: Tx, partner: Partner, category_id: UUID, name: str | UnsetType, attributes: Attributes | UnsetType | None
+) -> Category:
+    """Change what is given. Raises NotFound, IncorrectParams, NameTaken."""
+    category = await _lock(tx, partner, category_id)
+    changed = replace(category, name=given(name, category.name), attributes=given(attributes, category.attributes))
+    _check(changed.attributes)
+    try:
+        await store.update(tx, partner, changed)
+    except asyncpg.UniqueViolationError:
+        raise NameTaken(f"body.name '{changed.name}' is the name of another category") from None
+    return changed
+
+
+async def set_image(tx: Tx, partner: Partner, category_id: UUID, image: Image) -> None:
+    """Show the image with the category, in place of an earlier one. Raises NotFound."""
+    category = await _lock(tx, partner, category_id)
+    key = await media.insert(tx, image.content, image.media_type)
+    await store.update(tx, partner, replace(category, image_key=key))
+    if category.image_key is not None:
+        await media.delete(tx, category.image_key)
+
+
+async def delete(tx: Tx, partner: Partner, category_id: UUID) -> None:
+    """Remove a category; its organisations stay. Raises NotFound."""
+    if not await store.delete(tx, partner, category_id):
+        raise NotFound
+
+
+async def add_member(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> None:
+    """Put an organisation into a category; twice is once. Raises NotFound for either id."""
+    await _lock(tx, partner, category_id)
+    if not await store.add_member(tx, partner, category_id, organisation_id):
+        raise NotFound
+
+
+async def remove_member(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> None:
+    """Take an organisation out of a category, if it is in it. Raises NotFound for the category."""
+    await get(tx, partner, category_id)
+    await store.remove_member(tx, partner, category_id, organisation_id)
+
+
+async def _lock(tx: Tx, partner: Partner, category_id: UUID) -> Category:
+    if (category := await store.lock(tx, partner, category_id)) is None:
+        raise NotFound
+    return category
+
+
+def _check(attributes: Attributes | None) -> None:
+    if attributes is not None and (found := domain.attribute_problems(attributes)):
+        raise IncorrectParams(*found)

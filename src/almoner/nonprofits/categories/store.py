@@ -1,0 +1,120 @@
+"""SQL of categories and of their members."""
+
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.nonprofits.categories.domain import Category
+from almoner.platform.db import Partner, Tx
+from almoner.platform.http.paging import Page
+
+_COLUMNS = "id, name, attributes, image_key, created_at"
+
+
+def _category(row: Record) -> Category:
+    return Category(row["id"], row["name"], row["attributes"], row["image_key"], row["created_at"])
+
+
+async def insert(tx: Tx, partner: Partner, category: Category) -> bool:
+    """Store a new category; False when its name is taken."""
+    return bool(
+        await tx.fetchval(
+            """
+            insert into category (id, partner_id, name, attributes, image_key, created_at)
+            values ($1, $2, $3, $4, $5, $6) on conflict on constraint category_name do nothing returning true
+            """,
+            category.id,
+            partner.id,
+            category.name,
+            category.attributes,
+            category.image_key,
+            category.created_at,
+        )
+    )
+
+
+async def find(tx: Tx, partner: Partner, category_id: UUID) -> Category | None:
+    """One category of the partner."""
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from category where partner_id = $1 and id = $2", partner.id, category_id
+    )
+    return _category(row) if row else None
+
+
+async def lock(tx: Tx, partner: Partner, category_id: UUID) -> Category | None:
+    """One category of the partner, held until the transaction ends."""
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from category where partner_id = $1 and id = $2 for no key update", partner.id, category_id
+    )
+    return _category(row) if row else None
+
+
+async def update(tx: Tx, partner: Partner, category: Category) -> None:
+    """Store the changed members of a locked category."""
+    await tx.execute(
+        "update category set name = $3, attributes = $4, image_key = $5 where partner_id = $1 and id = $2",
+        partner.id,
+        category.id,
+        category.name,
+        category.attributes,
+        category.image_key,
+    )
+
+
+async def delete(tx: Tx, partner: Partner, category_id: UUID) -> bool:
+    """Remove a category and its memberships; False when there was none."""
+    removed = await tx.fetchval(
+        "delete from category where partner_id = $1 and id = $2 returning true", partner.id, category_id
+    )
+    return bool(removed)
+
+
+async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Category], int]:
+    """One page of the partner's categories in reading order, and the total, from one snapshot (P7)."""
+    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS}, total from (select count(*) as total from category where partner_id = $1) counted
+        left join lateral (
+            select {_COLUMNS} from category
+            where partner_id = $1 and ($2::uuid is null or id {comparison} $2)
+            order by id {order} limit $3
+        ) listed on true
+        order by id {order}
+        """,
+        partner.id,
+        page_.after_id,
+        page_.limit,
+    )
+    return [_category(row) for row in rows if row["id"] is not None], rows[0]["total"]
+
+
+async def add_member(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> bool:
+    """Put an organisation that the partner may see into a category; False when there is none such. Twice is once."""
+    return bool(
+        await tx.fetchval(
+            """
+            with seen as (
+                select id from organisation where id = $3 and (partner_id is null or partner_id = $1)
+            ), added as (
+                insert into category_member (partner_id, category_id, organisation_id, added_at)
+                select $1, $2, id, $4 from seen on conflict do nothing
+            )
+            select exists (select from seen)
+            """,
+            partner.id,
+            category_id,
+            organisation_id,
+            tx.now,
+        )
+    )
+
+
+async def remove_member(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> None:
+    """Take an organisation out of a category."""
+    await tx.execute(
+        "delete from category_member where partner_id = $1 and category_id = $2 and organisation_id = $3",
+        partner.id,
+        category_id,
+        organisation_id,
+    )

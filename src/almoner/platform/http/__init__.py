@@ -1,0 +1,1 @@
+"""HTTP: the declared-endpoint layer, wire models, errors, paging and the edge."""

@@ -1,0 +1,138 @@
+"""The outermost layer: Request-Id, true client address, HTTPS only in production, one log line, a last-resort 500."""
+
+import os
+import re
+import traceback
+from base64 import b32encode
+from collections.abc import Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from time import perf_counter
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from almoner.kit.errors import Forbidden, InternalError, Problem
+from almoner.kit.time import Clock
+from almoner.platform.http import errors
+from almoner.platform.telemetry import Telemetry
+
+_CALLERS_ID = re.compile(rb"[A-Za-z0-9_-]{8,64}")  # E2
+_UNROUTED = "unrouted"
+
+
+def new_request_id() -> str:
+    """``req_`` and 26 random characters."""
+    return "req_" + b32encode(os.urandom(16)).decode().rstrip("=").lower()
+
+
+def parse_networks(texts: Sequence[str]) -> list[IPv4Network | IPv6Network]:
+    """Networks of trusted proxies. Raises ValueError naming the one that is none."""
+    return [ip_network(text.strip(), strict=False) for text in texts if text.strip()]
+
+
+class Edge:
+    """Wraps the whole application."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        telemetry: Telemetry,
+        clock: Clock,
+        trusted_proxies: Sequence[IPv4Network | IPv6Network] = (),
+        *,
+        https_only: bool,
+    ) -> None:
+        self._app = app
+        self._telemetry = telemetry
+        self._clock = clock
+        self._proxies = tuple(trusted_proxies)
+        self._https_only = https_only
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one connection event; anything but HTTP goes straight through."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = perf_counter()
+        request_id = new_request_id()
+        status = 500
+        started = False
+
+        async def tagged(message: Message) -> None:
+            nonlocal status, started
+            if message["type"] == "http.response.start":
+                started = True
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), (b"request-id", request_id.encode())]
+            await send(message)
+
+        failure = None
+        try:
+            self._resolve(scope)
+            if (
+                self._https_only
+                and scope["scheme"] != "https"
+                and scope["path"].startswith(("/v1/", "/scim/", "/give"))
+            ):
+                raise Forbidden(
+                    "use https: this request came over plain http and was refused; rotate the key it carried"
+                )
+            await self._app(scope, receive, tagged)
+        except Problem as problem:
+            await _send_problem(problem, scope, tagged)
+        except ConnectionAbortedError:
+            status = 499  # the client left; nothing was answered
+        except Exception as error:  # noqa: BLE001 (the last resort: answered as a 500 and reported)
+            failure = error
+            if not started:
+                await _send_problem(InternalError(), scope, tagged)
+        self._report(scope, request_id, status, perf_counter() - began, failure)
+
+    def _resolve(self, scope: Scope) -> None:
+        """Client address and scheme behind trusted proxies: the right-most address that is not one of them."""
+        client = scope.get("client")
+        if not client or not self._trusted(client[0]):
+            return
+        headers = dict(scope["headers"])
+        hops = [hop.strip() for hop in headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",") if hop.strip()]
+        for hop in reversed(hops):
+            scope["client"] = (hop[:64], 0)
+            if not self._trusted(hop):
+                break
+        if headers.get(b"x-forwarded-proto", b"").strip().lower() == b"https":
+            scope["scheme"] = "https"
+
+    def _trusted(self, address: str) -> bool:
+        try:
+            parsed = ip_address(address)
+        except ValueError:
+            return False
+        return any(parsed in network for network in self._proxies)
+
+    def _report(self, scope: Scope, request_id: str, status: int, seconds: float, failure: Exception | None) -> None:
+        fields: dict[str, object] = {"requestId": request_id, "method": scope["method"]}
+        if client := scope.get("client"):
+            fields["address"] = client[0]
+        if caller := scope.get("caller"):
+            fields["partner"] = str(caller.partner.id)
+            fields["key"] = str(caller.key_id)
+        given = next((value for name, value in scope["headers"] if name == b"x-request-id"), None)
+        if given and _CALLERS_ID.fullmatch(given):
+            fields["callersRequestId"] = given.decode()
+        if failure is not None:
+            fields["failure"] = type(failure).__qualname__
+            # Frames only: an exception's own text may quote what a person typed.
+            fields["frames"] = [
+                f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(failure.__traceback__)[-12:]
+            ]
+        self._telemetry.request(self._clock.wall(), scope.get("endpoint", _UNROUTED), status, seconds, **fields)
+
+
+async def _send_problem(problem: Problem, scope: Scope, send: Send) -> None:
+    body = errors.body_of(problem)
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+    ]
+    await send({"type": "http.response.start", "status": errors.status_of(problem), "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

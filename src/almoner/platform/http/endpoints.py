@@ -1,0 +1,209 @@
+"""Declared endpoints: from one declaration per route follow key, scope, idempotency, validation, envelope, description.
+
+::
+
+    routes = Routes("Categories")
+
+    @routes.post("/v1/categories", key=SECRET, scope="categories:write", errors=(NameTaken,))
+    async def create_category(call: Call, body: CategoryIn) -> CategoryOut:
+        \"\"\"Create a category.\"\"\"
+        return category_out(call.tx, await categories.create(call.tx, call.partner, body.name, body.attributes))
+
+A handler's parameters are ``call``, then path parameters (``category_id: CategoryId`` for ``{categoryId}``), ``query`` and
+``body``. What it returns is the answer: an ``Out`` record, a ``Listing``, ``Raw`` bytes, or None for an empty answer.
+``platform.http.service`` runs them; this module only declares.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
+
+from almoner.kit.errors import Problem
+from almoner.platform.db import Mode
+from almoner.platform.http.caller import KeyKind
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import Listing
+from almoner.platform.http.uploads import Upload
+from almoner.platform.http.wire import In, Out, Query
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Handler = Callable[..., Awaitable[Any]]
+TxMode = Mode | None
+
+MAX_JSON_BODY = 1024 * 1024  # settled 1
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """An answer that is already encoded."""
+
+    body: bytes
+    media_type: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Retirement:
+    """A deprecated route (settled 10): HTTP dates of RFC 9745 (as ``@seconds``) and RFC 8594."""
+
+    deprecated: str
+    sunset: str
+    link: str
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One method of one path, with all that follows from its declaration."""
+
+    method: Method
+    path: str
+    handler: Handler
+    tag: str
+    key: KeyKind
+    scope: str | None
+    tx: TxMode
+    empty: Literal[200, 204] | None
+    errors: tuple[type[Problem], ...]
+    upload: Upload | None
+    retirement: Retirement | None
+    path_ids: dict[str, PathId | None] = field(init=False)
+    body: type[In] | None = field(init=False)
+    query: type[Query] | None = field(init=False)
+    answer: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(self.handler, include_extras=True)
+        self.__dict__["answer"] = hints.pop("return")
+        self.__dict__["body"] = hints.pop("body", None)
+        self.__dict__["query"] = hints.pop("query", None)
+        wanted = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
+        names = {to_camel(name): name for name in hints if name not in ("call", "upload")}
+        if sorted(names) != sorted(wanted):
+            raise TypeError(f"{self.operation_id}: path names {sorted(wanted)}, handler takes {sorted(names)}")
+        self.__dict__["path_ids"] = {names[name]: _mark(hints[names[name]]) for name in wanted}
+        if not inspect.getdoc(self.handler):
+            raise TypeError(f"{self.operation_id} has no docstring; it is the operation's description")
+
+    @property
+    def operation_id(self) -> str:
+        """The handler's name in camelCase: ``createCategory``."""
+        return to_camel(self.handler.__name__)
+
+    @property
+    def route(self) -> str:
+        """``POST /v1/categories``: the name used in logs, metrics and rate limits."""
+        return f"{self.method} {self.path}"
+
+    @property
+    def record(self) -> type[Out] | None:
+        """The record type of the answer, for single records and lists."""
+        answer = get_args(self.answer)[0] if self.lists else self.answer
+        return answer if isinstance(answer, type) and issubclass(answer, Out) else None
+
+    @property
+    def lists(self) -> bool:
+        """Whether the answer is a list."""
+        return get_origin(self.answer) is Listing or self.answer is Listing
+
+
+def _mark(hint: Any) -> PathId | None:
+    if get_origin(hint) is Annotated:
+        return next((mark for mark in get_args(hint)[1:] if isinstance(mark, PathId)), None)
+    return None
+
+
+class Routes:
+    """The declared endpoints of one slice. ``tag`` groups them in the interface description."""
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+        self.endpoints: list[Endpoint] = []
+
+    def declare(
+        self,
+        method: Method,
+        path: str,
+        *,
+        key: KeyKind,
+        scope: str | None = None,
+        tx: TxMode = "write",
+        empty: Literal[200, 204] | None = None,
+        errors: Sequence[type[Problem]] = (),
+        upload: Upload | None = None,
+        retirement: Retirement | None = None,
+    ) -> Callable[[Handler], Handler]:
+        """Declare a handler. A route with a key must name its scope (K6)."""
+        if (key is KeyKind.NONE) is not (scope is None):
+            raise TypeError(f"{method} {path}: a route with a key names a scope, one without names none")
+
+        def register(handler: Handler) -> Handler:
+            self.endpoints.append(
+                Endpoint(method, path, handler, self.tag, key, scope, tx, empty, tuple(errors), upload, retirement)
+            )
+            return handler
+
+        return register
+
+    def get(
+        self, path: str, *, key: KeyKind, scope: str | None = None, tx: TxMode = "read", **options: Any
+    ) -> Callable[[Handler], Handler]:
+        """A read: no BEGIN; also answers HEAD."""
+        return self.declare("GET", path, key=key, scope=scope, tx=tx, **options)
+
+    def post(
+        self, path: str, *, key: KeyKind, scope: str | None = None, **options: Any
+    ) -> Callable[[Handler], Handler]:
+        """A write that honours Idempotency-Key."""
+        return self.declare("POST", path, key=key, scope=scope, **options)
+
+    def put(self, path: str, *, key: KeyKind, scope: str | None = None, **options: Any) -> Callable[[Handler], Handler]:
+        """A write that is idempotent by itself."""
+        return self.declare("PUT", path, key=key, scope=scope, **options)
+
+    def patch(
+        self, path: str, *, key: KeyKind, scope: str | None = None, **options: Any
+    ) -> Callable[[Handler], Handler]:
+        """A partial change."""
+        return self.declare("PATCH", path, key=key, scope=scope, **options)
+
+    def delete(
+        self, path: str, *, key: KeyKind, scope: str | None = None, **options: Any
+    ) -> Callable[[Handler], Handler]:
+        """A removal: 204."""
+        return self.declare("DELETE", path, key=key, scope=scope, **{"empty": 204, **options})
+
+
+class Readers:
+    """How an endpoint reads its query string: which names are lists (``category[]``), built once."""
+
+    def __init__(self, model: type[BaseModel]) -> None:
+        self.names: dict[str, tuple[str, bool]] = {}
+        for name, info in model.model_fields.items():
+            alias = info.alias or to_camel(name)
+            many = get_origin(info.annotation) is list or any(
+                get_origin(arg) is list for arg in get_args(info.annotation)
+            )
+            self.names[alias] = (alias, many)
+            extra = info.json_schema_extra
+            also = extra.get("also") if isinstance(extra, dict) else None
+            if isinstance(also, str):  # another spelling that is accepted, such as registryID (settled 0)
+                self.names[also] = (alias, many)
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> dict[str, object]:
+        """Text values by field; a repeated scalar keeps its last value."""
+        values: dict[str, object] = {}
+        for name, value in pairs:
+            if (known := self.names.get(name)) is None:
+                continue
+            alias, many = known
+            if many:
+                values.setdefault(alias, [])
+                found = values[alias]
+                assert isinstance(found, list)
+                found.append(value)
+            else:
+                values[alias] = value
+        return values

@@ -1,0 +1,94 @@
+"""From a problem to an answer: the one place that maps kinds to HTTP status, and Pydantic's findings to sentences."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from almoner.kit.errors import Kind, Problem
+
+STATUS: Final = {
+    Kind.BAD_REQUEST: 400,
+    Kind.UNAUTHORISED: 401,
+    Kind.FORBIDDEN: 403,
+    Kind.NOT_FOUND: 404,
+    Kind.METHOD_NOT_ALLOWED: 405,
+    Kind.NOT_ACCEPTABLE: 406,
+    Kind.CONFLICT: 409,
+    Kind.PRECONDITION_FAILED: 412,
+    Kind.CONTENT_TOO_LARGE: 413,
+    Kind.UNSUPPORTED_CONTENT_TYPE: 415,
+    Kind.RATE_EXCEEDED: 429,
+    Kind.INTERNAL: 500,
+    Kind.UNAVAILABLE: 503,
+}
+
+
+def status_of(problem: Problem | type[Problem]) -> int:
+    """The HTTP status of a problem."""
+    return STATUS[problem.kind]
+
+
+def body_of(problem: Problem) -> bytes:
+    """The error object of spec 2.12."""
+    return msgspec.json.encode(
+        {
+            "error": {
+                "code": problem.code,
+                "title": problem.title,
+                "message": problem.message,
+                "reasons": list(problem.reasons),
+            }
+        }
+    )
+
+
+_TYPES: Final = {
+    "string_type": "must be a string",
+    "int_type": "must be an integer",
+    "int_parsing": "must be an integer",
+    "int_from_float": "must be an integer",
+    "int_parsing_size": "must be a smaller integer",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "list_type": "must be an array",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "datetime_type": "must be a date and time such as 2026-11-21T09:30:00.000Z",
+    "missing": "is required",
+}
+
+
+def sentence(error: ErrorDetails, place: str) -> str:
+    """One Pydantic finding as a sentence that names the field: ``body.email is required``."""
+    field = ".".join([place, *(str(part) for part in error["loc"])])
+    context: dict[str, Any] = error.get("ctx", {})
+    match error["type"]:
+        case kind if kind in _TYPES:
+            return f"{field} {_TYPES[kind]}"
+        case "value_error":
+            return f"{field} {context['error']}"
+        case "string_too_long":
+            return f"{field} must be at most {context['max_length']} characters"
+        case "string_too_short":
+            return f"{field} must be at least {context['min_length']} character{'s' * (context['min_length'] > 1)}"
+        case "too_long":
+            return f"{field} must have at most {context['max_length']} entries"
+        case "too_short":
+            return (
+                f"{field} must have at least {context['min_length']} entr{'ies' if context['min_length'] > 1 else 'y'}"
+            )
+        case "literal_error" | "enum":
+            return f"{field} must be one of {context['expected']}"
+        case "json_invalid":
+            return f"{place} is not valid JSON: {context['error']}"
+        case _:
+            return f"{field} {error['msg'].replace('Input should', 'must', 1)}"
+
+
+def sentences(found: ValidationError, place: str) -> Iterable[str]:
+    """All findings of one model as sentences."""
+    return (sentence(error, place) for error in found.errors(include_url=False, include_input=False))

@@ -1,0 +1,128 @@
+"""Cursor lists (settled 1.1, P1, P4-P8): keyset positions, opaque cursors, links that keep every filter."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlencode
+from uuid import UUID
+
+import msgspec
+
+from almoner.kit.errors import CursorError
+from almoner.platform.crypto import Vault
+
+R = TypeVar("R")
+O = TypeVar("O")  # noqa: E741  (the record that goes out)
+
+Position = tuple[Any, ...]
+_VERSION = 1
+_SIGNATURE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page asked for: rows after ``position`` (or before it when ``backwards``) in the sort direction."""
+
+    size: int
+    descending: bool
+    position: Position | None = None
+    backwards: bool = False
+
+    @property
+    def limit(self) -> int:
+        """Rows to fetch: one more than shown tells whether there are further ones."""
+        return self.size + 1
+
+    @property
+    def reads_down(self) -> bool:
+        """Whether the query must read from high keys to low ones."""
+        return self.descending is not self.backwards
+
+    @property
+    def after_id(self) -> UUID | None:
+        """The position of a list that is sorted by id alone."""
+        return None if self.position is None else UUID(bytes=self.position[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Generic[R]):
+    """The rows of a page in display order, and whether there are rows on either side."""
+
+    rows: Sequence[R]
+    has_next: bool
+    has_prev: bool
+
+
+def window(page: Page, fetched: Sequence[R]) -> Window[R]:
+    """From ``page.limit`` fetched rows (in reading order) to the rows to show."""
+    more = len(fetched) > page.size
+    rows = list(fetched[: page.size])
+    if page.backwards:
+        rows.reverse()
+        return Window(rows, has_next=True, has_prev=more)
+    return Window(rows, has_next=more, has_prev=page.position is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[O]):
+    """A list answer: records, exact total for the filters, and the links. ``extra`` joins the envelope (search)."""
+
+    records: Sequence[O]
+    total: int
+    size: int
+    links: dict[str, str | None]
+    extra: dict[str, object] | None = None
+
+
+class Cursors:
+    """Encodes positions for one partner, list and set of filters; a cursor from elsewhere does not verify (P4, P5)."""
+
+    __slots__ = ("_binding", "_vault")
+
+    def __init__(self, vault: Vault, partner: UUID | None, list_name: str, filters: Sequence[tuple[str, str]]) -> None:
+        self._vault = vault
+        owner = partner.bytes if partner else b""
+        self._binding = msgspec.msgpack.encode((_VERSION, owner, list_name, sorted(filters)))
+
+    def encode(self, position: Position, *, backwards: bool) -> str:
+        """An opaque, URL-safe cursor."""
+        body = msgspec.msgpack.encode((backwards, position))
+        return urlsafe_b64encode(self._vault.sign("cursor", self._binding + body) + body).decode().rstrip("=")
+
+    def decode(self, text: str) -> tuple[bool, Position]:
+        """(backwards, position). Raises CursorError for anything that ``encode`` did not make here."""
+        try:
+            raw = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
+        except (ValueError, UnicodeEncodeError):
+            raise CursorError("query.cursor is not a cursor of this service") from None
+        signature, body = raw[:_SIGNATURE], raw[_SIGNATURE:]
+        if not self._vault.verify("cursor", self._binding + body, signature):
+            raise CursorError("query.cursor is not a cursor of this list with these filters")
+        backwards, position = msgspec.msgpack.decode(body)
+        canonical = self.encode(tuple(position), backwards=backwards)
+        if canonical != text:
+            raise CursorError("query.cursor is not a cursor of this service")
+        return bool(backwards), tuple(position)
+
+
+def links(
+    address: str,
+    parameters: Sequence[tuple[str, str]],
+    cursors: Cursors,
+    shown: Window[R],
+    key: Callable[[R], Position],
+) -> dict[str, str | None]:
+    """``current``, ``next`` and ``prev``: absolute, every filter kept (settled 1.1)."""
+    kept = [(name, value) for name, value in parameters if name != "cursor"]
+
+    def link(row: R, backwards: bool) -> str:
+        return address + "?" + urlencode([*kept, ("cursor", cursors.encode(key(row), backwards=backwards))])
+
+    current = address + ("?" + urlencode(list(parameters)) if parameters else "")
+    rows = shown.rows
+    return {
+        "current": current,
+        "next": link(rows[-1], False) if rows and shown.has_next else None,
+        "prev": link(rows[0], True) if rows and shown.has_prev else None,
+    }

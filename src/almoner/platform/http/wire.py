@@ -1,0 +1,158 @@
+"""Wire models: Pydantic in, msgspec out, camelCase on the wire and snake_case in the code."""
+
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, Union
+from urllib.parse import urlsplit
+
+import msgspec
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.alias_generators import to_camel
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from almoner.kit.patch import UnsetType
+from almoner.kit.time import parse_day_or_moment, parse_moment
+
+T = TypeVar("T")
+
+
+class Out(msgspec.Struct, rename="camel"):
+    """A record as partners see it; ``class CategoryOut(Out, object_name="Category")`` names its ``object``."""
+
+    object_name: ClassVar[str] = ""
+
+    def __init_subclass__(cls, object_name: str = "", **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if object_name:
+            cls.object_name = object_name
+
+
+def envelope(record: Out) -> bytes:
+    """``{"data": record, "object": name}`` (spec 2.1)."""
+    return b'{"data":' + msgspec.json.encode(record) + b',"object":' + msgspec.json.encode(record.object_name) + b"}"
+
+
+class In(BaseModel):
+    """A request body: unknown fields ignored, strings trimmed, types strict, all problems found at once."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_alias=True,
+        validate_by_name=False,
+        extra="ignore",
+        str_strip_whitespace=True,
+        strict=True,
+        frozen=True,
+    )
+
+
+class Patch(In):
+    """A PATCH body: a field that is absent stays ``UNSET``; ``name: Maybe[Text] = UNSET``."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        made = handler(schema)
+        for field in handler.resolve_ref_schema(made).get("properties", {}).values():
+            field.pop("default", None)
+        return made
+
+
+if TYPE_CHECKING:
+    Maybe = Union[T, UnsetType]  # noqa: UP007 (a generic alias cannot be written with a bar)
+else:
+
+    class Maybe:
+        """``Maybe[X]`` is X when given; the default UNSET is never validated, so no JSON value can stand for it."""
+
+        def __class_getitem__(cls, item: object) -> object:
+            return item
+
+
+class Query(BaseModel):
+    """The query string of a route; values arrive as text and are read leniently."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_alias=True,
+        validate_by_name=True,
+        extra="ignore",
+        str_strip_whitespace=True,
+        frozen=True,
+    )
+
+
+def _positive_integer(value: object) -> object:
+    if isinstance(value, str):
+        if not re.fullmatch(r"0*[1-9]\d{0,8}", value, re.ASCII):
+            raise ValueError("must be a positive integer")
+        return min(int(value), MAX_PAGE_SIZE)  # above the maximum it is capped (settled 1.1)
+    return value
+
+
+DEFAULT_PAGE_SIZE = 25
+MAX_PAGE_SIZE = 100
+
+PageSize = Annotated[
+    int,
+    BeforeValidator(_positive_integer),
+    Field(ge=1, description="Rows in one answer; above 100 it is capped at 100.", json_schema_extra={"maximum": None}),
+]
+
+
+class PageQuery(Query):
+    """What every list takes (settled 1.1)."""
+
+    cursor: str | None = Field(None, max_length=512, description="From `_links` of an earlier answer.")
+    direction: Literal["ASC", "DESC"] = Field("DESC", description="Sort direction.")
+    page_size: PageSize = DEFAULT_PAGE_SIZE
+
+
+def _moment(value: object) -> object:
+    return parse_moment(value) if isinstance(value, str) else value
+
+
+def _day_or_moment(value: object) -> object:
+    return parse_day_or_moment(value) if isinstance(value, str) else value
+
+
+def _is_web_address(text: str) -> bool:
+    # With or without scheme (settled 0); a host with a dot, no blanks, nothing that is not http.
+    try:
+        parts = urlsplit(text if "://" in text else "https://" + text)
+    except ValueError:
+        return False
+    host = (parts.hostname or "").strip(".")
+    return parts.scheme in ("http", "https") and "." in host and not re.search(r"[\s\x00-\x1f\\<>\"]", text)
+
+
+def _web_address(text: str) -> str:
+    if not _is_web_address(text):
+        raise ValueError("must be a web address such as https://example.org")
+    return text
+
+
+Text255 = Annotated[str, Field(min_length=1, max_length=255)]
+WebAddress = Annotated[str, Field(max_length=255), AfterValidator(_web_address)]
+Moment = Annotated[datetime, BeforeValidator(_moment)]
+DayOrMoment = Annotated[datetime, BeforeValidator(_day_or_moment)]
+YesNo = Literal["yes", "no"]
+CurrencyCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["GBP"], description="ISO 4217 code.")]
+CountryCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["USA"], description="Three-letter country code.")]
+
+Metadata = Annotated[
+    dict[str, str],
+    Field(
+        description="Your own data: at most 20 keys of up to 40 characters, values of up to 250.",
+        examples=[{"campaign": "winter"}],
+    ),
+]
+"""Only the types are checked here; the sizes are the service's, which answers with the area's ``invalid_metadata``."""
+
+MetadataPatch = Annotated[
+    dict[str, str | None],
+    Field(
+        description="Merged key by key into the current metadata; a key set to null is removed.",
+        examples=[{"campaign": "spring"}],
+    ),
+]

@@ -1,0 +1,193 @@
+"""Idempotency keys (spec 8, settled 8, house 5): only a success is kept, in the transaction of its effect, for 21 days.
+
+Two ways into the same table. ``claim`` and ``keep`` frame an ordinary writing transaction. A hot write folds ``CLAIM``
+and ``KEEP`` into its one statement and reads the outcome with ``Claim.settle``. Either way the unique key is the
+guarantee: a call that raced past the look-up fails on it and is run again by the endpoint layer, which then finds the
+stored answer.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import asyncpg
+import msgspec
+from asyncpg import Record
+
+from almoner.kit.errors import IncorrectParams, KeyInUse, OriginalCallInProgress, SameKeyDifferentData
+from almoner.platform.crypto import Vault, digest
+from almoner.platform.db import Partner, Tx
+
+LIFETIME: Final = timedelta(days=21)  # spec 8
+HEADER: Final = "idempotency-key"
+CONSTRAINT: Final = "idempotency_answer_key"
+
+_canonical = msgspec.json.Encoder(order="sorted")
+
+CLAIM: Final = """
+claim as materialized (select $2::bytea is null or pg_try_advisory_xact_lock($3::bigint) as got),
+stored as materialized (
+    select a.route, a.fingerprint, a.answer from idempotency_answer a
+    where a.partner_id = $1 and a.key_hash = $2 and a.expires_at > $7
+),
+free as materialized (select from claim where claim.got and not exists (select from stored))"""
+"""CTEs for a hot write. Its parameters begin with ``Claim.parameters``: $1 partner, $2 key hash, $3 lock number,
+$4 route, $5 fingerprint, $6 sealed answer, $7 business time, $8 expiry. Write ``select ... from free where <checks>``."""
+
+KEEP: Final = """
+kept as (
+    insert into idempotency_answer (partner_id, key_hash, route, fingerprint, answer, created_at, expires_at)
+    select $1, $2, $4::text, $5::bytea, $6::bytea, $7, $8::timestamptz from made where $2 is not null
+)"""
+"""CTE that stores the answer; the statement's effect must be a CTE named ``made``."""
+
+OUTCOME: Final = """
+(select got from claim) as claim_got, (select route from stored) as stored_route,
+(select fingerprint from stored) as stored_fingerprint, (select answer from stored) as stored_answer"""
+"""Columns that ``Claim.settle`` reads."""
+
+
+class Replayed(Exception):
+    """The call was answered before; ``body`` is that answer, byte for byte."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__("replayed")
+        self.body = body
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One call's hold on its key; ``key_hash`` is None for a call without a key."""
+
+    partner: Partner
+    route: str
+    fingerprint: bytes
+    key_hash: bytes | None
+    lock: int | None
+
+    def parameters(self, tx: Tx, body: bytes) -> tuple[object, ...]:
+        """The first eight parameters of a hot write whose answer is ``body``."""
+        sealed = None if self.key_hash is None else _seal(tx.vault, self.key_hash, body)
+        return (
+            self.partner.id,
+            self.key_hash,
+            self.lock,
+            self.route,
+            self.fingerprint,
+            sealed,
+            tx.now,
+            tx.now + LIFETIME,
+        )
+
+    def settle(self, tx: Tx, outcome: Record) -> None:
+        """Return when the effect was free to happen. Raises Replayed or one of the idempotency problems."""
+        if self.key_hash is None:
+            return
+        if not outcome["claim_got"]:
+            raise OriginalCallInProgress
+        if outcome["stored_route"] is not None:
+            self._compare(tx.vault, outcome["stored_route"], outcome["stored_fingerprint"], outcome["stored_answer"])
+
+    def _compare(self, vault: Vault, route: str, fingerprint: bytes, answer: bytes) -> None:
+        if route != self.route:
+            raise KeyInUse
+        if fingerprint != self.fingerprint:
+            raise SameKeyDifferentData
+        assert self.key_hash is not None
+        raise Replayed(vault.open(answer, context="idempotency", binding=self.key_hash))
+
+
+def _seal(vault: Vault, key_hash: bytes, body: bytes) -> bytes:
+    return vault.seal(body, context="idempotency", binding=key_hash)
+
+
+def checked_key(headers: Mapping[str, str]) -> str | None:
+    """The caller's key: 1 to 255 visible ASCII characters (I8), or None. Raises IncorrectParams."""
+    key = headers.get(HEADER)
+    if key is None:
+        return None
+    if not 1 <= len(key) <= 255 or not all("!" <= character <= "~" for character in key):
+        raise IncorrectParams("header.Idempotency-Key must be 1 to 255 visible ASCII characters")
+    return key
+
+
+def make_claim(vault: Vault, partner: Partner, key: str | None, route: str, payload: object) -> Claim:
+    """The claim of a call. ``payload``: the decoded JSON body, or what stands for it (hashes of a multipart body)."""
+    if key is None:
+        return Claim(partner, route, b"", None, None)
+    key_hash = vault.keyed_hash("idempotency-key", partner.id.bytes + key.encode())
+    lock = int.from_bytes(key_hash[:8], signed=True)
+    return Claim(partner, route, digest(route.encode() + b"\n" + _canonical.encode(payload)), key_hash, lock)
+
+
+async def claim(tx: Tx, held: Claim) -> None:
+    """First statement of an ordinary write: take the lock and look for a stored answer, never waiting."""
+    if held.key_hash is None:
+        return
+    row = await tx.fetchrow(
+        """
+        select pg_try_advisory_xact_lock($3) as claim_got, a.route as stored_route,
+               a.fingerprint as stored_fingerprint, a.answer as stored_answer
+        from (select 1) one
+        left join idempotency_answer a on a.partner_id = $1 and a.key_hash = $2 and a.expires_at > $4
+        """,
+        held.partner.id,
+        held.key_hash,
+        held.lock,
+        tx.now,
+    )
+    assert row is not None
+    held.settle(tx, row)
+
+
+async def keep(tx: Tx, held: Claim, body: bytes) -> None:
+    """Last statement of an ordinary write: store the answer with its effect."""
+    if held.key_hash is None:
+        return
+    await tx.execute(
+        """
+        insert into idempotency_answer (partner_id, key_hash, route, fingerprint, answer, created_at, expires_at)
+        values ($1, $2, $3, $4, $5, $6, $7)
+        """,
+        held.partner.id,
+        held.key_hash,
+        held.route,
+        held.fingerprint,
+        _seal(tx.vault, held.key_hash, body),
+        tx.now,
+        tx.now + LIFETIME,
+    )
+
+
+def lost_race(error: BaseException) -> bool:
+    """Whether a statement failed because an equal call had stored its answer first (or an expired one still stands)."""
+    return isinstance(error, asyncpg.UniqueViolationError) and error.constraint_name == CONSTRAINT
+
+
+async def forget_expired(tx: Tx, partner: UUID, key_hash: bytes) -> None:
+    """Remove an answer that outlived its 21 days, so that its key counts as new (spec 8)."""
+    await tx.execute(
+        "delete from idempotency_answer where partner_id = $1 and key_hash = $2 and expires_at <= $3",
+        partner,
+        key_hash,
+        tx.now,
+    )
+
+
+async def purge(tx: Tx, limit: int = 1000) -> int:
+    """Sweep: remove expired answers. Answers how many were removed."""
+    removed: Any = await tx.fetchval(
+        """
+        with gone as (
+            delete from idempotency_answer where (partner_id, key_hash) in (
+                select partner_id, key_hash from idempotency_answer where expires_at <= $1
+                order by expires_at limit $2 for update skip locked
+            ) returning 1
+        ) select count(*) from gone
+        """,
+        tx.now,
+        limit,
+    )
+    return int(removed)
