@@ -17,11 +17,12 @@ PUBLISHED: Final = "2026-01-01"
 _CODES_BY_EXPONENT: Final = {
     0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
     2: (
-        "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CNY COP "
-        "COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR "
-        "JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN "
-        "NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL "
-        "THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XAD XCD XCG YER ZAR ZMW ZWG"
+        "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF "
+        "CHW CNY COP COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL "
+        "HTG HUF IDR ILS INR IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU "
+        "MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR "
+        "SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED "
+        "VES WST XAD XCD XCG YER ZAR ZMW ZWG"
     ),
     3: "BHD IQD JOD KWD LYD OMR TND",
     4: "CLF UYW",
@@ -46,8 +47,8 @@ def exponent(currency: str) -> int:
 class Money:
     """An amount in minor units, from 0 to 2^53-1: ``Money(1234, "GBP")`` is 12.34 pounds.
 
-    Raises MoneyError for an amount that is no plain integer (a float or bool), negative or too large, and for an unknown
-    currency. Money of one currency adds, subtracts and compares; nothing else does.
+    Raises MoneyError for an amount that is no plain integer (a float or bool), negative or too large, and for an
+    unknown currency. Money of one currency adds, subtracts and compares; nothing else does.
     """
 
     minor: int
@@ -86,10 +87,10 @@ class Money:
 
 
 def allocate(whole: Money, weights: Sequence[int]) -> list[Money]:
-    """Split by weight with the largest-remainder method: the parts add up to the whole, none is off by more than one unit.
+    """Split by weight: the parts add up to the whole and none is off by more than one minor unit (largest remainder).
 
-    Equal remainders go to the earlier part, so that the same call always gives the same split. Raises MoneyError without
-    weights, for a weight that is no plain integer or negative, and when all are zero.
+    Equal remainders go to the earlier part, so that the same call always gives the same split. Raises MoneyError
+    without weights, for a weight that is no plain integer or negative, and when all are zero.
     """
     if any(type(weight) is not int or weight < 0 for weight in weights):
         raise MoneyError("weights are whole numbers from 0")
