@@ -1,0 +1,203 @@
+"""Where outbound calls may go: the rule for web addresses and the deny table for network addresses (reliability 1.2).
+
+Pure. ``read`` judges what a partner writes; ``refused`` judges every address that a name resolves to and every address
+that is connected to. Python's own ``is_global`` is no guard: it passes multicast and the NAT64 and 6to4 forms of
+127.0.0.1.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+import idna
+
+MAX_LENGTH: Final = 2048
+_DEFAULT_PORTS: Final = {"https": 443, "http": 80}
+Address = IPv4Address | IPv6Address
+
+# First match wins, so a named range stands before the wide one that holds it. IANA special-purpose registries, 2026.
+DENY_TABLE: Final[Sequence[tuple[IPv4Network | IPv6Network, str]]] = tuple(
+    (ip_network(network), name)
+    for network, name in (
+        ("0.0.0.0/8", "this network"),
+        ("10.0.0.0/8", "private"),
+        ("100.64.0.0/10", "carrier NAT"),
+        ("127.0.0.0/8", "loopback"),
+        ("168.63.129.16/32", "cloud platform service"),
+        ("169.254.0.0/16", "link-local"),
+        ("172.16.0.0/12", "private"),
+        ("192.0.0.0/24", "protocol assignments"),
+        ("192.0.2.0/24", "documentation"),
+        ("192.31.196.0/24", "AS112"),
+        ("192.52.193.0/24", "multicast tunnelling"),
+        ("192.88.99.0/24", "6to4 relay"),
+        ("192.168.0.0/16", "private"),
+        ("192.175.48.0/24", "AS112"),
+        ("198.18.0.0/15", "benchmarking"),
+        ("198.51.100.0/24", "documentation"),
+        ("203.0.113.0/24", "documentation"),
+        ("224.0.0.0/4", "multicast"),
+        ("240.0.0.0/4", "reserved"),
+        ("::1/128", "loopback"),
+        ("::/128", "unspecified"),
+        ("::ffff:0:0/96", "IPv4 in IPv6"),
+        ("::ffff:0:0:0/96", "IPv4 in IPv6"),
+        ("::/96", "IPv4 in IPv6"),
+        ("64:ff9b::/96", "IPv4 in IPv6 (NAT64)"),
+        ("64:ff9b:1::/48", "IPv4 in IPv6 (NAT64)"),
+        ("100::/64", "discard"),
+        ("::/3", "reserved"),
+        ("2001::/32", "IPv4 in IPv6 (Teredo)"),
+        ("2001::/23", "protocol assignments"),
+        ("2001:db8::/32", "documentation"),
+        ("2002::/16", "IPv4 in IPv6 (6to4)"),
+        ("2620:4f:8000::/48", "AS112"),
+        ("3fff::/20", "documentation"),
+        ("5f00::/16", "segment routing"),
+        ("4000::/3", "reserved"),
+        ("6000::/3", "reserved"),
+        ("8000::/2", "reserved"),
+        ("fc00::/7", "private"),
+        ("fe80::/10", "link-local"),
+        ("fec0::/10", "site-local"),
+        ("ff00::/8", "multicast"),
+        ("c000::/2", "reserved"),
+    )
+)
+
+
+class AddressRefused(Exception):
+    """An address that must not be called. ``reason`` continues a sentence that names the field: "must use https"."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a deployment allows beside public https on port 443.
+
+    ``loopback``: receivers on this machine, by http or https on any port (the sandbox, while its API is on loopback).
+    """
+
+    loopback: bool = False
+    ports: frozenset[int] = frozenset({443})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An address that passed ``read``: its normalised form, and whether it names this very machine."""
+
+    url: str
+    host: str
+    port: int
+    loopback: bool
+
+
+def denied(address: Address) -> str | None:
+    """Which row of the deny table holds the address, or None for a public one."""
+    for network, name in DENY_TABLE:
+        if address.version == network.version and address in network:
+            return name
+    return None
+
+
+def refused(address: str, *, loopback: bool) -> str | None:
+    """Why this address may not be connected to, or None. ``loopback``: then loopback addresses alone may."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return "not an address"
+    if loopback:
+        return None if parsed.is_loopback else "not loopback"
+    return denied(parsed)
+
+
+@lru_cache(maxsize=4096)
+def read(url: str, policy: Policy) -> Target:
+    """Read a web address that may be called.
+
+    Raises AddressRefused: not absolute https, another port, a user name, a host that is no proper name or that is a
+    literal address outside the public ranges. What a name resolves to is judged when it is called.
+    """
+    parts = _split(url)
+    host = _host(parts.hostname or "")
+    literal = _literal(host)
+    local = literal.is_loopback if literal else host == "localhost" or host.endswith(".localhost")
+    local = local and policy.loopback
+    if parts.scheme != "https" and not (local and parts.scheme == "http"):
+        raise AddressRefused("must use https")
+    if not local:
+        _public(host, literal)
+    port = _port(parts)
+    if not local and port not in policy.ports:
+        raise AddressRefused(f"must use port {' or '.join(map(str, sorted(policy.ports)))}")
+    authority = (f"[{host}]" if ":" in host else host) + ("" if port == _DEFAULT_PORTS[parts.scheme] else f":{port}")
+    query = f"?{parts.query}" if parts.query else ""
+    return Target(f"{parts.scheme}://{authority}{parts.path or '/'}{query}", host, port, local)
+
+
+def _split(url: str) -> SplitResult:
+    if len(url) > MAX_LENGTH:
+        raise AddressRefused(f"must be at most {MAX_LENGTH} characters long")
+    if re.search(r"[\x00-\x20\x7f-\xa0\\\ud800-\udfff\u200b-\u200f\u2028-\u202e\u2060\ufeff]", url):
+        raise AddressRefused("must not hold spaces, control characters or backslashes")
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise AddressRefused("must be a web address such as https://example.com/hooks") from error
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise AddressRefused("must be a web address such as https://example.com/hooks")
+    if "@" in parts.netloc:
+        raise AddressRefused("must not hold a user name or password")
+    if "[" in parts.netloc and ":" not in parts.hostname:
+        raise AddressRefused("must have a host that is a domain name or a plain address")
+    return parts
+
+
+def _port(parts: SplitResult) -> int:
+    try:
+        port = parts.port
+    except ValueError as error:
+        raise AddressRefused("must have a port from 1 to 65535, or none") from error
+    if port == 0 or parts.netloc.endswith(":"):
+        raise AddressRefused("must have a port from 1 to 65535, or none")
+    return port or _DEFAULT_PORTS[parts.scheme]
+
+
+def _host(name: str) -> str:
+    """Lower-case ASCII form of a host (UTS 46): no other spelling of a name or number gets past the next checks."""
+    if ":" in name:
+        if "%" in name:
+            raise AddressRefused("must not hold an address with a zone")
+        return name.lower()
+    try:
+        host = idna.encode(name, uts46=True, std3_rules=True, transitional=False).decode().lower().rstrip(".")
+    except (idna.IDNAError, UnicodeError) as error:
+        raise AddressRefused("must have a host that is a domain name") from error
+    if not host or len(host) > 253:
+        raise AddressRefused("must have a host that is a domain name")
+    return host
+
+
+def _literal(host: str) -> Address | None:
+    """Give the host as an address, if it is one; any other that ends in a number (0x7f.1, 2130706433) is refused."""
+    try:
+        return ip_address(host)
+    except ValueError as error:
+        last = host.rpartition(".")[2]
+        if ":" in host or re.fullmatch(r"[0-9]+|0x[0-9a-f]*", last):
+            raise AddressRefused("must have a host that is a domain name or a plain address") from error
+        return None
+
+
+def _public(host: str, literal: Address | None) -> None:
+    if literal is not None and denied(literal):
+        raise AddressRefused("must have a public address")
+    if literal is None and ("." not in host or host.endswith(".localhost")):
+        raise AddressRefused("must have a full domain name")

@@ -1,0 +1,340 @@
+"""W9, W11, W12: the outbound client against real servers on this machine, well-behaved and hostile."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from almoner.platform import outbound
+from almoner.platform.addresses import Policy
+from almoner.platform.outbound import Limits, Outbound
+from tests.support.certificates import Authority
+from tests.support.receivers import Received, Reply, receiver, reply
+
+SANDBOX = Policy(loopback=True)
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[Outbound]:
+    made = Outbound(SANDBOX)
+    yield made
+    await made.close()
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority()
+
+
+async def test_w9_sends_the_bytes_and_reads_the_answer(client: Outbound) -> None:
+    async with receiver(reply(202, b"thanks", retry_after="7")) as sink:
+        answer = await client.post(sink.url, b'{"a": 1}', {"Content-Type": "application/json", "X-A": "b"}, owner="p")
+    assert (answer.status, answer.body, answer.headers["retry-after"]) == (202, b"thanks", "7")
+    assert 0 < answer.seconds < 5
+    (got,) = sink.received
+    assert (got.method, got.path, got.body) == ("POST", "/hooks", b'{"a": 1}')
+    assert (got.headers["x-a"], got.headers["content-type"]) == ("b", "application/json")
+    assert got.headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_w11_follows_no_redirect(client: Outbound, status: int) -> None:
+    async with receiver() as inner, receiver(reply(status, location=inner.url)) as sink:
+        answer = await client.post(sink.url, b"x", {}, owner="p")
+    assert (answer.status, inner.received) == (status, [])
+
+
+async def test_w11_uses_no_proxy_and_no_netrc_of_the_environment(
+    client: Outbound, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login someone password secret")
+    async with receiver() as proxy, receiver() as sink:
+        for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url)
+        monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
+        await client.post(sink.url, b"x", {}, owner="p")
+    assert proxy.received == []
+    assert "authorization" not in sink.received[0].headers
+
+
+async def test_w11_keeps_no_cookies(client: Outbound) -> None:
+    async with receiver(reply(200, set_cookie="a=b; Path=/")) as sink:
+        for _ in range(2):
+            await client.post(sink.url, b"x", {}, owner="p")
+    assert "cookie" not in sink.received[1].headers
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        ["127.0.0.1"],
+        ["::1"],
+        ["10.0.0.1"],
+        ["169.254.169.254"],
+        ["64:ff9b::7f00:1"],
+        ["93.184.215.14", "127.0.0.1"],
+        ["2606:4700::1111", "fe80::1"],
+        ["::ffff:93.184.215.14"],
+    ],
+)
+async def test_w11_refuses_a_name_with_any_denied_address(answers: Sequence[str]) -> None:
+    async def lookup(_host: str, _port: int) -> Sequence[str]:
+        return answers
+
+    async with receiver() as sink:
+        client = Outbound(Policy(ports=frozenset({443, sink.port})), lookup=lookup)
+        with pytest.raises(outbound.Refused):
+            await client.post(f"https://partner.example:{sink.port}/hooks", b"x", {}, owner="p")
+        await client.close()
+    assert sink.connections == 0
+
+
+async def test_w11_a_resolver_that_flips_its_answers_reaches_nothing() -> None:
+    flips = itertools.cycle(["127.0.0.1", "10.1.2.3", "::1", "169.254.169.254", "192.168.0.1"])
+    asked = 0
+
+    async def lookup(_host: str, _port: int) -> Sequence[str]:
+        nonlocal asked
+        asked += 1
+        return [next(flips)]
+
+    async with receiver() as sink:
+        client = Outbound(Policy(loopback=True, ports=frozenset({443, sink.port})), lookup=lookup)
+        for _ in range(25):
+            with pytest.raises(outbound.Refused):
+                await client.post(f"https://partner.example:{sink.port}/hooks", b"x", {}, owner="p")
+        await client.close()
+    assert (asked, sink.connections) == (25, 0)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "10.0.0.1", "169.254.169.254", "::ffff:127.0.0.1"])
+def test_w11_no_socket_is_made_for_a_denied_address(address: str) -> None:
+    with pytest.raises(OSError, match="not public"):
+        outbound._socket((2, 1, 6, "", (address, 443)), loopback=False)
+
+
+async def test_w11_localhost_is_never_asked_of_a_resolver() -> None:
+    async def lookup(host: str, _port: int) -> Sequence[str]:
+        raise AssertionError(host)
+
+    async with receiver(host="hooks.localhost") as sink:
+        client = Outbound(SANDBOX, lookup=lookup)
+        assert (await client.post(sink.url, b"x", {}, owner="p")).status == 200
+        await client.close()
+
+
+async def test_w11_production_refuses_loopback(client: Outbound) -> None:
+    strict = Outbound(Policy())
+    async with receiver() as sink:
+        for url in (sink.url, sink.url.replace("http:", "https:"), f"https://127.0.0.1:{sink.port}/"):
+            with pytest.raises(outbound.Refused):
+                await strict.post(url, b"x", {}, owner="p")
+    await strict.close()
+    assert sink.connections == 0
+
+
+async def test_w11_tls_is_verified_for_the_name(authority: Authority, tmp_path: Path) -> None:
+    client = Outbound(SANDBOX, tls=authority.trusting())
+    async with receiver(tls=authority.serving(tmp_path, "localhost"), host="localhost") as sink:
+        assert (await client.post(sink.url, b"x", {}, owner="p")).status == 200
+    async with receiver(tls=authority.serving(tmp_path, "other.localhost"), host="localhost") as sink:
+        with pytest.raises(outbound.TlsFailed):
+            await client.post(sink.url, b"x", {}, owner="p")
+        assert sink.received == []
+    await client.close()
+
+
+async def test_w11_refuses_expired_and_unknown_certificates(authority: Authority, tmp_path: Path) -> None:
+    expired = authority.serving(tmp_path, "localhost", days_ago=60)
+    unknown = Authority().serving(tmp_path, "localhost")
+    client = Outbound(SANDBOX, tls=authority.trusting())
+    for tls in (expired, unknown):
+        async with receiver(tls=tls, host="localhost") as sink:
+            with pytest.raises(outbound.TlsFailed):
+                await client.post(sink.url, b"x", {}, owner="p")
+    await client.close()
+
+
+async def test_w11_refuses_a_server_that_speaks_no_tls(client: Outbound) -> None:
+    async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    with pytest.raises(outbound.TlsFailed):
+        await client.post(f"https://localhost:{server.sockets[0].getsockname()[1]}/", b"x", {}, owner="p")
+    server.close()
+
+
+async def test_w12_a_connection_verified_for_one_name_never_serves_another(
+    authority: Authority, tmp_path: Path
+) -> None:
+    client = Outbound(SANDBOX, tls=authority.trusting())
+    async with receiver(tls=authority.serving(tmp_path, "a.localhost"), host="a.localhost") as sink:
+        assert (await client.post(sink.url, b"x", {}, owner="p")).status == 200
+        with pytest.raises(outbound.TlsFailed):
+            await client.post(sink.url.replace("a.localhost", "b.localhost"), b"x", {}, owner="p")
+    await client.close()
+    assert len(sink.received) == 1
+
+
+async def test_w12_connections_are_kept_for_one_owner_and_never_shared(client: Outbound) -> None:
+    async with receiver() as sink:
+        for owner in ("one", "two", "one", "two", "one"):
+            await client.post(sink.url, owner.encode(), {}, owner=owner)
+    used = {owner: {got.connection for got in sink.received if got.body == owner} for owner in (b"one", b"two")}
+    assert [len(connections) for connections in used.values()] == [1, 1]
+    assert used[b"one"].isdisjoint(used[b"two"])
+
+
+async def test_w12_idle_owners_are_forgotten(client: Outbound) -> None:
+    async with receiver() as sink:
+        for number in range(300):
+            await client.post(sink.url, b"x", {}, owner=str(number))
+    assert len(client._pools) <= 257
+
+
+async def test_a_kept_connection_that_the_receiver_closed_is_replaced_at_once(client: Outbound) -> None:
+    async def close(_request: Received, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with receiver(None, reply(), close) as sink:
+        await client.post(sink.url, b"1", {}, owner="p")
+        assert (await client.post(sink.url, b"2", {}, owner="p")).status == 200
+        assert [got.body for got in sink.received] == [b"1", b"2", b"2"]
+
+
+async def test_a_fresh_connection_that_is_dropped_is_a_failure(client: Outbound) -> None:
+    async def reset(_request: Received, writer: asyncio.StreamWriter) -> None:
+        writer.transport.abort()
+
+    async with receiver(reset) as sink:
+        with pytest.raises(outbound.AnswerBroken):
+            await client.post(sink.url, b"x", {}, owner="p")
+    assert len(sink.received) == 1
+
+
+async def test_nobody_listens(client: Outbound) -> None:
+    async with receiver() as sink:
+        gone = sink.url
+    with pytest.raises(outbound.ConnectFailed):
+        await client.post(gone, b"x", {}, owner="p")
+
+
+async def _drip(_request: Received, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+    while True:
+        writer.write(b".")
+        await writer.drain()
+        await asyncio.sleep(0.02)
+
+
+async def _silence(_request: Received, _writer: asyncio.StreamWriter) -> None:
+    await asyncio.Event().wait()
+
+
+async def _drip_headers(_request: Received, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        writer.write(b"x")
+        await writer.drain()
+        await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("behaviour", [_drip, _silence, _drip_headers])
+async def test_w9_a_slow_receiver_costs_the_time_limit_and_no_more(behaviour: Reply) -> None:
+    client = Outbound(SANDBOX, limits=Limits(connect=3, total=0.3))
+    async with receiver(behaviour) as sink:
+        with pytest.raises(outbound.TimedOut):
+            async with asyncio.timeout(2):
+                await client.post(sink.url, b"x", {}, owner="p")
+    await client.close()
+
+
+def test_w9_the_limits_are_3_and_15_seconds() -> None:
+    assert (outbound.LIMITS.connect, outbound.LIMITS.total) == (3, 15)
+
+
+async def test_w9_a_host_that_never_shakes_hands_costs_the_connect_limit() -> None:
+    client = Outbound(SANDBOX, limits=Limits(connect=0.2, total=15))
+    held = []
+
+    async def swallow(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        held.append(writer)
+
+    server = await asyncio.start_server(swallow, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    with pytest.raises(outbound.TimedOut, match="connection"):
+        async with asyncio.timeout(2):
+            await client.post(f"https://127.0.0.1:{port}/", b"x", {}, owner="p")
+    held[0].close()
+    server.close()
+    await client.close()
+
+
+async def test_w9_reads_at_most_16_kb_of_an_endless_answer(client: Outbound) -> None:
+    sent = 0
+
+    async def endless(_request: Received, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        while True:
+            writer.write(b"2000\r\n" + b"a" * 0x2000 + b"\r\n")
+            await writer.drain()
+            sent += 0x2000
+
+    async with receiver(endless) as sink:
+        answer = await client.post(sink.url, b"x", {}, owner="p")
+        assert (answer.status, len(answer.body)) == (200, 16_384)
+        assert (await client.post(sink.url, b"x", {}, owner="p")).status == 200
+        assert sink.connections == 2, "a connection with an unread answer was used again"
+
+
+async def test_w9_a_compressed_answer_is_not_unpacked(client: Outbound) -> None:
+    async with receiver(reply(200, b"\x1f\x8b nonsense", content_encoding="gzip")) as sink:
+        assert (await client.post(sink.url, b"x", {}, owner="p")).body == b"\x1f\x8b nonsense"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: %s\r\n" % (n, b"a" * 4000) for n in range(5)) + b"\r\n",
+        b"HTTP/1.1 200 OK\r\nX: " + b"a" * 20_000 + b"\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 4000 + b"\r\n",
+        b"not http at all\r\n\r\n",
+        b"HTTP/1.1 999999 Odd\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: nine\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
+    ],
+)
+async def test_w9_answers_that_are_too_large_or_no_http_fail(client: Outbound, head: bytes) -> None:
+    async def answer(_request: Received, writer: asyncio.StreamWriter) -> None:
+        writer.write(head)
+        await writer.drain()
+        writer.close()
+
+    async with receiver(answer) as sink:
+        with pytest.raises(outbound.AnswerBroken):
+            await client.post(sink.url, b"x", {}, owner="p")
+
+
+async def test_w9_endless_headers_end_at_16_kb(client: Outbound) -> None:
+    sent = 0
+
+    async def endless(_request: Received, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        writer.write(b"HTTP/1.1 200 OK\r\n")
+        for number in itertools.count():
+            line = b"X-%d: %s\r\n" % (number, b"a" * 500)
+            writer.write(line)
+            await writer.drain()
+            sent += len(line)
+            await asyncio.sleep(0)
+
+    async with receiver(endless) as sink:
+        with pytest.raises(outbound.AnswerBroken):
+            await client.post(sink.url, b"x", {}, owner="p")
+    assert sent < 4_000_000
