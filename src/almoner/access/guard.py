@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from almoner.access.keys import store
 from almoner.access.keys import service as keys
+from almoner.access.keys import store
 from almoner.kit.errors import Unauthorised
 from almoner.kit.time import Clock
 from almoner.platform.db import Database, Partner
@@ -50,7 +50,7 @@ class KeyGuard:
         self._uses: dict[UUID, tuple[UUID, datetime, str, str]] = {}
 
     async def authenticate(self, authorization: str | None) -> Caller:
-        """The caller behind the bare key, ``Bearer <key>``, or HTTP Basic with the key as user name. Raises Unauthorised."""
+        """The caller behind the bare key, ``Bearer <key>``, or HTTP Basic with the key as user. Raises Unauthorised."""
         secret = read_authorization(authorization)
         wall = self._clock.wall()
         known = self._known.get(secret)
@@ -73,7 +73,7 @@ class KeyGuard:
             self._known.popitem(last=False)
         return known
 
-    def admit(self, caller: Caller | None, address: str, endpoint: str) -> RateState:
+    def admit(self, caller: Caller | None, address: str) -> RateState:
         """Count a call: per secret key; per publishable key and address; without a key per address."""
         now = self._clock.wall().timestamp()
         limits, limiter = self._limits, self._limiter

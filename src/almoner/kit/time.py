@@ -47,3 +47,15 @@ def parse_day_or_moment(text: str) -> datetime:
         return parse_moment(text)
     day = date.fromisoformat(text)
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+class SystemClock:
+    """Both clocks show real time: production, and the base of the sandbox's clock."""
+
+    def now(self) -> datetime:
+        """Real time."""
+        return datetime.now(UTC)
+
+    def wall(self) -> datetime:
+        """Real time."""
+        return datetime.now(UTC)

@@ -34,7 +34,7 @@ stored as materialized (
 ),
 free as materialized (select from claim where claim.got and not exists (select from stored))"""
 """CTEs for a hot write. Its parameters begin with ``Claim.parameters``: $1 partner, $2 key hash, $3 lock number,
-$4 route, $5 fingerprint, $6 sealed answer, $7 business time, $8 expiry. Write ``select ... from free where <checks>``."""
+$4 route, $5 fingerprint, $6 sealed answer, $7 business time, $8 expiry; the effect selects ``from free``."""
 
 KEEP: Final = """
 kept as (

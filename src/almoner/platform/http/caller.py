@@ -14,13 +14,13 @@ class KeyKind(Enum):
 
     NONE = "none"
     PUBLISHABLE = "publishable"
-    SECRET = "secret"
+    SECRET = "secret"  # noqa: S105 (the kind, not a secret)
     SCIM = "scim"
 
 
 NO_KEY = KeyKind.NONE
 PUBLISHABLE = KeyKind.PUBLISHABLE
-SECRET = KeyKind.SECRET  # noqa: S105 (the kind, not a secret)
+SECRET = KeyKind.SECRET
 
 ALL_SCOPES = "*"
 
@@ -49,7 +49,7 @@ NAMED_ONLY = frozenset({"sandbox_clock", "scim_api"})
 
 @dataclass(frozen=True, slots=True)
 class RateState:
-    """What the limiter answers: the policy's name, its quota and window in seconds, what is left, seconds until full."""
+    """What the limiter answers: the policy, its quota and window in seconds, what is left, seconds until full."""
 
     policy: str
     quota: int
@@ -66,7 +66,7 @@ class Guard(Protocol):
         """The caller behind the header. Raises Unauthorised."""
         ...
 
-    def admit(self, caller: Caller | None, address: str, endpoint: str) -> RateState:
+    def admit(self, caller: Caller | None, address: str) -> RateState:
         """Count one call against the limits; ``retry_after`` is set when it is refused."""
         ...
 

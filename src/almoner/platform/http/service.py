@@ -134,6 +134,13 @@ class Call:
         current = address + ("?" + urlencode(self.parameters) if self.parameters else "")
         return Listing(records, len(records), len(records), {"current": current, "next": None, "prev": None})
 
+    def all_of(self, rows: Sequence[R], record: Callable[[R], Out]) -> Listing[Any]:
+        """The answer of a list that is not paged: every row in the same envelope (settled 1.1)."""
+        address = self.db.deployment.links.api + self.path
+        current = address + ("?" + urlencode(self.parameters) if self.parameters else "")
+        made: dict[str, str | None] = {"current": current, "next": None, "prev": None}
+        return Listing([record(row) for row in rows], len(rows), len(rows), made)
+
     def _cursors(self) -> Cursors:
         partner = self.identified.partner.id if self.identified else None
         filters = [(name, value) for name, value in self.parameters if name not in ("cursor", "pageSize")]
@@ -305,7 +312,7 @@ class Service:
         query = request.scope["query_string"].decode("latin-1")
         if any(mark in query for mark in _KEY_MARKS):
             raise IncorrectParams(
-                "query holds an API key: keys belong in the Authorization header; rotate this one, it may have been logged"
+                "query holds an API key: keys belong in the Authorization header; rotate it, it may have been logged"
             )
         if endpoint.key is not KeyKind.NONE:
             request.caller = caller = await self._guard.authenticate(request.headers.get("authorization"))
@@ -314,7 +321,7 @@ class Service:
                 raise Forbidden("a publishable key may not be used here; use the secret key, from your server")
             if endpoint.scope is not None and not caller.has(endpoint.scope):
                 raise Forbidden(f"this key lacks the scope {endpoint.scope}")
-        request.rate = self._guard.admit(request.caller, request.address, endpoint.route)
+        request.rate = self._guard.admit(request.caller, request.address)
         if request.rate.retry_after is not None:
             raise RateExceeded(request.rate.retry_after)
         if request.caller is not None:

@@ -1,0 +1,82 @@
+"""The ASGI application: the edge, the API under /v1, the hosted pages, probes."""
+
+from collections.abc import Sequence
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from almoner import __version__
+from almoner.kit.errors import MethodNotAllowed, NotFound
+from almoner.nonprofits.categories.routes import routes as categories
+from almoner.platform import media
+from almoner.platform.db import EVERYONE
+from almoner.platform.http.edge import Edge
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.openapi import describe
+from almoner.platform.http.probes import probe_routes
+from almoner.platform.http.service import Service
+from almoner.wiring import House
+
+
+def api_routes(house: House) -> list[Routes]:
+    """The declared endpoints of every slice."""
+    return [categories, *house.routes]
+
+
+def describe_api(house: House, routes: Sequence[Routes]) -> bytes:
+    """The interface description as JSON, readable."""
+    endpoints = [endpoint for group in routes for endpoint in group.endpoints]
+    deployment = house.db.deployment
+    described = describe(endpoints, deployment.ids, deployment.links.api, __version__, house.events)
+    return msgspec.json.format(msgspec.json.encode(described), indent=2) + b"\n"
+
+
+class _Split:
+    """/v1 goes to the declared endpoints, everything else to the pages."""
+
+    def __init__(self, api: Service, pages: Router) -> None:
+        self._api = api
+        self._pages = pages
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and (scope["path"].startswith("/v1/") or scope["path"] == "/v1"):
+            await self._api(scope, receive, send)
+            return
+        scope["app"] = self  # lets the router raise what it would otherwise answer as plain text
+        try:
+            await self._pages(scope, receive, send)
+        except HTTPException as error:
+            if error.status_code == 405:
+                raise MethodNotAllowed(f"use one of {(error.headers or {}).get('Allow', '')}") from None
+            raise NotFound("there is nothing at this address") from None
+
+
+def create_app(house: House) -> ASGIApp:
+    """Everything that one server answers. The house stays the caller's to close."""
+    routes = api_routes(house)
+
+    async def show_media(request: Request) -> Response:
+        async with house.db.read() as tx:
+            found = await media.find(tx, EVERYONE, request.path_params["key"])
+        if found is None:
+            raise NotFound
+        headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
+        return Response(found[1], media_type=found[0], headers=headers)
+
+    pages: list[BaseRoute] = [
+        Route("/media/{key}", show_media),
+        *probe_routes(house.checks, house.telemetry, describe_api(house, routes)),
+        *house.pages,
+    ]
+    outer = Router(pages, redirect_slashes=False)
+    return Edge(
+        _Split(Service(house.db, house.guard, routes), outer),
+        house.telemetry,
+        house.db.deployment.clock,
+        house.settings.trusted_proxies,
+        https_only=not house.db.deployment.sandbox,
+    )

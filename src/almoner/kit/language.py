@@ -1,0 +1,62 @@
+"""Language tags (RFC 5646), and choosing among offered languages (RFC 9110 12.5.4, RFC 4647 look-up)."""
+
+import re
+from collections.abc import Collection, Iterator
+
+# Language, script, region, variants, extensions, private use: the well-formed tags of RFC 5646 2.1.
+_TAG = re.compile(
+    r"[a-z]{2,3}(-[a-z]{3}){0,3}(-[a-z]{4})?(-([a-z]{2}|\d{3}))?(-([a-z\d]{5,8}|\d[a-z\d]{3}))*"
+    r"(-[a-wy-z\d](-[a-z\d]{2,8})+)*(-x(-[a-z\d]{1,8})+)?",
+    re.IGNORECASE | re.ASCII,
+)
+_WEIGHT = re.compile(r"\s*;\s*q\s*=\s*(0(\.\d{0,3})?|1(\.0{0,3})?)\s*", re.IGNORECASE | re.ASCII)
+_MOST_TAGS = 50
+
+
+def well_formed(tag: str) -> bool:
+    """Whether the text is a well-formed language tag of at most 35 characters."""
+    return len(tag) <= 35 and _TAG.fullmatch(tag) is not None
+
+
+def nearest(tag: str, offered: Collection[str]) -> str | None:
+    """The offered language that a tag falls back to: itself, then with subtags cut off its end; None without one."""
+    by_lower = {language.lower(): language for language in offered}
+    parts = tag.lower().split("-")
+    while parts:
+        if found := by_lower.get("-".join(parts)):
+            return found
+        parts.pop()
+    return None
+
+
+def region(tag: str) -> str | None:
+    """The two-letter region of a tag, upper case: ``en-GB`` gives ``GB``."""
+    for part in tag.split("-")[1:]:
+        if len(part) == 1:
+            return None
+        if len(part) == 2 and part.isascii() and part.isalpha():
+            return part.upper()
+    return None
+
+
+def preferences(accept_language: str | None) -> list[str]:
+    """The well-formed tags of an Accept-Language header, most wanted first; refused (q=0) and ``*`` are left out."""
+    weighted = list(_weighted(accept_language or ""))
+    return [tag for _, tag in sorted(weighted, key=lambda pair: -pair[0])]
+
+
+def _weighted(header: str) -> Iterator[tuple[float, str]]:
+    for item in header[:2000].split(",")[:_MOST_TAGS]:
+        tag, _, rest = item.partition(";")
+        weight = _WEIGHT.fullmatch(";" + rest) if rest else None
+        quality = 1.0 if not rest else float(weight[1]) if weight else 0.0
+        if quality > 0 and well_formed(tag.strip()):
+            yield quality, tag.strip()
+
+
+def negotiate(accept_language: str | None, offered: Collection[str]) -> str | None:
+    """The offered language that the header likes best, or None when it likes none."""
+    for tag in preferences(accept_language):
+        if found := nearest(tag, offered):
+            return found
+    return None

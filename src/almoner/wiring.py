@@ -1,0 +1,64 @@
+"""Composition: from settings to the living parts. The only module that names adapters."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from starlette.routing import BaseRoute
+
+from almoner.access.guard import KeyGuard, Limits
+from almoner.kit.ids import Ids
+from almoner.kit.time import Clock, SystemClock
+from almoner.platform import db as database
+from almoner.platform.crypto import Vault
+from almoner.platform.db import Database
+from almoner.platform.deployment import Deployment
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.probes import Check
+from almoner.platform.ratelimit import Limit, RateLimiter
+from almoner.platform.telemetry import Telemetry
+from almoner.settings import Rate, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """The living parts of one process."""
+
+    settings: Settings
+    db: Database
+    telemetry: Telemetry
+    limiter: RateLimiter
+    guard: KeyGuard
+    routes: list[Routes] = field(default_factory=list)
+    pages: list[BaseRoute] = field(default_factory=list)
+    checks: Mapping[str, Check] = field(default_factory=dict)
+    events: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    async def close(self) -> None:
+        """Close what was opened."""
+        await self.db.close()
+
+
+def _limit(policy: str, rate: Rate) -> Limit:
+    return Limit(policy, rate.per_second, rate.burst)
+
+
+def deployment_of(settings: Settings, clock: Clock) -> Deployment:
+    """Where and as what the service runs."""
+    return Deployment(
+        settings.environment, clock, Ids(sandbox=settings.sandbox), settings.links, Vault(settings.master_key_bytes)
+    )
+
+
+async def open_house(settings: Settings, *, clock: Clock | None = None, telemetry: Telemetry | None = None) -> House:
+    """Connect to the database and compose. Raises OSError or asyncpg.PostgresError without a database."""
+    clock = clock or SystemClock()
+    deployment = deployment_of(settings, clock)
+    db = await database.connect(settings.dsn, deployment, size=settings.database_pool)
+    limiter = RateLimiter()
+    limits = Limits(
+        _limit("secret", settings.secret_key_rate),
+        _limit("publishable", settings.rate_limit_publishable),
+        _limit("address", settings.rate_limit_address),
+    )
+    guard = KeyGuard(db, clock, limiter, limits)
+    return House(settings, db, telemetry or Telemetry(), limiter, guard)
