@@ -1,0 +1,51 @@
+"""Style sheet and icon: named by the hash of their content, so that browsers may keep them for ever."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+_FOLDER: Final = Path(__file__).parent / "static"
+_TYPES: Final = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One file with its address."""
+
+    path: str
+    content: bytes
+    media_type: str
+
+
+def _load(name: str) -> Asset:
+    file = _FOLDER / name
+    content = file.read_bytes()
+    return Asset(f"/assets/{file.stem}.{sha256(content).hexdigest()[:16]}{file.suffix}", content, _TYPES[file.suffix])
+
+
+STYLE: Final = _load("almoner.css")
+ICON: Final = _load("icon.svg")
+_BY_PATH: Final = {asset.path: asset for asset in (STYLE, ICON)}
+
+
+async def _serve(request: Request) -> Response:
+    asset = _BY_PATH.get(request.url.path)
+    if asset is None:
+        return Response(status_code=404, headers={"Cache-Control": "no-store"})
+    return Response(
+        asset.content,
+        media_type=asset.media_type,
+        headers={
+            "Cache-Control": "public, max-age=31536000, immutable",
+            "X-Content-Type-Options": "nosniff",
+            "Cross-Origin-Resource-Policy": "same-origin",
+        },
+    )
+
+
+ROUTES: Final = [Route("/assets/{name}", _serve, methods=["GET"])]

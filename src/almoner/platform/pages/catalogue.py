@@ -1,0 +1,90 @@
+"""Message catalogues: one JSON file per language, plural forms by CLDR's category names, English where one lacks.
+
+JSON is read as it is at start: no compile step, no generated files, and a translator sees each key with its forms.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from babel import Locale, UnknownLocaleError
+from markupsafe import Markup, escape
+
+from almoner.kit import language as languages
+
+LOCALE_FOLDER: Final = Path(__file__).parents[2] / "locale"
+FALLBACK: Final = "en"
+
+Message = str | Mapping[str, str]
+
+
+class Language:
+    """One language as a page speaks it: its messages, and the locale for numbers and dates.
+
+    ``tag`` is the RFC 5646 tag asked for, which may be narrower than the catalogue: ``en-GB`` formats as British and
+    reads ``en``.
+    """
+
+    def __init__(self, tag: str, catalogue: str, messages: Mapping[str, Message]) -> None:
+        self.tag = tag
+        self.catalogue = catalogue
+        self.locale = _locale(tag) or _locale(catalogue) or Locale(FALLBACK)
+        self.direction = self.locale.text_direction
+        self._messages = messages
+
+    @property
+    def html_lang(self) -> str:
+        """The ``lang`` attribute: the language the words are in, with the region the figures are in."""
+        return self.tag if self.tag.split("-")[0].lower() == self.catalogue.split("-")[0] else self.catalogue
+
+    def text(self, key: str, **values: object) -> str:
+        """The message as plain text. ``count`` chooses the plural form. Raises KeyError for an unknown key."""
+        return self._form(key, values).format(**values)
+
+    def html(self, key: str, **values: object) -> Markup:
+        """The message as HTML: message and values are escaped, except values that are Markup already."""
+        return escape(self._form(key, values)).format(**values)
+
+    def _form(self, key: str, values: Mapping[str, object]) -> str:
+        message = self._messages[key]
+        if isinstance(message, str):
+            return message
+        count = values["count"]
+        if not isinstance(count, int):
+            raise TypeError(f"the plural form of {key} is chosen by a whole number, not by {count!r}")
+        return message.get(self.locale.plural_form(count), message["other"])
+
+
+class Catalogues:
+    """Every offered language."""
+
+    def __init__(self, folder: Path = LOCALE_FOLDER) -> None:
+        read: dict[str, dict[str, Message]] = {
+            path.stem: json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))
+        }
+        self._messages = {tag: read[FALLBACK] | messages for tag, messages in read.items()}
+        self.language = cache(self._language)
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The languages that have a catalogue, sorted."""
+        return tuple(self._messages)
+
+    def _language(self, tag: str | None) -> Language:
+        nearest = languages.nearest(tag, self._messages) if tag else None
+        if tag is None or nearest is None:
+            return Language(FALLBACK, FALLBACK, self._messages[FALLBACK])
+        return Language(tag, nearest, self._messages[nearest])
+
+
+def _locale(tag: str) -> Locale | None:
+    """The CLDR locale of a tag, its region dropped when CLDR does not know the pair."""
+    parts = tag.replace("_", "-").split("-")
+    while parts:
+        try:
+            return Locale.parse("-".join(parts), sep="-")
+        except (UnknownLocaleError, ValueError):
+            parts.pop()
+    return None

@@ -1,0 +1,98 @@
+"""Reading an amount that somebody typed in their own language, strictly: what can be read two ways is refused."""
+
+import re
+import unicodedata
+from enum import Enum
+from typing import Final
+
+from babel import Locale, numbers
+
+from almoner.kit import money as iso4217
+
+_SPACES: Final = " \u00a0\u202f\u2009"
+_APOSTROPHES: Final = "'\u2019"
+_INVISIBLE: Final = dict.fromkeys(map(ord, "\u200e\u200f\u061c\u2066\u2067\u2068\u2069\ufeff"))
+
+
+class Unreadable(Enum):
+    """Why a typed amount cannot be taken."""
+
+    EMPTY = "empty"
+    NOT_A_NUMBER = "not_a_number"
+    TOO_MANY_DECIMALS = "too_many_decimals"
+    TOO_LARGE = "too_large"
+
+
+def amount(typed: str, currency: str, locale: Locale) -> int | Unreadable:
+    """Minor units of what was typed in the language's own form (``1.234,50`` in German, ``١٢٣`` in Arabic), or why not.
+
+    Group marks must stand where the language puts them; the currency's own sign or code may stand before or behind.
+    """
+    text = unicodedata.normalize("NFC", typed).translate(_INVISIBLE).strip()
+    text = _without_currency(text, currency, locale)
+    if not text:
+        return Unreadable.EMPTY
+    decimal_mark, group_mark = _marks(text, locale)
+    digits = "".join(_ascii(character) for character in text)
+    group = "" if group_mark is None else f"(?:{_any_of(group_mark)})"
+    whole = rf"\d+|\d{{1,3}}(?:{group}\d{{3}})+" if group else r"\d+"
+    if group and _groups_by_two(locale):
+        whole += rf"|\d{{1,2}}(?:{group}\d{{2}})*{group}\d{{3}}"
+    match = re.fullmatch(rf"(?P<whole>{whole})(?:{re.escape(decimal_mark)}(?P<fraction>\d+))?", digits, re.ASCII)
+    if match is None:
+        return Unreadable.NOT_A_NUMBER
+    fraction = match["fraction"] or ""
+    exponent = iso4217.exponent(currency)
+    if len(fraction) > exponent:
+        return Unreadable.TOO_MANY_DECIMALS
+    if len(digits) > 40:
+        return Unreadable.TOO_LARGE
+    minor = int(re.sub(r"\D", "", match["whole"]) + fraction.ljust(exponent, "0"))
+    return minor if minor <= iso4217.MAX_MINOR else Unreadable.TOO_LARGE
+
+
+def _marks(text: str, locale: Locale) -> tuple[str, str | None]:
+    """Decimal and group mark of what was typed: Arabic figures bring their own marks, others use the locale's."""
+    if (
+        any("\u0660" <= c <= "\u0669" or "\u06f0" <= c <= "\u06f9" for c in text)
+        or "\u066b" in text
+        or "\u066c" in text
+    ):
+        return "\u066b", "\u066c"
+    decimal_mark = numbers.get_decimal_symbol(locale)
+    group_mark = numbers.get_group_symbol(locale)
+    return decimal_mark, None if group_mark == decimal_mark else group_mark
+
+
+def _any_of(mark: str) -> str:
+    """A group mark with its look-alikes: keyboards have no narrow no-break space and no typographic apostrophe."""
+    for family in (_SPACES, _APOSTROPHES):
+        if mark in family:
+            return "|".join(map(re.escape, family))
+    return re.escape(mark)
+
+
+def _groups_by_two(locale: Locale) -> bool:
+    """Whether the language writes 12,34,567 (lakh and crore)."""
+    grouping: tuple[int, int] = locale.decimal_formats[None].grouping
+    return grouping[1] == 2
+
+
+def _ascii(character: str) -> str:
+    """Any script's decimal digit as its ASCII twin; other characters as they are."""
+    value = unicodedata.decimal(character, None)
+    return character if value is None else str(value)
+
+
+def _without_currency(text: str, currency: str, locale: Locale) -> str:
+    """The figure without the currency's own sign, narrow sign or code at either end."""
+    narrow = numbers.get_currency_symbol(currency, "en")
+    signs = {currency, numbers.get_currency_symbol(currency, locale).translate(_INVISIBLE).strip(), narrow}
+    if not narrow[-1].isalpha():
+        signs.add(narrow[-1])
+    for sign in sorted(signs, key=len, reverse=True):
+        if text.lower().startswith(sign.lower()):
+            return text[len(sign) :].strip()
+        if text.lower().endswith(sign.lower()):
+            return text[: -len(sign)].strip()
+    return text

@@ -1,0 +1,76 @@
+"""Money and dates for people: CLDR's patterns in the reader's language, with ISO 4217's decimals (CLDR's differ)."""
+
+import copy
+import re
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Final
+
+from babel import Locale, dates, numbers
+
+from almoner.kit import money as iso4217
+
+_ZEROS: Final = {"arab": "\u0660", "arabext": "\u06f0", "beng": "\u09e6", "deva": "\u0966", "mymr": "\u1040"}
+"""The zero of each numbering system that is some language's own. Babel knows their marks but writes ASCII digits."""
+
+_LETTER_BY_FIGURE: Final = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+"""Where CLDR sets a space between a currency's code and the figure (currencySpacing), which Babel leaves out."""
+
+
+def money(minor: int, currency: str, locale: Locale, *, short: bool = False) -> str:
+    """``1234`` ``GBP`` as ``£12.34``. ``short`` leaves the fraction out where it is zero (``£10``). Never rounds."""
+    digits = iso4217.exponent(currency)
+    value = decimal(minor, currency)
+    fraction = 0 if short and value == value.to_integral_value() else digits
+    return _applied(locale.currency_formats["standard"], value, fraction, locale, currency)
+
+
+def plain(minor: int, currency: str, locale: Locale) -> str:
+    """The figure alone, as somebody would type it into a field: ``1234`` ``EUR`` in German as ``12,34``."""
+    digits = iso4217.exponent(currency)
+    return _applied(locale.decimal_formats[None], decimal(minor, currency), digits, locale, None)
+
+
+def decimal(minor: int, currency: str) -> Decimal:
+    """Minor units as the decimal amount of the currency, exactly."""
+    return Decimal(minor).scaleb(-iso4217.exponent(currency))
+
+
+def symbol(currency: str, locale: Locale) -> str:
+    """The currency's sign as readers of the language know it: ``$``, ``US$``, ``JPY``."""
+    return numbers.get_currency_symbol(currency, locale)
+
+
+def currency_name(currency: str, locale: Locale) -> str:
+    """The currency's name in the language."""
+    return numbers.get_currency_name(currency, locale=locale)
+
+
+def day(moment: date | datetime, locale: Locale) -> str:
+    """``21 November 2026`` in the language, UTC."""
+    return _own_digits(dates.format_date(moment, "long", locale=locale), locale)
+
+
+def moment(at: datetime, locale: Locale) -> str:
+    """``21 November 2026 at 09:30 UTC`` in the language."""
+    return _own_digits(dates.format_datetime(at, "long", locale=locale), locale)
+
+
+def country(code: str, locale: Locale) -> str:
+    """The name of a two-letter country in the language; the code itself when CLDR has none."""
+    return str(locale.territories.get(code, code))
+
+
+def _applied(
+    pattern: numbers.NumberPattern, value: Decimal, fraction: int, locale: Locale, currency: str | None
+) -> str:
+    exact = copy.copy(pattern)
+    exact.frac_prec = (fraction, fraction)
+    system = locale.default_numbering_system if locale.default_numbering_system in _ZEROS else "latn"
+    text = exact.apply(value, locale, currency=currency, currency_digits=False, numbering_system=system)
+    return _own_digits(_LETTER_BY_FIGURE.sub("\u00a0", text), locale)
+
+
+def _own_digits(text: str, locale: Locale) -> str:
+    zero = _ZEROS.get(locale.default_numbering_system, "0")
+    return text.translate({ord("0") + digit: chr(ord(zero) + digit) for digit in range(10)})

@@ -1,0 +1,55 @@
+"""Headers of every page: what a browser may load, where a form may lead, and that nobody may frame or keep it (H3)."""
+
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import urlsplit
+
+REPORT_PATH: Final = "/pages/csp-reports"
+
+_HSTS: Final = "max-age=31536000; includeSubDomains"
+
+
+def origin_of(url: str) -> str | None:
+    """``https://host:port`` of an address as a CSP source, or None where CSP has no way to write it (IPv6 literals)."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or ":" in parts.hostname:
+        return None
+    host = parts.hostname.encode("idna").decode()
+    default = {"http": 80, "https": 443}[parts.scheme]
+    return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port not in (None, default) else "")
+
+
+def security_headers(nonce: str, *, form_targets: Iterable[str], production: bool) -> dict[str, str]:
+    """The headers of one page.
+
+    ``form_targets``: CSP sources a form may lead to besides this origin. Chromium applies form-action to the redirects
+    that follow a post as well, so the payment provider and the partner's success page must be named.
+    """
+    targets = " ".join(dict.fromkeys(("'self'", *form_targets)))
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src 'self' 'nonce-{nonce}'",
+            "img-src 'self' data:",
+            f"form-action {targets}",
+            "base-uri 'none'",
+            "frame-ancestors 'none'",
+            "object-src 'none'",
+            f"report-uri {REPORT_PATH}",
+        )
+    )
+    found = {
+        "Content-Security-Policy": policy,
+        "Cache-Control": "no-store",
+        # Not no-referrer: with it Chromium sends `Origin: null` on form posts.
+        "Referrer-Policy": "same-origin",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+        "X-Robots-Tag": "noindex, nofollow",
+        "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    }
+    if production:
+        found["Strict-Transport-Security"] = _HSTS
+    return found

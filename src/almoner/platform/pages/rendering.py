@@ -1,0 +1,93 @@
+"""From a template to an answer: autoescaped Jinja2, the reader's language, and the headers of every page."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from secrets import token_urlsafe
+from typing import Final
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from almoner.kit import language as languages
+from almoner.platform.deployment import Deployment
+from almoner.platform.pages import assets, formats
+from almoner.platform.pages.catalogue import FALLBACK, Catalogues, Language
+from almoner.platform.pages.headers import security_headers
+
+_SHARED: Final = Path(__file__).parent / "templates"
+
+
+class Pages:
+    """Renders the pages and mails of one slice: its own templates, then the shared ones."""
+
+    def __init__(self, deployment: Deployment, templates: Path, catalogues: Catalogues | None = None) -> None:
+        self.deployment = deployment
+        self.catalogues = catalogues or Catalogues()
+        self._templates = Environment(
+            loader=ChoiceLoader([FileSystemLoader(templates), FileSystemLoader(_SHARED)]),
+            autoescape=select_autoescape(enabled_extensions=("html",), default_for_string=True),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters["bdi"] = isolated
+
+    def language(self, tag: str | None) -> Language:
+        """The language of an RFC 5646 tag; English when it is None or not offered."""
+        return self.catalogues.language(tag)
+
+    def preferred(self, request: Request) -> Language:
+        """The reader's language by Accept-Language, English when none of it is offered."""
+        found = languages.negotiate(request.headers.get("accept-language"), self.catalogues.offered)
+        return self.language(found or FALLBACK)
+
+    def text(self, template: str, language: Language, **context: object) -> str:
+        """A rendered template without headers, for mails."""
+        return self._templates.get_template(template).render(**self._shared(language), **context)
+
+    def page(
+        self,
+        template: str,
+        language: Language,
+        *,
+        status: int = 200,
+        form_targets: Iterable[str] = (),
+        **context: object,
+    ) -> HTMLResponse:
+        """A page with its headers. ``form_targets``: origins besides this one that its forms may lead to."""
+        nonce = token_urlsafe(16)
+        body = self.text(template, language, nonce=nonce, **context)
+        headers = security_headers(nonce, form_targets=form_targets, production=not self.deployment.sandbox)
+        return HTMLResponse(body, status, headers | {"Content-Language": language.html_lang})
+
+    def message(
+        self, kind: str, language: Language, *, status: int, icon: str = "info", **values: object
+    ) -> HTMLResponse:
+        """A page that only says something: catalogue keys ``<kind>.title``, ``<kind>.text`` and ``<kind>.next``."""
+        return self.page("message.html", language, status=status, kind=kind, icon_name=icon, values=values)
+
+    def _shared(self, language: Language) -> dict[str, object]:
+        locale = language.locale
+
+        def money(minor: int, currency: str, *, short: bool = False) -> str:
+            return formats.money(minor, currency, locale, short=short)
+
+        return {
+            "t": language.html,
+            "say": language.text,
+            "lang": language.html_lang,
+            "dir": language.direction,
+            "sandbox": self.deployment.sandbox,
+            "style_url": assets.STYLE.path,
+            "icon_url": assets.ICON.path,
+            "money": money,
+            "day": lambda at: formats.day(at, locale),
+            "moment": lambda at: formats.moment(at, locale),
+        }
+
+
+def isolated(value: object) -> Markup:
+    """A name or figure whose direction may differ from the sentence around it."""
+    return Markup("<bdi>{}</bdi>").format(value)

@@ -1,0 +1,89 @@
+"""A visit: the proof, in a cookie of its own for each record, that this browser came by the record's link (H1, H2).
+
+The token leaves the address bar in the first answer. The cookie that takes its place holds a random part and our
+signature over it and the record: nothing is stored, two tabs for two records never mix, and each browser has its own
+CSRF token.
+"""
+
+import hmac
+import os
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from almoner.platform.crypto import Vault
+
+CSRF_FIELD: Final = "csrf"
+_RANDOM_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One browser's visit to one record's pages."""
+
+    cookie: str
+    proof: str
+    csrf: str
+
+    def keep(self, response: Response, *, seconds: int) -> None:
+        """Set the cookie: for this host alone (``__Host-``), over https or to localhost, hidden from scripts."""
+        response.set_cookie(
+            self.cookie, self.proof, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax"
+        )
+
+    def owns(self, csrf: object) -> bool:
+        """Whether a posted form carries this visit's CSRF token; constant time."""
+        return isinstance(csrf, str) and hmac.compare_digest(self.csrf.encode(), csrf.encode())
+
+
+def begin(vault: Vault, purpose: str, record: UUID, name: str) -> Visit:
+    """A new visit to a record; ``name`` is the record's id as the address shows it."""
+    random = os.urandom(_RANDOM_BYTES)
+    return _visit(vault, purpose, name, random + vault.sign(f"visit:{purpose}", record.bytes + random))
+
+
+def find(request: Request, vault: Vault, purpose: str, record: UUID, name: str) -> Visit | None:
+    """The visit that the request's cookie proves, or None."""
+    raw = _decoded(request.cookies.get(_cookie(purpose, name), ""))
+    random, signature = raw[:_RANDOM_BYTES], raw[_RANDOM_BYTES:]
+    if not vault.verify(f"visit:{purpose}", record.bytes + random, signature):
+        return None
+    return _visit(vault, purpose, name, raw)
+
+
+def from_own_page(request: Request, origin: str | None) -> bool:
+    """Whether a post came from a page of this very origin: the browser says so, or at least names the right origin."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site == "same-origin"
+    return origin is not None and request.headers.get("origin") == origin
+
+
+def is_speculative(request: Request) -> bool:
+    """Whether nobody may be looking: HEAD, or a browser that fetches ahead. Nothing is decided for the donor then."""
+    purpose = request.headers.get("sec-purpose", request.headers.get("purpose", ""))
+    return request.method == "HEAD" or "prefetch" in purpose
+
+
+def _visit(vault: Vault, purpose: str, name: str, raw: bytes) -> Visit:
+    csrf = vault.sign(f"csrf:{purpose}", raw)
+    return Visit(_cookie(purpose, name), _encoded(raw), _encoded(csrf))
+
+
+def _cookie(purpose: str, name: str) -> str:
+    return f"__Host-{purpose}-{name}"
+
+
+def _encoded(raw: bytes) -> str:
+    return urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except ValueError:
+        return b""

@@ -1,0 +1,99 @@
+"""Amounts as people type and read them (H9)."""
+
+import pytest
+from babel import Locale
+from hypothesis import given
+from hypothesis import strategies as st
+
+from almoner.kit import money
+from almoner.platform.pages import figures, formats
+from almoner.platform.pages.figures import Unreadable
+
+READ = [
+    ("en", "USD", "25", 2500),
+    ("en", "USD", "1,234.50", 123450),
+    ("en", "USD", "1234.5", 123450),
+    ("en", "USD", "$ 12", 1200),
+    ("en", "USD", "12 usd", 1200),
+    ("en-GB", "GBP", "£0.99", 99),
+    ("en", "JPY", "5,000", 5000),
+    ("de", "EUR", "1.234,50", 123450),
+    ("de", "EUR", "1234,5 €", 123450),
+    ("de-CH", "CHF", "1'234.50", 123450),
+    ("de-CH", "CHF", "1’234.50", 123450),
+    ("fr", "EUR", "1 234,50", 123450),
+    ("fr", "EUR", "1\u202f234,50 €", 123450),
+    ("hi", "INR", "12,34,567.00", 123456700),
+    ("ar", "USD", "١٢٣", 12300),
+    ("ar", "USD", "١٬٢٣٤٫٥٠", 123450),
+    ("ar", "KWD", "1.500", 1500),
+    ("ar", "USD", "\u200f1,234.50 US$", 123450),
+    ("fa", "EUR", "۱۲٫۵", 1250),
+    ("en", "KWD", "1.5", 1500),
+    ("en", "USD", "90071992547409.91", money.MAX_MINOR),
+]
+
+REFUSED = [
+    ("en", "USD", "", Unreadable.EMPTY),
+    ("en", "USD", " $ ", Unreadable.EMPTY),
+    ("en", "USD", "abc", Unreadable.NOT_A_NUMBER),
+    ("en", "USD", "12,50", Unreadable.NOT_A_NUMBER),
+    ("en", "USD", "1,23,456", Unreadable.NOT_A_NUMBER),
+    ("en", "USD", "1.234.567", Unreadable.NOT_A_NUMBER),
+    ("en", "USD", "-5", Unreadable.NOT_A_NUMBER),
+    ("en", "USD", "1e5", Unreadable.NOT_A_NUMBER),
+    ("en", "USD", "5.", Unreadable.NOT_A_NUMBER),
+    ("en", "USD", ".5", Unreadable.NOT_A_NUMBER),
+    ("en", "USD", "12 EUR", Unreadable.NOT_A_NUMBER),
+    ("en", "USD", "1.234", Unreadable.TOO_MANY_DECIMALS),
+    ("de", "EUR", "12.50", Unreadable.NOT_A_NUMBER),
+    ("ar", "USD", "١٢,٥", Unreadable.NOT_A_NUMBER),
+    ("en", "JPY", "5.5", Unreadable.TOO_MANY_DECIMALS),
+    ("en", "USD", "90071992547409.92", Unreadable.TOO_LARGE),
+    ("en", "USD", "9" * 300, Unreadable.TOO_LARGE),
+]
+
+
+@pytest.mark.parametrize(("language", "currency", "typed", "minor"), READ)
+def test_h9_an_amount_is_read_in_the_languages_own_form(language: str, currency: str, typed: str, minor: int) -> None:
+    assert figures.amount(typed, currency, Locale.parse(language, sep="-")) == minor
+
+
+@pytest.mark.parametrize(("language", "currency", "typed", "why"), REFUSED)
+def test_h9_what_can_be_read_two_ways_is_refused(language: str, currency: str, typed: str, why: Unreadable) -> None:
+    assert figures.amount(typed, currency, Locale.parse(language, sep="-")) is why
+
+
+@given(
+    minor=st.integers(0, money.MAX_MINOR),
+    currency=st.sampled_from(sorted(money.EXPONENTS)),
+    language=st.sampled_from(
+        ["en", "en_GB", "de", "de_CH", "fr", "hi", "ar", "ar_EG", "fa", "pl", "sv", "pt_BR", "ja"]
+    ),
+)
+def test_h9_what_is_shown_can_be_typed_back(minor: int, currency: str, language: str) -> None:
+    locale = Locale.parse(language)
+    assert figures.amount(formats.plain(minor, currency, locale), currency, locale) == minor
+    assert figures.amount(formats.money(minor, currency, locale), currency, locale) == minor
+
+
+@pytest.mark.parametrize(
+    ("language", "currency", "minor", "shown"),
+    [
+        ("en", "RSD", 1250, "RSD\u00a012.50"),
+        ("en", "IQD", 1500, "IQD\u00a01.500"),
+        ("en", "JPY", 500, "¥500"),
+        ("en", "KWD", 1500, "KWD\u00a01.500"),
+        ("en", "USD", 123450, "$1,234.50"),
+        ("de", "EUR", 123450, "1.234,50\u00a0€"),
+        ("ar_EG", "EGP", 150, "\u200f١٫٥٠\u00a0ج.م.\u200f"),
+    ],
+)
+def test_h9_iso_digits_win_over_cldrs(language: str, currency: str, minor: int, shown: str) -> None:
+    assert formats.money(minor, currency, Locale.parse(language)) == shown
+
+
+def test_h9_a_short_amount_never_drops_a_fraction_that_is_there() -> None:
+    english = Locale("en")
+    assert formats.money(2500, "USD", english, short=True) == "$25"
+    assert formats.money(2550, "USD", english, short=True) == "$25.50"
