@@ -1,0 +1,167 @@
+"""The provider's API for the merchant: create, read and cancel payments, by bearer secret and idempotency key."""
+
+import hmac
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Annotated, Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.platform.db import Database
+from almoner.provider_test import service, store
+from almoner.provider_test.domain import Payment
+
+_MAX_BYTES: Final = 65_536
+
+_Text = Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+_Url = Annotated[str, msgspec.Meta(pattern=r"^https?://", max_length=2048)]
+
+
+class PaymentIn(msgspec.Struct, frozen=True, rename="camel"):
+    """What the merchant asks for. ``email`` is for a provider's own messages to the donor; this one keeps none."""
+
+    amount: Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
+    currency: Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
+    description: _Text
+    reference: _Text
+    return_url: _Url
+    cancel_url: _Url
+    callback_url: _Url
+    language: str = "en"
+    email: str | None = None
+
+
+class CardOut(msgspec.Struct, frozen=True, rename="camel"):
+    """What may be known of the card."""
+
+    brand: str
+    last_four: str
+
+
+class PaymentOut(msgspec.Struct, frozen=True, rename="camel"):
+    """A payment as the merchant sees it."""
+
+    id: str
+    url: str
+    status: str
+    amount: int
+    currency: str
+    reference: str
+    attempts: int
+    last_decline: str | None
+    card: CardOut | None
+    livemode: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MerchantApi:
+    """The three calls. ``secret`` is the bearer secret, ``url`` the provider's own address."""
+
+    database: Database
+    secret: str
+    url: str
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [
+            Route("/v1/payments", self.create, methods=["POST"]),
+            Route("/v1/payments/{id}", self.read, methods=["GET"]),
+            Route("/v1/payments/{id}/cancel", self.cancel, methods=["POST"]),
+        ]
+
+    async def create(self, request: Request) -> Response:
+        """A new open payment; the same key with the same data gives the same payment, with other data 409."""
+        if not self._knows(request):
+            return _refusal(401, "unauthorized", "The Authorization header must be Bearer and the provider's secret.")
+        key = request.headers.get("idempotency-key", "")
+        if not 1 <= len(key) <= 255:
+            return _refusal(400, "idempotency_key_missing", "Send an Idempotency-Key of 1 to 255 characters.")
+        body = await _body(request)
+        if body is None:
+            return _refusal(413, "too_large", "The body is larger than 64 kB.")
+        try:
+            asked = msgspec.json.decode(body, type=PaymentIn)
+        except msgspec.ValidationError as error:
+            return _refusal(400, "invalid_request", f"{error}.")
+        except msgspec.DecodeError:
+            return _refusal(400, "invalid_json", "The body is not valid JSON.")
+        fingerprint = sha256(msgspec.json.encode(asked, order="deterministic")).digest()
+        async with self.database.write() as tx:
+            payment = await store.create(tx, _new(asked, tx.now), key, fingerprint)
+        if payment is None:
+            return _refusal(409, "idempotency_key_reused", "This Idempotency-Key was used with other data.")
+        return self._answer(payment)
+
+    async def read(self, request: Request) -> Response:
+        """The payment as it stands."""
+        if not self._knows(request):
+            return _refusal(401, "unauthorized", "The Authorization header must be Bearer and the provider's secret.")
+        async with self.database.read() as tx:
+            payment = await store.find(tx, request.path_params["id"])
+        return _refusal(404, "not_found", "There is no such payment.") if payment is None else self._answer(payment)
+
+    async def cancel(self, request: Request) -> Response:
+        """Cancel a payment that is not paid yet. One that has ended answers with how it ended."""
+        if not self._knows(request):
+            return _refusal(401, "unauthorized", "The Authorization header must be Bearer and the provider's secret.")
+        async with self.database.write() as tx:
+            payment = await service.cancel(tx, request.path_params["id"])
+        return _refusal(404, "not_found", "There is no such payment.") if payment is None else self._answer(payment)
+
+    def _knows(self, request: Request) -> bool:
+        given = request.headers.get("authorization", "").encode()
+        return hmac.compare_digest(given, f"Bearer {self.secret}".encode())
+
+    def _answer(self, payment: Payment) -> Response:
+        out = PaymentOut(
+            id=payment.id,
+            url=f"{self.url}/pay/{payment.id}",
+            status=payment.status,
+            amount=payment.amount,
+            currency=payment.currency,
+            reference=payment.reference,
+            attempts=payment.attempts,
+            last_decline=payment.last_decline,
+            card=CardOut(payment.brand, payment.last_four) if payment.brand and payment.last_four else None,
+        )
+        return Response(msgspec.json.encode(out), media_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+def _new(asked: PaymentIn, now: datetime) -> Payment:
+    return Payment(
+        id=service.new_payment_id(),
+        amount=asked.amount,
+        currency=asked.currency,
+        description=asked.description,
+        reference=asked.reference,
+        return_url=asked.return_url,
+        cancel_url=asked.cancel_url,
+        callback_url=asked.callback_url,
+        language=asked.language,
+        status="open",
+        attempts=0,
+        last_decline=None,
+        brand=None,
+        last_four=None,
+        disputes_later=False,
+        created_at=now,
+    )
+
+
+async def _body(request: Request) -> bytes | None:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MAX_BYTES:
+            return None
+    return bytes(body)
+
+
+def _refusal(status: int, code: str, message: str) -> Response:
+    return Response(
+        msgspec.json.encode({"error": {"code": code, "message": message}}), status, media_type="application/json"
+    )

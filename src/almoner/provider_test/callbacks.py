@@ -1,0 +1,88 @@
+"""The provider's notices to the merchant: signed, repeated with growing gaps until a 2xx, by any server."""
+
+import asyncio
+import hmac
+from datetime import timedelta
+from typing import Final
+
+from almoner.platform.db import Database
+from almoner.platform.outbound import Outbound, OutboundFailure
+from almoner.platform.telemetry import Telemetry
+from almoner.provider_test import store
+from almoner.provider_test.domain import GIVE_UP_AFTER, Callback, next_attempt
+
+SIGNATURE_HEADER: Final = "Provider-Signature"
+
+_LEASE: Final = timedelta(seconds=60)
+_BATCH: Final = 20
+_POLL_SECONDS: Final = 0.1
+_OWNER: Final = "provider_test"
+
+
+def signature(secret: str, timestamp: int, body: bytes) -> str:
+    """``t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">``."""
+    signed = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, "sha256").hexdigest()
+    return f"t={timestamp},v1={signed}"
+
+
+class Callbacks:
+    """Sends what is due. Safe in any number of processes that share the database."""
+
+    def __init__(self, database: Database, outbound: Outbound, telemetry: Telemetry, secret: str) -> None:
+        self._database = database
+        self._outbound = outbound
+        self._telemetry = telemetry
+        self._secret = secret
+
+    async def deliver_due(self) -> int:
+        """Send one batch of due notices; how many were tried."""
+        async with self._database.write() as tx:
+            leased = await store.lease_callbacks(tx, limit=_BATCH, lease=_LEASE)
+        for callback in leased:
+            await self._deliver(callback)
+        return len(leased)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Deliver until told to stop; a database that is away for a moment is waited for."""
+        while not stop.is_set():
+            try:
+                tried = await self.deliver_due()
+            except (OSError, TimeoutError) as error:
+                self._log("provider_test_callbacks_paused", reason=type(error).__name__)
+                tried = 0
+            if tried == 0:
+                await _wait(stop, _POLL_SECONDS)
+
+    async def _deliver(self, callback: Callback) -> None:
+        delivered = await self._send(callback)
+        async with self._database.write() as tx:
+            if delivered:
+                await store.callback_delivered(tx, callback)
+            else:
+                gap = next_attempt(callback.attempts)
+                keep_on = tx.now + gap < callback.created_at + GIVE_UP_AFTER
+                await store.callback_failed(tx, callback, tx.now + gap if keep_on else None)
+
+    async def _send(self, callback: Callback) -> bool:
+        timestamp = int(self._database.deployment.clock.wall().timestamp())
+        headers = {
+            "Content-Type": "application/json",
+            SIGNATURE_HEADER: signature(self._secret, timestamp, callback.body),
+        }
+        try:
+            answer = await self._outbound.post(callback.url, callback.body, headers, owner=_OWNER)
+        except OutboundFailure as failure:
+            self._log("provider_test_callback_failed", callback=callback.id, reason=str(failure))
+            return False
+        return 200 <= answer.status < 300
+
+    def _log(self, event: str, **fields: object) -> None:
+        self._telemetry.log(event, self._database.deployment.clock.wall(), **fields)
+
+
+async def _wait(stop: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await stop.wait()
+    except TimeoutError:
+        return

@@ -1,0 +1,160 @@
+"""Payments, test cards and what becomes of an attempt; pure."""
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from almoner.kit.states import Lifecycle
+
+PAYMENT: Final = Lifecycle(
+    "provider_test.payment",
+    {
+        "open": frozenset({"processing", "succeeded", "failed", "cancelled"}),
+        "processing": frozenset({"open", "succeeded", "failed", "cancelled"}),
+    },
+)
+
+MAX_ATTEMPTS: Final = 5  # H6: a card tester gets no sixth try on one payment
+DISPUTED_AFTER: Final = timedelta(days=1)  # settled 9
+
+RETRY_GAPS: Final = tuple(timedelta(seconds=seconds) for seconds in (2, 10, 60, 300, 1800, 3600))
+"""Waits before the second and later attempts of a callback; the last one repeats."""
+GIVE_UP_AFTER: Final = timedelta(days=3)
+
+
+class Decline(StrEnum):
+    """Why the card's bank said no; the donor sees one kind sentence for each."""
+
+    DECLINED = "card_declined"
+    INSUFFICIENT_FUNDS = "insufficient_funds"
+    NOT_CONFIRMED = "authentication_failed"
+    NOT_A_TEST_CARD = "not_a_test_card"
+
+
+class Outcome(StrEnum):
+    """What a test card does (settled 9)."""
+
+    SUCCEEDS = "succeeds"
+    DECLINED = "declined"
+    INSUFFICIENT_FUNDS = "insufficient_funds"
+    CHALLENGED = "challenged"
+    DISPUTED_LATER = "disputed_later"
+
+
+TEST_CARDS: Final = {
+    "4242424242424242": Outcome.SUCCEEDS,
+    "4000000000000002": Outcome.DECLINED,
+    "4000000000009995": Outcome.INSUFFICIENT_FUNDS,
+    "4000000000003220": Outcome.CHALLENGED,
+    "4000000000000259": Outcome.DISPUTED_LATER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """One payment as the provider keeps it. ``amount`` in minor units."""
+
+    id: str
+    amount: int
+    currency: str
+    description: str
+    reference: str
+    return_url: str
+    cancel_url: str
+    callback_url: str
+    language: str
+    status: str
+    attempts: int
+    last_decline: str | None
+    brand: str | None
+    last_four: str | None
+    disputes_later: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """A notice to the merchant, leased for one attempt."""
+
+    id: str
+    url: str
+    body: bytes
+    attempts: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A card as typed, already checked for form. The number is kept out of every repr."""
+
+    number: str = field(repr=False)
+
+    @property
+    def last_four(self) -> str:
+        """All that may be kept of the number, with the brand."""
+        return self.number[-4:]
+
+    @property
+    def brand(self) -> str:
+        """The brand by the first digits."""
+        return {"4": "visa", "5": "mastercard", "2": "mastercard", "3": "amex"}.get(self.number[0], "other")
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What this test card does, None for a number that is none of them."""
+        return TEST_CARDS.get(self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class TypedCard:
+    """The four fields of the form as posted."""
+
+    number: str = field(repr=False)
+    expiry: str
+    cvc: str = field(repr=False)
+    name: str
+
+    def read(self, now: datetime) -> Card | dict[str, str]:
+        """The card, or the message key of each wrong field, all at once."""
+        digits = re.sub(r"[\s-]", "", self.number)
+        problems = {}
+        if not digits:
+            problems["number"] = "till.number.missing"
+        elif not re.fullmatch(r"\d{12,19}", digits, re.ASCII) or not luhn(digits):
+            problems["number"] = "till.number.wrong"
+        if not self.expiry.strip():
+            problems["expiry"] = "till.expiry.missing"
+        elif (expiry := _month(self.expiry)) is None:
+            problems["expiry"] = "till.expiry.wrong"
+        elif expiry < (now.year, now.month):
+            problems["expiry"] = "till.expiry.past"
+        if not re.fullmatch(r"\d{3,4}", self.cvc.strip(), re.ASCII):
+            problems["cvc"] = "till.cvc.wrong"
+        if not self.name.strip():
+            problems["name"] = "till.name.missing"
+        return problems or Card(digits)
+
+
+def luhn(digits: str) -> bool:
+    """Whether the check digit of a card number is right (ISO/IEC 7812-1 annex B)."""
+    total = 0
+    for place, digit in enumerate(reversed(digits)):
+        value = int(digit) * (1 + place % 2)
+        total += value - 9 if value > 9 else value
+    return total % 10 == 0
+
+
+def _month(text: str) -> tuple[int, int] | None:
+    """(year, month) of ``MM/YY`` or ``MM/YYYY`` with any usual separator."""
+    match = re.fullmatch(r"(0?[1-9]|1[0-2])\s*[/.\- ]?\s*(\d{2}|20\d{2})", text.strip(), re.ASCII)
+    if match is None:
+        return None
+    year = int(match[2])
+    return (year if year > 99 else 2000 + year, int(match[1]))
+
+
+def next_attempt(attempts: int) -> timedelta:
+    """The wait after ``attempts`` failed attempts."""
+    return RETRY_GAPS[min(attempts, len(RETRY_GAPS)) - 1]

@@ -1,0 +1,179 @@
+"""The provider's own pages: the card form, the bank's challenge, and the way back to the merchant. No scripts."""
+
+import hmac
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from almoner.platform.db import Database
+from almoner.platform.pages.headers import origin_of
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.visits import CSRF_FIELD, from_own_page
+from almoner.provider_test import service, store
+from almoner.provider_test.domain import TEST_CARDS, Payment, TypedCard
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+
+_FORM_TARGETS: Final = ("https:", "http:")
+"""Where the card form may lead: the merchant's return address may send the donor on to a site unknown here."""
+
+_MAX_FORM: Final = {"max_files": 0, "max_fields": 12, "max_part_size": 4096}
+
+
+@dataclass(frozen=True, slots=True)
+class PayPages:
+    """The pages of one provider. ``url`` is its own address: posts must come from there."""
+
+    database: Database
+    pages: Pages
+    url: str
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [
+            Route("/pay/{id}", self.form, methods=["GET"]),
+            Route("/pay/{id}", self.pay, methods=["POST"]),
+            Route("/pay/{id}/challenge", self.challenge, methods=["GET"]),
+            Route("/pay/{id}/challenge", self.answer_challenge, methods=["POST"]),
+            Route("/pay/{id}/back", self.back, methods=["GET"]),
+        ]
+
+    async def form(self, request: Request) -> Response:
+        """The card form of an open payment; one that has ended says so and shows the way back."""
+        payment = await self._payment(request)
+        if payment is None:
+            return self._unknown(request)
+        if payment.status == "processing":
+            return _to(f"/pay/{payment.id}/challenge")
+        return self._card_form(payment) if payment.status == "open" else self._ended(payment)
+
+    async def pay(self, request: Request) -> Response:
+        """Try a card. Errors and declines come back on the same page, with name and expiry kept, never the number."""
+        payment = await self._payment(request)
+        if payment is None:
+            return self._unknown(request)
+        if payment.status != "open":
+            return self._onwards(payment)
+        posted = await request.form(**_MAX_FORM)
+        if not self._trusted(request, payment, posted):
+            return self._card_form(payment, status=403, notice="till.again")
+        typed = TypedCard(
+            number=_text(posted, "number"),
+            expiry=_text(posted, "expiry"),
+            cvc=_text(posted, "cvc"),
+            name=_text(posted, "name"),
+        )
+        card = typed.read(self.database.deployment.clock.now())
+        if isinstance(card, dict):
+            return self._card_form(payment, status=422, typed=typed, problems=card)
+        async with self.database.write() as tx:
+            tried = await service.pay(tx, payment.id, card)
+        if tried is None:
+            return self._unknown(request)
+        if tried.status == "open":
+            return self._card_form(tried, status=402, typed=typed, notice=f"till.declined.{tried.last_decline}")
+        return self._onwards(tried)
+
+    async def challenge(self, request: Request) -> Response:
+        """The bank's page, for a payment that waits for it."""
+        payment = await self._payment(request)
+        if payment is None:
+            return self._unknown(request)
+        return self._bank(payment) if payment.status == "processing" else self._onwards(payment)
+
+    async def answer_challenge(self, request: Request) -> Response:
+        """Confirm or refuse; a refusal leads back to the card form."""
+        payment = await self._payment(request)
+        if payment is None:
+            return self._unknown(request)
+        posted = await request.form(**_MAX_FORM)
+        if not self._trusted(request, payment, posted):
+            return self._bank(payment, status=403) if payment.status == "processing" else self._onwards(payment)
+        async with self.database.write() as tx:
+            answered = await service.answer_challenge(tx, payment.id, confirmed=_text(posted, "answer") == "confirm")
+        if answered is None:
+            return self._unknown(request)
+        if answered.status == "open":
+            return self._card_form(answered, notice=f"till.declined.{answered.last_decline}")
+        return self._onwards(answered)
+
+    async def back(self, request: Request) -> Response:
+        """Back to the merchant without paying. The payment stays open: the donor may come again."""
+        payment = await self._payment(request)
+        return self._unknown(request) if payment is None else _to(payment.cancel_url)
+
+    async def _payment(self, request: Request) -> Payment | None:
+        async with self.database.read() as tx:
+            return await store.find(tx, request.path_params["id"])
+
+    def _onwards(self, payment: Payment) -> Response:
+        match payment.status:
+            case "open":
+                return _to(f"/pay/{payment.id}")
+            case "processing":
+                return _to(f"/pay/{payment.id}/challenge")
+            case "cancelled":
+                return _to(payment.cancel_url)
+            case _:
+                return _to(payment.return_url)
+
+    def _card_form(
+        self,
+        payment: Payment,
+        *,
+        status: int = 200,
+        typed: TypedCard | None = None,
+        problems: dict[str, str] | None = None,
+        notice: str | None = None,
+    ) -> Response:
+        return self.pages.page(
+            "pay.html",
+            self.pages.language(payment.language),
+            status=status,
+            form_targets=_FORM_TARGETS,
+            payment=payment,
+            csrf=self._csrf(payment),
+            typed=typed or TypedCard("", "", "", ""),
+            problems=problems or {},
+            notice=notice,
+            test_cards=TEST_CARDS,
+        )
+
+    def _bank(self, payment: Payment, *, status: int = 200) -> Response:
+        return self.pages.page(
+            "challenge.html",
+            self.pages.language(payment.language),
+            status=status,
+            form_targets=_FORM_TARGETS,
+            payment=payment,
+            csrf=self._csrf(payment),
+        )
+
+    def _ended(self, payment: Payment) -> Response:
+        return self.pages.page("ended.html", self.pages.language(payment.language), payment=payment)
+
+    def _unknown(self, request: Request) -> Response:
+        return self.pages.message("till.unknown", self.pages.preferred(request), status=404, icon="link")
+
+    def _csrf(self, payment: Payment) -> str:
+        signature = self.database.deployment.vault.sign("provider_test:csrf", payment.id.encode())
+        return urlsafe_b64encode(signature).decode()
+
+    def _trusted(self, request: Request, payment: Payment, posted: FormData) -> bool:
+        token = _text(posted, CSRF_FIELD).encode()
+        return from_own_page(request, origin_of(self.url)) and hmac.compare_digest(token, self._csrf(payment).encode())
+
+
+def _text(posted: FormData, name: str) -> str:
+    value = posted.get(name, "")
+    return value if isinstance(value, str) else ""
+
+
+def _to(url: str) -> Response:
+    return RedirectResponse(url, 303, {"Cache-Control": "no-store", "Referrer-Policy": "same-origin"})

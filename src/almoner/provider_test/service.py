@@ -1,0 +1,85 @@
+"""What happens to a payment: created, tried with a card, confirmed at the bank, cancelled. No HTTP here."""
+
+from dataclasses import replace
+from datetime import timedelta
+from secrets import token_hex
+from typing import Final
+
+import msgspec
+
+from almoner.platform.db import Tx
+from almoner.provider_test import store
+from almoner.provider_test.domain import DISPUTED_AFTER, MAX_ATTEMPTS, Card, Decline, Outcome, Payment
+
+_NOW: Final = timedelta()
+
+
+def new_payment_id() -> str:
+    """Unguessable: the address of the payment page is all that a donor needs."""
+    return f"tp_{token_hex(16)}"
+
+
+async def pay(tx: Tx, payment_id: str, card: Card) -> Payment | None:
+    """Try a card on an open payment; the payment afterwards, None when there is none. An ended one stays as it is."""
+    payment = await store.lock(tx, payment_id)
+    if payment is None or payment.status != "open":
+        return payment
+    tried = replace(
+        payment, attempts=payment.attempts + 1, last_decline=None, brand=card.brand, last_four=card.last_four
+    )
+    match card.outcome:
+        case Outcome.SUCCEEDS:
+            return await _succeed(tx, tried)
+        case Outcome.DISPUTED_LATER:
+            return await _succeed(tx, replace(tried, disputes_later=True))
+        case Outcome.CHALLENGED:
+            return await store.advance(tx, tried, "processing")
+        case Outcome.INSUFFICIENT_FUNDS:
+            return await _decline(tx, tried, Decline.INSUFFICIENT_FUNDS)
+        case Outcome.DECLINED:
+            return await _decline(tx, tried, Decline.DECLINED)
+        case None:
+            return await _decline(tx, replace(tried, brand=None, last_four=None), Decline.NOT_A_TEST_CARD)
+
+
+async def answer_challenge(tx: Tx, payment_id: str, *, confirmed: bool) -> Payment | None:
+    """The donor's answer on the bank's page; a payment that waits for none stays as it is."""
+    payment = await store.lock(tx, payment_id)
+    if payment is None or payment.status != "processing":
+        return payment
+    return await _succeed(tx, payment) if confirmed else await _decline(tx, payment, Decline.NOT_CONFIRMED)
+
+
+async def cancel(tx: Tx, payment_id: str) -> Payment | None:
+    """Cancel a payment that has not been paid; one that has ended stays as it is, and the answer shows how."""
+    payment = await store.lock(tx, payment_id)
+    if payment is None or payment.status not in ("open", "processing"):
+        return payment
+    return await _end(tx, payment, "cancelled")
+
+
+async def _succeed(tx: Tx, payment: Payment) -> Payment | None:
+    ended = await _end(tx, payment, "succeeded")
+    if ended is not None and ended.disputes_later:
+        await _notify(tx, ended, "payment.disputed", after=DISPUTED_AFTER)
+    return ended
+
+
+async def _decline(tx: Tx, payment: Payment, reason: Decline) -> Payment | None:
+    declined = replace(payment, last_decline=reason.value)
+    if declined.attempts >= MAX_ATTEMPTS:
+        return await _end(tx, declined, "failed")
+    return await store.advance(tx, declined, "open")
+
+
+async def _end(tx: Tx, payment: Payment, status: str) -> Payment | None:
+    ended = await store.advance(tx, payment, status)
+    if ended is not None:
+        await _notify(tx, ended, f"payment.{status}", after=_NOW)
+    return ended
+
+
+async def _notify(tx: Tx, payment: Payment, kind: str, *, after: timedelta) -> None:
+    callback_id = f"tpe_{token_hex(16)}"
+    body = msgspec.json.encode({"id": callback_id, "type": kind, "payment": payment.id, "livemode": False})
+    await store.add_callback(tx, callback_id, payment, kind, body, tx.now + after)

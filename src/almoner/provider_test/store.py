@@ -1,0 +1,135 @@
+"""SQL of the provider's own schema. It has no partners: its only scope is the payment's unguessable id."""
+
+from dataclasses import fields
+from datetime import datetime, timedelta
+from typing import Final
+
+from asyncpg import Record
+
+from almoner.platform.db import Tx
+from almoner.provider_test.domain import PAYMENT, Callback, Payment
+
+_FIELDS: Final = tuple(field.name for field in fields(Payment))
+
+
+def _payment(row: Record) -> Payment:
+    return Payment(**{name: row[name] for name in _FIELDS})
+
+
+async def create(tx: Tx, payment: Payment, idempotency_key: str, fingerprint: bytes) -> Payment | None:
+    """The new payment, or the one that this key made before; None when that one was asked for with other data."""
+    await tx.execute(
+        """insert into provider_test.payment
+             (id, amount, currency, description, reference, return_url, cancel_url, callback_url, language, status,
+              attempts, disputes_later, created_at, updated_at, idempotency_key, fingerprint)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, false, $11, $11, $12, $13)
+           on conflict (idempotency_key) do nothing""",
+        payment.id,
+        payment.amount,
+        payment.currency,
+        payment.description,
+        payment.reference,
+        payment.return_url,
+        payment.cancel_url,
+        payment.callback_url,
+        payment.language,
+        payment.status,
+        payment.created_at,
+        idempotency_key,
+        fingerprint,
+    )
+    row = await tx.fetchrow(
+        "select * from provider_test.payment where idempotency_key = $1 and fingerprint = $2",
+        idempotency_key,
+        fingerprint,
+    )
+    return None if row is None else _payment(row)
+
+
+async def find(tx: Tx, payment_id: str) -> Payment | None:
+    """The payment, or None."""
+    row = await tx.fetchrow("select * from provider_test.payment where id = $1", payment_id)
+    return None if row is None else _payment(row)
+
+
+async def lock(tx: Tx, payment_id: str) -> Payment | None:
+    """The payment, held until the transaction ends: two posts of one donor take turns."""
+    row = await tx.fetchrow("select * from provider_test.payment where id = $1 for update", payment_id)
+    return None if row is None else _payment(row)
+
+
+async def advance(tx: Tx, payment: Payment, status: str) -> Payment | None:
+    """Move a payment to a status and keep what the attempt left behind; None when the lifecycle forbids the move."""
+    row = await tx.fetchrow(
+        """update provider_test.payment
+           set status = $2, attempts = $3, last_decline = $4, brand = $5, last_four = $6, disputes_later = $7,
+             updated_at = $8
+           where id = $1 and status = any($9) returning *""",
+        payment.id,
+        status,
+        payment.attempts,
+        payment.last_decline,
+        payment.brand,
+        payment.last_four,
+        payment.disputes_later,
+        tx.now,
+        [*PAYMENT.sources_of(status), *([status] if status == "open" else [])],
+    )
+    return None if row is None else _payment(row)
+
+
+async def add_callback(tx: Tx, callback_id: str, payment: Payment, kind: str, body: bytes, due_at: datetime) -> None:
+    """Owe the merchant a notice; one of each kind for a payment."""
+    await tx.execute(
+        """insert into provider_test.callback (id, payment_id, type, body, due_at, attempts, created_at)
+           values ($1, $2, $3, $4, $5, 0, $6) on conflict (payment_id, type) do nothing""",
+        callback_id,
+        payment.id,
+        kind,
+        body,
+        due_at,
+        tx.now,
+    )
+
+
+async def lease_callbacks(tx: Tx, *, limit: int, lease: timedelta) -> list[Callback]:
+    """Take due notices for this process alone until the lease ends. Due by business time, leased by real time."""
+    rows = await tx.fetch(
+        """with due as (
+             select id from provider_test.callback
+             where delivered_at is null and given_up_at is null and due_at <= $1
+               and (leased_until is null or leased_until < $2)
+             order by due_at limit $3 for update skip locked)
+           update provider_test.callback c set leased_until = $4, attempts = c.attempts + 1
+           from due, provider_test.payment p where c.id = due.id and p.id = c.payment_id
+           returning c.id, p.callback_url as url, c.body, c.attempts, c.created_at""",
+        tx.now,
+        tx.wall,
+        limit,
+        tx.wall + lease,
+    )
+    return [Callback(**row) for row in rows]
+
+
+async def callback_delivered(tx: Tx, callback: Callback) -> None:
+    """The merchant answered 2xx."""
+    await tx.execute(
+        """update provider_test.callback set delivered_at = $2, leased_until = null
+           where id = $1 and delivered_at is null""",
+        callback.id,
+        tx.now,
+    )
+
+
+async def callback_failed(tx: Tx, callback: Callback, due_at: datetime | None) -> None:
+    """Try again at ``due_at``, or never when it is None. A stale finish of an older attempt touches nothing."""
+    await tx.execute(
+        """update provider_test.callback
+           set leased_until = null, due_at = coalesce($3, due_at),
+             given_up_at = case when $3::timestamptz is null then $4 end
+           where id = $1 and attempts = $2 and delivered_at is null""",
+        callback.id,
+        callback.attempts,
+        due_at,
+        tx.now,
+    )
