@@ -1,0 +1,63 @@
+"""The sandbox's mailbox: mails are kept in a table, where partners read them (settled 9)."""
+
+import re
+from hashlib import sha256
+from html.parser import HTMLParser
+from typing import Final
+from uuid import UUID
+
+from almoner.platform.db import Database
+from almoner.platform.mail import Mail
+
+_URL: Final = re.compile(r"https?://[^\s<>\"]+")
+
+
+class Mailbox:
+    """A MailTransport into the table sandbox_mail."""
+
+    def __init__(self, database: Database, sender: str) -> None:
+        self._database = database
+        self._sender = sender
+
+    async def send(self, mail: Mail) -> None:
+        """Keep the mail; the same mail is kept once."""
+        async with self._database.write() as tx:
+            await tx.execute(
+                """insert into sandbox_mail (id, partner_id, sender, recipient, subject, text, html, links, created_at)
+                   values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do nothing""",
+                mail_id(mail),
+                mail.partner,
+                self._sender,
+                mail.to,
+                mail.subject,
+                mail.text,
+                mail.html,
+                links(mail),
+                mail.at,
+            )
+
+
+def mail_id(mail: Mail) -> UUID:
+    """A UUIDv7 of the mail's time whose random part is the hash of its key: sorts by time, same for the same mail."""
+    ms = int(mail.at.timestamp() * 1000)
+    tail = int.from_bytes(sha256(mail.key.encode()).digest()[:10])
+    return UUID(int=ms << 80 | 7 << 76 | (tail >> 62 & 0xFFF) << 64 | 2 << 62 | tail & ((1 << 62) - 1))
+
+
+def links(mail: Mail) -> list[str]:
+    """Every address the mail leads to, each once, in order."""
+    anchors = _Anchors()
+    anchors.feed(mail.html)
+    anchors.close()
+    return list(dict.fromkeys([*_URL.findall(mail.text), *anchors.found]))
+
+
+class _Anchors(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        target = dict(attrs).get("href") if tag == "a" else None
+        if target and target.startswith(("http://", "https://")):
+            self.found.append(target)

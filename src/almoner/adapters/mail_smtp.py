@@ -1,0 +1,88 @@
+"""Mails over SMTP: TLS from the first byte (smtps) or by STARTTLS (smtp); plain only to this very machine."""
+
+import ssl
+from email.errors import HeaderParseError, MessageError
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime, parseaddr
+from hashlib import sha256
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+import aiosmtplib
+
+from almoner.kit.time import Clock
+from almoner.platform.mail import Mail, MailDelayed, MailRefused
+
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+_SECONDS: Final = 20.0
+_PORTS: Final = {"smtp": 587, "smtps": 465}
+
+
+class SmtpServer:
+    """A MailTransport to one server, such as ``smtps://user:secret@mail.example.org:465``."""
+
+    def __init__(self, url: str, sender: str, clock: Clock, *, tls: ssl.SSLContext | None = None) -> None:
+        """``sender``: ``Giving <giving@example.org>``. Raises ValueError for an address that is none."""
+        parts = urlsplit(url)
+        if parts.scheme not in _PORTS or not parts.hostname:
+            raise ValueError("a mail server looks like smtps://user:secret@mail.example.org:465")
+        self._host = parts.hostname
+        self._port = parts.port or _PORTS[parts.scheme]
+        self._implicit_tls = parts.scheme == "smtps"
+        self._user = unquote(parts.username) if parts.username else None
+        self._password = unquote(parts.password) if parts.password else None
+        self._sender = sender
+        self._domain = parseaddr(sender)[1].rpartition("@")[2]
+        if not self._domain:
+            raise ValueError("the sender of mails looks like Giving <giving@example.org>")
+        self._clock = clock
+        self._tls = tls
+
+    async def send(self, mail: Mail) -> None:
+        """Hand the mail to the server. A 5xx answer is a refusal; everything else that goes wrong may pass."""
+        message = self._message(mail)
+        try:
+            await aiosmtplib.send(
+                message,
+                hostname=self._host,
+                port=self._port,
+                username=self._user,
+                password=self._password,
+                use_tls=self._implicit_tls,
+                start_tls=not self._implicit_tls and self._host not in _LOOPBACK,
+                tls_context=self._tls,
+                timeout=_SECONDS,
+            )
+        except aiosmtplib.SMTPRecipientsRefused as error:
+            _raise(all(refusal.code >= 500 for refusal in error.recipients), error)
+        except aiosmtplib.SMTPAuthenticationError as error:
+            # Our own credentials: mending the setting lets the mail go.
+            raise MailDelayed("the mail server refused the credentials of ALMONER_MAIL_URL") from error
+        except aiosmtplib.SMTPResponseException as error:
+            _raise(error.code >= 500, error)
+        except (aiosmtplib.SMTPException, OSError) as error:
+            raise MailDelayed(f"the mail server could not be used: {type(error).__name__}") from error
+
+    def _message(self, mail: Mail) -> EmailMessage:
+        message = EmailMessage(policy=SMTP)
+        message["From"] = self._sender
+        try:
+            message["To"] = Address(addr_spec=mail.to)
+        except (ValueError, IndexError, MessageError, HeaderParseError) as error:
+            raise MailRefused("the recipient's address is not one") from error
+        message["Subject"] = mail.subject
+        message["Date"] = format_datetime(self._clock.wall())
+        message["Message-ID"] = f"<{sha256(mail.key.encode()).hexdigest()[:32]}@{self._domain}>"
+        message["Auto-Submitted"] = "auto-generated"
+        message["Content-Language"] = mail.language
+        message.set_content(mail.text)
+        message.add_alternative(mail.html, subtype="html")
+        return message
+
+
+def _raise(permanent: bool, error: aiosmtplib.SMTPException) -> None:
+    if permanent:
+        raise MailRefused("the mail server refused the mail for good") from error
+    raise MailDelayed("the mail server asked to try again later") from error
