@@ -51,7 +51,7 @@ class _Split:
             await self._pages(scope, receive, send)
         except HTTPException as error:
             if error.status_code == 405:
-                raise MethodNotAllowed(f"use one of {(error.headers or {}).get('Allow', '')}") from None
+                raise MethodNotAllowed(scope["method"], (error.headers or {}).get("Allow", "")) from None
             raise NotFound("there is nothing at this address") from None
 
 

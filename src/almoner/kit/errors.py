@@ -123,10 +123,16 @@ class NotFound(Problem):
 
 
 class MethodNotAllowed(Problem):
+    """``allow``: the methods that the address answers, as the Allow header says them."""
+
     kind = Kind.METHOD_NOT_ALLOWED
     code = "method_not_allowed"
     title = "Method Not Allowed"
     message = "This address does not answer that method; the Allow header lists those it answers"
+
+    def __init__(self, method: str, allow: str) -> None:
+        super().__init__(f"{method} is not answered here; use one of {allow}")
+        self.allow = allow
 
 
 class NotAcceptable(Problem):

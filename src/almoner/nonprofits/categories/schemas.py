@@ -11,8 +11,13 @@ from almoner.platform import media
 from almoner.platform.db import Tx
 from almoner.platform.http.wire import In, Maybe, Out, PageQuery, Patch, Text255
 
+_LARGEST = 2**53 - 1  # what every JSON reader keeps exactly
+Value = Annotated[
+    str | bool | Annotated[int, Field(ge=-_LARGEST, le=_LARGEST)] | float, Field(union_mode="left_to_right")
+]
+
 Attributes = Annotated[
-    dict[str, Attribute],
+    dict[str, Value],
     Field(
         description="Flat, at most 20 keys of 1 to 40 characters; values: strings of at most 250, booleans, numbers.",
         examples=[{"colour": "green", "featured": True}],

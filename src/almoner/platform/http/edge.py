@@ -112,7 +112,7 @@ class Edge:
         fields: dict[str, object] = {"requestId": request_id, "method": scope["method"]}
         if client := scope.get("client"):
             fields["address"] = client[0]
-        if caller := scope.get("caller"):
+        if caller := scope.get("almoner.caller"):
             fields["partner"] = str(caller.partner.id)
             fields["key"] = str(caller.key_id)
         given = next((value for name, value in scope["headers"] if name == b"x-request-id"), None)
@@ -124,7 +124,14 @@ class Edge:
             fields["frames"] = [
                 f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(failure.__traceback__)[-12:]
             ]
-        self._telemetry.request(self._clock.wall(), scope.get("endpoint", _UNROUTED), status, seconds, **fields)
+        self._telemetry.request(self._clock.wall(), _route(scope), status, seconds, **fields)
+
+
+def _route(scope: Scope) -> str:
+    """The name of what answered: a declared route or a page's function; never the address, which may hold a token."""
+    if declared := scope.get("almoner.route"):
+        return str(declared)
+    return str(getattr(scope.get("endpoint"), "__name__", _UNROUTED))
 
 
 async def _send_problem(problem: Problem, scope: Scope, send: Send) -> None:
@@ -133,6 +140,7 @@ async def _send_problem(problem: Problem, scope: Scope, send: Send) -> None:
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),
+        *errors.headers_of(problem),
     ]
     await send({"type": "http.response.start", "status": errors.status_of(problem), "headers": headers})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

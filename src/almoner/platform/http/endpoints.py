@@ -9,8 +9,8 @@
         \"\"\"Create a category.\"\"\"
         return category_out(call.tx, await categories.create(call.tx, call.partner, body.name, body.attributes))
 
-A handler's parameters are ``call``, then path parameters (``category_id: CategoryId`` for ``{categoryId}``), ``query``
-and ``body``. What it returns is the answer: an ``Out`` record, a ``Listing``, ``Raw`` bytes, or None for an empty answer.
+A handler takes ``call``, path parameters (``category_id: CategoryId`` for ``{categoryId}``), ``query`` and ``body``.
+What it returns is the answer: an ``Out`` record, a ``Listing``, ``Raw`` bytes, or None for an empty answer.
 ``platform.http.service`` runs them; this module only declares.
 """
 

@@ -1,13 +1,12 @@
 """From a problem to an answer: the one place that maps kinds to HTTP status, and Pydantic's findings to sentences."""
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from almoner.kit.errors import Kind, Problem
+from almoner.kit.errors import Kind, MethodNotAllowed, Problem, RateExceeded, Unauthorised
 
 STATUS: Final = {
     Kind.BAD_REQUEST: 400,
@@ -29,6 +28,19 @@ STATUS: Final = {
 def status_of(problem: Problem | type[Problem]) -> int:
     """The HTTP status of a problem."""
     return STATUS[problem.kind]
+
+
+def headers_of(problem: Problem) -> list[tuple[bytes, bytes]]:
+    """What a problem says in headers: Allow, Retry-After, WWW-Authenticate."""
+    match problem:
+        case MethodNotAllowed(allow=allow):
+            return [(b"allow", allow.encode())]
+        case RateExceeded(retry_after=seconds):
+            return [(b"retry-after", str(seconds).encode())]
+        case Unauthorised():
+            return [(b"www-authenticate", b'Bearer realm="almoner"')]
+        case _:
+            return []
 
 
 def body_of(problem: Problem) -> bytes:
@@ -89,6 +101,24 @@ def sentence(error: ErrorDetails, place: str) -> str:
             return f"{field} {error['msg'].replace('Input should', 'must', 1)}"
 
 
-def sentences(found: ValidationError, place: str) -> Iterable[str]:
-    """All findings of one model as sentences."""
-    return (sentence(error, place) for error in found.errors(include_url=False, include_input=False))
+_UNION_TAGS: Final = frozenset(
+    {"str", "bool", "int", "float", "constrained-str", "constrained-int", "constrained-float"}
+)
+
+
+def sentences(found: ValidationError, place: str) -> list[str]:
+    """All findings of one model as sentences; the findings of one union become one sentence."""
+    by_field: dict[str, list[str]] = {}
+    for error in found.errors(include_url=False, include_input=False):
+        location = error["loc"][:-1] if error["loc"] and error["loc"][-1] in _UNION_TAGS else error["loc"]
+        told = sentence({**error, "loc": location}, place)
+        field = ".".join([place, *(str(part) for part in location)])
+        by_field.setdefault(field, []).append(told.removeprefix(field + " "))
+    return [_joined(field, told) for field, told in by_field.items()]
+
+
+def _joined(field: str, told: list[str]) -> str:
+    first, *others = dict.fromkeys(told)
+    if not others:
+        return first if first.startswith(field) else f"{field} {first}"
+    return f"{field} {' or '.join([first, *(other.removeprefix('must be ') for other in others)])}"

@@ -230,9 +230,9 @@ class Service:
             reply = await self._answer(request, methods, values, extra)
         except Problem as problem:
             reply = _problem_reply(problem)
-        reply.headers.extend(extra)
-        if request.rate is not None:
-            reply.headers.extend(rate_headers(request.rate))
+        # An answer that never came to its limit is counted on the way out, so that it can show one too (settled 8).
+        rate = request.rate or self._guard.admit(request.caller, address)
+        reply.headers.extend([*extra, *rate_headers(rate)])
         await send_reply(reply, scope, send)
 
     async def _answer(
@@ -240,16 +240,14 @@ class Service:
     ) -> Reply:
         method = request.scope["method"]
         allow = _allow(methods)
-        request.scope["route_methods"] = allow
         open_to_pages = [m for m, bound in methods.items() if bound.endpoint.key in (KeyKind.PUBLISHABLE, KeyKind.NONE)]
         if method == "OPTIONS":
             return _options(request, allow, open_to_pages)
         bound = methods.get("GET" if method == "HEAD" else method)
         if bound is None:
-            extra.append((b"allow", allow.encode()))
-            raise MethodNotAllowed(f"{method} is not answered here; use one of {allow}")
+            raise MethodNotAllowed(method, allow)
         endpoint = bound.endpoint
-        request.scope["endpoint"] = endpoint.route
+        request.scope["almoner.route"] = endpoint.route
         if endpoint.method in open_to_pages:
             extra.extend(_CORS)
         if endpoint.retirement:
@@ -316,7 +314,7 @@ class Service:
             )
         if endpoint.key is not KeyKind.NONE:
             request.caller = caller = await self._guard.authenticate(request.headers.get("authorization"))
-            request.scope["caller"] = caller
+            request.scope["almoner.caller"] = caller
             if not caller.may(endpoint.key):
                 raise Forbidden("a publishable key may not be used here; use the secret key, from your server")
             if endpoint.scope is not None and not caller.has(endpoint.scope):
@@ -481,13 +479,7 @@ def _encode(result: object, bound: _Bound) -> tuple[bytes, bytes]:
 
 
 def _problem_reply(problem: Problem) -> Reply:
-    headers: RawHeaders = []
-    if isinstance(problem, RateExceeded):
-        headers.append((b"retry-after", str(problem.retry_after).encode()))
-    status = errors.status_of(problem)
-    if status == 401:
-        headers.append((b"www-authenticate", b'Bearer realm="almoner"'))
-    return Reply(status, errors.body_of(problem), headers)
+    return Reply(errors.status_of(problem), errors.body_of(problem), errors.headers_of(problem))
 
 
 async def send_reply(reply: Reply, scope: Scope, send: Send) -> None:

@@ -17,15 +17,22 @@ from almoner.kit.time import parse_day_or_moment, parse_moment
 T = TypeVar("T")
 
 
-class Out(msgspec.Struct, rename="camel"):
+class _Named(msgspec.StructMeta):
+    """Takes ``object_name`` among the class keywords."""
+
+    def __new__(
+        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], *, object_name: str = "", **options: Any
+    ) -> Any:
+        made = super().__new__(mcls, name, bases, namespace, **options)
+        if object_name:
+            setattr(made, "object_name", object_name)  # noqa: B010 (the metaclass cannot know the attribute)
+        return made
+
+
+class Out(msgspec.Struct, metaclass=_Named, rename="camel"):
     """A record as partners see it; ``class CategoryOut(Out, object_name="Category")`` names its ``object``."""
 
     object_name: ClassVar[str] = ""
-
-    def __init_subclass__(cls, object_name: str = "", **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if object_name:
-            cls.object_name = object_name
 
 
 def envelope(record: Out) -> bytes:
@@ -44,6 +51,7 @@ class In(BaseModel):
         str_strip_whitespace=True,
         strict=True,
         frozen=True,
+        allow_inf_nan=False,
     )
 
 
