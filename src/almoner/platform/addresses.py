@@ -89,6 +89,9 @@ class Policy:
     ports: frozenset[int] = frozenset({443})
 
 
+PUBLIC_ONLY: Final = Policy()
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """An address that passed ``read``: its normalised form, and whether it names this very machine."""

@@ -5,6 +5,7 @@ from typing import Literal
 
 from almoner.kit.ids import Ids
 from almoner.kit.time import Clock
+from almoner.platform.addresses import PUBLIC_ONLY, Policy
 from almoner.platform.crypto import Vault
 
 Environment = Literal["sandbox", "production"]
@@ -20,13 +21,18 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The environment, its clocks, identifiers, addresses and secrets."""
+    """The environment, its clocks, identifiers, addresses and secrets.
+
+    ``receivers``: where webhooks may go. ``source_addresses``: where they come from, as partners are told.
+    """
 
     environment: Environment
     clock: Clock
     ids: Ids
     links: Links
     vault: Vault
+    receivers: Policy = PUBLIC_ONLY
+    source_addresses: tuple[str, ...] = ()
 
     @property
     def sandbox(self) -> bool:

@@ -1,0 +1,122 @@
+"""Deliveries: one event on its way to one receiver, and when to try again (spec 6, settled 7)."""
+
+import email.utils
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.kit.states import Lifecycle
+
+Status = Literal["pending", "succeeded", "failed", "cancelled"]
+Reason = Literal["event", "resend", "replay", "test"]
+
+LIFECYCLE: Final = Lifecycle(
+    "webhook_delivery",
+    {
+        "pending": frozenset({"succeeded", "failed", "cancelled"}),
+        "succeeded": frozenset(),
+        "failed": frozenset(),
+        "cancelled": frozenset(),
+    },
+)
+
+IN_FLIGHT_PER_ENDPOINT: Final = 4  # settled 7
+MAX_KEPT_ANSWER: Final = 1000  # bytes of the receiver's answer
+
+# settled 7: the first three count from the attempt before, the fourth from the first attempt.
+STEPS: Final = (timedelta(minutes=1), timedelta(minutes=14), timedelta(hours=2, minutes=45))
+STEP_JITTER: Final = 0.1
+LAST_AFTER_FIRST: Final = timedelta(hours=14)
+LAST_JITTER: Final = timedelta(minutes=10)
+ATTEMPTS: Final = 1 + len(STEPS) + 1
+
+GONE: Final = 410
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One POST: when it began (business time), how long it took, and what came back or why nothing did."""
+
+    number: int
+    started_at: datetime
+    duration_ms: int
+    status_code: int | None
+    error: str | None
+    answer: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One event on its way to one subscription."""
+
+    id: UUID
+    subscription_id: UUID
+    event_id: UUID
+    event_type: str
+    sequence: int | None
+    reason: Reason
+    status: Status
+    attempts: Sequence[Attempt]
+    next_attempt_at: datetime | None
+    created_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an attempt leads to: the delivery's status, the next attempt while pending, and whether to suspend."""
+
+    status: Status
+    next_attempt_at: datetime | None = None
+    suspend: bool = False
+
+
+def judge(attempt: Attempt, first_attempt_at: datetime, retry_after: timedelta | None, jitter: float) -> Verdict:
+    """Decide after an attempt: any 2xx succeeds, 410 suspends the subscription, all else is tried again (settled 7).
+
+    ``jitter`` is a random number from 0 to 1, the same rule for every delivery.
+    """
+    if attempt.status_code is not None and 200 <= attempt.status_code < 300:
+        return Verdict("succeeded")
+    if attempt.status_code == GONE:
+        return Verdict("failed", suspend=True)
+    due = next_attempt(attempt.number, first_attempt_at, attempt.started_at, retry_after, jitter)
+    return Verdict("failed") if due is None else Verdict("pending", due)
+
+
+def next_attempt(
+    number: int, first_at: datetime, last_at: datetime, retry_after: timedelta | None, jitter: float
+) -> datetime | None:
+    """When to try again after attempt ``number`` failed; None after the last (W2, W3)."""
+    if number <= len(STEPS):
+        step = STEPS[number - 1]
+        wait = step * (1 + STEP_JITTER * jitter)
+        return last_at + min(max(wait, retry_after or wait), 2 * step)
+    if number < ATTEMPTS:
+        return first_at + LAST_AFTER_FIRST + LAST_JITTER * jitter
+    return None
+
+
+def read_retry_after(header: str | None, wall: datetime) -> timedelta | None:
+    """The wait that a receiver asks for, in seconds or as an HTTP date against real time; None when it is neither."""
+    if header is None:
+        return None
+    text = header.strip()
+    if re.fullmatch(r"[0-9]{1,9}", text):
+        return timedelta(seconds=int(text))
+    try:
+        moment = email.utils.parsedate_to_datetime(text)
+        return max(moment - wall, timedelta())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def kept_answer(body: bytes) -> str | None:
+    """The beginning of the receiver's answer, as text that PostgreSQL can hold; None when it was empty."""
+    text = body[:MAX_KEPT_ANSWER].decode("utf-8", "replace").replace("\x00", "�")
+    while len(text.encode()) > MAX_KEPT_ANSWER:
+        text = text[:-1]
+    return text or None

@@ -1,0 +1,42 @@
+"""Both signatures of a delivery (spec 5.7, settled 2), and the headers they travel in. Pure.
+
+``Service-Signature`` is the HMAC-SHA256 of the body in hexadecimal, keyed with the whole secret string. The Standard
+Webhooks headers sign id, time and body, keyed with the bytes that the secret's base64 part stands for.
+"""
+
+import hmac
+from base64 import b64encode
+from collections.abc import Sequence
+from datetime import datetime
+
+from almoner.webhooks.subscriptions.domain import secret_bytes
+
+
+def service_signature(secret: str, body: bytes) -> str:
+    """``Service-Signature``: 64 hexadecimal digits (spec 5.7)."""
+    return hmac.digest(secret.encode(), body, "sha256").hex()
+
+
+def standard_signature(secret: str, event_id: str, timestamp: int, body: bytes) -> str:
+    """One entry of ``webhook-signature``: ``v1,<base64>``."""
+    signed = hmac.digest(secret_bytes(secret), f"{event_id}.{timestamp}.".encode() + body, "sha256")
+    return "v1," + b64encode(signed).decode()
+
+
+def headers(secrets: Sequence[str], event_id: str, sequence: int | None, wall: datetime, body: bytes) -> dict[str, str]:
+    """The headers of one attempt. ``secrets``: the newest first; those before it still count while one is replaced.
+
+    The list header carries a signature for each secret. ``Service-Signature`` holds one only: that of the oldest, which
+    is the one a receiver has until it was given the new one (W13). ``wall`` is real time, fresh at every attempt.
+    """
+    timestamp = int(wall.timestamp())
+    made = {
+        "Content-Type": "application/json",
+        "Service-Signature": service_signature(secrets[-1], body),
+        "webhook-id": event_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": " ".join(standard_signature(secret, event_id, timestamp, body) for secret in secrets),
+    }
+    if sequence is not None:
+        made["Service-Sequence"] = str(sequence)
+    return made

@@ -1,0 +1,88 @@
+"""Webhook subscriptions: which events a partner wants at which address (spec 4.9; settled 4)."""
+
+from base64 import b64decode, b64encode
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.kit.states import Lifecycle
+
+Status = Literal["active", "suspended"]
+
+LIFECYCLE: Final = Lifecycle(
+    "webhook_subscription", {"active": frozenset({"suspended"}), "suspended": frozenset({"active"})}
+)
+
+EVERY_EVENT: Final = "*"
+SUSPENDED_EVENT: Final = "webhook_subscription.suspended"
+
+SECRET_PREFIX: Final = "whsec_"  # noqa: S105 (the prefix, not a secret)
+SECRET_BYTES: Final = 32
+OVERLAP: Final = timedelta(hours=24)  # W13
+MAX_REPLACED: Final = 2  # W13
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A secret that a newer one took the place of, and until when it still signs."""
+
+    secret: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """One receiver of one partner. ``replaced``: the newest first."""
+
+    id: UUID
+    url: str
+    events: Sequence[str]
+    secret: str
+    replaced: Sequence[Replaced]
+    status: Status
+    created_at: datetime
+    updated_at: datetime | None
+    deleted_at: datetime | None
+
+    def signing_secrets(self, now: datetime) -> list[str]:
+        """The secrets to sign with at a moment, the newest first."""
+        return [self.secret, *(old.secret for old in self.replaced if old.until > now)]
+
+    def replaced_until(self, now: datetime) -> datetime | None:
+        """When the last replaced secret stops signing; None when there is none any more."""
+        return max((old.until for old in self.replaced if old.until > now), default=None)
+
+    def wants(self, event_type: str) -> bool:
+        """Whether events of the type are for this receiver."""
+        return EVERY_EVENT in self.events or event_type in self.events
+
+
+def make_secret(random: bytes) -> str:
+    """The secret string for 32 random bytes. Raises ValueError for another number."""
+    if len(random) != SECRET_BYTES:
+        raise ValueError(f"a webhook secret is made of {SECRET_BYTES} bytes, not of {len(random)}")
+    return SECRET_PREFIX + b64encode(random).decode()
+
+
+def secret_bytes(secret: str) -> bytes:
+    """The 32 bytes that a secret string stands for: the key of the Standard Webhooks signature."""
+    return b64decode(secret.removeprefix(SECRET_PREFIX))
+
+
+def rotate(subscription: Subscription, now: datetime) -> tuple[Replaced, ...]:
+    """The replaced secrets once the present one is replaced too: it signs for 24 h more, of the others one is kept."""
+    living = [old for old in subscription.replaced if old.until > now]
+    return (Replaced(subscription.secret, now + OVERLAP), *living)[:MAX_REPLACED]
+
+
+def event_problems(events: Sequence[str], known: Collection[str]) -> list[str]:
+    """One sentence for every entry that is no event type."""
+    if not events:
+        return ["body.events must name at least one event type, or *"]
+    return [
+        f"body.events.{place} '{event[:100]}' is not an event type; the reference lists them, and * stands for all"
+        for place, event in enumerate(events)
+        if event != EVERY_EVENT and event not in known
+    ]

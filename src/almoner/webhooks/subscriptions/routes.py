@@ -1,0 +1,68 @@
+"""Endpoints of webhook subscriptions (spec 4.9; settled 8)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.platform.http.caller import SECRET
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import Listing
+from almoner.platform.http.service import Call
+from almoner.webhooks.subscriptions import service as subscriptions
+from almoner.webhooks.subscriptions.schemas import (
+    RotationIn,
+    SubscriptionIn,
+    SubscriptionOut,
+    SubscriptionPatch,
+    SubscriptionsQuery,
+    subscription_out,
+)
+
+SubscriptionId = Annotated[UUID, PathId("webhooksubscription")]
+
+routes = Routes("Webhooks")
+
+
+@routes.get("/v1/webhook-subscriptions", key=SECRET, scope="webhooks:read")
+async def list_webhook_subscriptions(call: Call, query: SubscriptionsQuery) -> Listing[SubscriptionOut]:
+    """List webhook subscriptions, without their secrets."""
+    page = call.page(query)
+    rows, total = await subscriptions.page(call.tx, call.partner, page, query.event, deleted=query.deleted)
+    return call.listing(
+        page, rows, total, lambda row: subscription_out(call.tx, row, secret=False), lambda row: (row.id.bytes,)
+    )
+
+
+@routes.post("/v1/webhook-subscriptions", key=SECRET, scope="webhooks:write")
+async def create_webhook_subscription(call: Call, body: SubscriptionIn) -> SubscriptionOut:
+    """Subscribe an address to events."""
+    return subscription_out(call.tx, await subscriptions.create(call.tx, call.partner, body.url, body.events))
+
+
+@routes.get("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:read")
+async def get_webhook_subscription(call: Call, id: SubscriptionId) -> SubscriptionOut:
+    """Retrieve a webhook subscription with its secret."""
+    return subscription_out(call.tx, await subscriptions.get(call.tx, call.partner, id))
+
+
+@routes.patch("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:write")
+async def update_webhook_subscription(call: Call, id: SubscriptionId, body: SubscriptionPatch) -> SubscriptionOut:
+    """Change a subscription's address or events, suspend or resume it."""
+    changed = await subscriptions.change(call.tx, call.partner, id, body.url, body.events, body.status)
+    return subscription_out(call.tx, changed)
+
+
+@routes.delete("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:write")
+async def delete_webhook_subscription(call: Call, id: SubscriptionId) -> None:
+    """Delete a subscription; nothing more is delivered to it."""
+    await subscriptions.delete(call.tx, call.partner, id)
+
+
+@routes.post("/v1/webhook-subscriptions/{id}/rotate-secret", key=SECRET, scope="webhooks:write")
+async def rotate_webhook_secret(call: Call, id: SubscriptionId, body: RotationIn) -> SubscriptionOut:
+    """Replace a subscription's secret; the old one goes on signing beside the new one for 24 hours.
+
+    `webhook-signature` then carries a signature for each secret, and `Service-Signature` that of the old one, until you
+    call this again with `confirm` true or the 24 hours are over.
+    """
+    return subscription_out(call.tx, await subscriptions.rotate_secret(call.tx, call.partner, id, confirm=body.confirm))

@@ -1,0 +1,91 @@
+"""Webhook subscriptions on the wire (spec 4.9; settled 4)."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from almoner.kit.patch import UNSET
+from almoner.kit.time import iso, iso_or_none
+from almoner.platform.addresses import MAX_LENGTH
+from almoner.platform.db import Tx
+from almoner.platform.http.wire import In, Maybe, Out, PageQuery, Patch
+from almoner.webhooks.subscriptions.domain import Status, Subscription
+
+Events = Annotated[
+    list[str],
+    Field(
+        max_length=100,
+        description="Event types, at least one; `*` stands for all of them.",
+        examples=[["donation.hosted.payment_received", "donation.cancelled"]],
+    ),
+]
+Url = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=MAX_LENGTH,
+        description="Where events are POSTed to: https, port 443, a public address. The sandbox may allow loopback.",
+        examples=["https://hooks.example.com/almoner"],
+    ),
+]
+
+
+class SubscriptionsQuery(PageQuery):
+    """Which subscriptions to list."""
+
+    event: str | None = Field(None, max_length=100, description="Only those that receive this event type.")
+    deleted: bool = Field(False, description="List the deleted ones instead of those in use.")
+
+
+class SubscriptionIn(In):
+    """A new subscription."""
+
+    events: Events
+    url: Url
+
+
+class SubscriptionPatch(Patch):
+    """Changes to a subscription; `status` `active` resumes a suspended one."""
+
+    events: Maybe[Events] = UNSET
+    url: Maybe[Url] = UNSET
+    status: Maybe[Literal["active", "suspended"]] = UNSET
+
+
+class RotationIn(In):
+    """How to replace the secret."""
+
+    confirm: bool = Field(
+        False,
+        description="False makes a new secret; the old one goes on signing beside it for 24 hours. "
+        "True says that the receiver has the new secret: the old ones stop signing at once.",
+    )
+
+
+class SubscriptionOut(Out, object_name="webhook_subscription"):
+    """A subscription as partners see it; `secret` is null in lists and events."""
+
+    id: str
+    events: list[str]
+    url: str
+    secret: str | None
+    previous_secret_expires_at: str | None
+    status: Status
+    created_at: str
+    updated_at: str | None
+    deleted_at: str | None
+
+
+def subscription_out(tx: Tx, subscription: Subscription, *, secret: bool = True) -> SubscriptionOut:
+    """The answer for one subscription; its secret is left out of lists and events."""
+    return SubscriptionOut(
+        id=tx.ids.text("webhooksubscription", subscription.id),
+        events=list(subscription.events),
+        url=subscription.url,
+        secret=subscription.secret if secret else None,
+        previous_secret_expires_at=iso_or_none(subscription.replaced_until(tx.now)),
+        status=subscription.status,
+        created_at=iso(subscription.created_at),
+        updated_at=iso_or_none(subscription.updated_at),
+        deleted_at=iso_or_none(subscription.deleted_at),
+    )

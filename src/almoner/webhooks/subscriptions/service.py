@@ -1,0 +1,119 @@
+"""What can be done with webhook subscriptions."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.kit.patch import UnsetType, given
+from almoner.platform import addresses, outbox
+from almoner.platform.addresses import AddressRefused
+from almoner.platform.db import Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.webhooks.subscriptions import domain, schemas, store
+from almoner.webhooks.subscriptions.domain import SUSPENDED_EVENT, Status, Subscription
+
+
+async def create(tx: Tx, partner: Partner, url: str, events: Sequence[str]) -> Subscription:
+    """A new subscription with a fresh secret. Raises IncorrectParams."""
+    _check(tx, url, events)
+    subscription = Subscription(
+        id=tx.new_id(),
+        url=url,
+        events=_once(events),
+        secret=domain.make_secret(os.urandom(domain.SECRET_BYTES)),
+        replaced=(),
+        status="active",
+        created_at=tx.now,
+        updated_at=None,
+        deleted_at=None,
+    )
+    await store.insert(tx, partner, subscription)
+    return subscription
+
+
+async def get(tx: Tx, partner: Partner, subscription_id: UUID) -> Subscription:
+    """One subscription that is not deleted. Raises NotFound."""
+    if (subscription := await store.find(tx, partner, subscription_id)) is None:
+        raise NotFound
+    return subscription
+
+
+async def page(
+    tx: Tx, partner: Partner, page_: Page, event: str | None, *, deleted: bool
+) -> tuple[list[Subscription], int]:
+    """One page of the subscriptions in use or of the deleted ones, and their total."""
+    return await store.page(tx, partner, page_, event, deleted=deleted)
+
+
+async def change(
+    tx: Tx,
+    partner: Partner,
+    subscription_id: UUID,
+    url: str | UnsetType,
+    events: Sequence[str] | UnsetType,
+    status: Status | UnsetType,
+) -> Subscription:
+    """Change what is given. Raises NotFound, IncorrectParams."""
+    before = await _lock(tx, partner, subscription_id)
+    changed = replace(before, url=given(url, before.url), events=_once(given(events, before.events)), updated_at=tx.now)
+    _check(tx, changed.url, changed.events)
+    changed = replace(changed, status=given(status, before.status))
+    await store.update(tx, partner, changed)
+    if changed.status == "suspended" != before.status:
+        await _tell_suspended(tx, partner, changed)
+    return changed
+
+
+async def delete(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
+    """Stop a subscription for good; it stays in the list of deleted ones. Raises NotFound."""
+    subscription = await _lock(tx, partner, subscription_id)
+    await store.update(tx, partner, replace(subscription, deleted_at=tx.now))
+
+
+async def rotate_secret(tx: Tx, partner: Partner, subscription_id: UUID, *, confirm: bool) -> Subscription:
+    """Give a new secret, the old one signing beside it for 24 h; ``confirm`` ends that at once. Raises NotFound."""
+    before = await _lock(tx, partner, subscription_id)
+    if confirm:
+        changed = replace(before, replaced=(), updated_at=tx.now)
+    else:
+        secret = domain.make_secret(os.urandom(domain.SECRET_BYTES))
+        changed = replace(before, secret=secret, replaced=domain.rotate(before, tx.now), updated_at=tx.now)
+    await store.update(tx, partner, changed)
+    return changed
+
+
+async def suspend(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
+    """Deliver nothing more until the partner resumes it (settled 7: a receiver answered 410); twice is once."""
+    subscription = await store.lock(tx, partner, subscription_id)
+    if subscription is None or not domain.LIFECYCLE.allows(subscription.status, "suspended"):
+        return
+    suspended = replace(subscription, status="suspended", updated_at=tx.now)
+    await store.update(tx, partner, suspended)
+    await _tell_suspended(tx, partner, suspended)
+
+
+async def _tell_suspended(tx: Tx, partner: Partner, subscription: Subscription) -> None:
+    record = schemas.subscription_out(tx, subscription, secret=False)
+    await outbox.emit(tx, partner.id, SUSPENDED_EVENT, record)
+
+
+async def _lock(tx: Tx, partner: Partner, subscription_id: UUID) -> Subscription:
+    if (subscription := await store.lock(tx, partner, subscription_id)) is None:
+        raise NotFound
+    return subscription
+
+
+def _check(tx: Tx, url: str, events: Sequence[str]) -> None:
+    found = domain.event_problems(events, outbox.EVENT_TYPES)
+    try:
+        addresses.read(url, tx.deployment.receivers)
+    except AddressRefused as error:
+        found.append(f"body.url {error.reason}")
+    if found:
+        raise IncorrectParams(*found)
+
+
+def _once(events: Sequence[str]) -> Sequence[str]:
+    return tuple(dict.fromkeys(events))

@@ -1,0 +1,131 @@
+"""SQL of webhook subscriptions. Secrets are sealed here on their way in and opened on their way out."""
+
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.webhooks.subscriptions.domain import EVERY_EVENT, Replaced, Subscription
+
+_COLUMNS = "id, url, events, secrets, secrets_until, status, created_at, updated_at, deleted_at"
+_CONTEXT = "webhook_subscription.secrets"
+
+
+def _subscription(tx: Tx, row: Record) -> Subscription:
+    secret, *older = (
+        tx.vault.open(sealed, context=_CONTEXT, binding=row["id"].bytes).decode() for sealed in row["secrets"]
+    )
+    return Subscription(
+        id=row["id"],
+        url=row["url"],
+        events=row["events"],
+        secret=secret,
+        replaced=[Replaced(old, until) for old, until in zip(older, row["secrets_until"], strict=True)],
+        status=row["status"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        deleted_at=row["deleted_at"],
+    )
+
+
+def _sealed(tx: Tx, subscription: Subscription) -> list[bytes]:
+    secrets = [subscription.secret, *(old.secret for old in subscription.replaced)]
+    return [tx.vault.seal(secret.encode(), context=_CONTEXT, binding=subscription.id.bytes) for secret in secrets]
+
+
+async def insert(tx: Tx, partner: Partner, subscription: Subscription) -> None:
+    """Store a new subscription."""
+    await tx.execute(
+        """
+        insert into webhook_subscription
+            (id, partner_id, url, events, secrets, secrets_until, status, status_changed_at, created_at)
+        values ($1, $2, $3, $4, $5, '{}', $6, $7, $7)
+        """,
+        subscription.id,
+        partner.id,
+        subscription.url,
+        list(subscription.events),
+        _sealed(tx, subscription),
+        subscription.status,
+        subscription.created_at,
+    )
+
+
+async def find(tx: Tx, partner: Partner, subscription_id: UUID) -> Subscription | None:
+    """One subscription that is not deleted."""
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from webhook_subscription where partner_id = $1 and id = $2 and deleted_at is null",
+        partner.id,
+        subscription_id,
+    )
+    return _subscription(tx, row) if row else None
+
+
+async def lock(tx: Tx, partner: Partner, subscription_id: UUID) -> Subscription | None:
+    """One subscription that is not deleted, held until the transaction ends."""
+    row = await tx.fetchrow(
+        f"""
+        select {_COLUMNS} from webhook_subscription
+        where partner_id = $1 and id = $2 and deleted_at is null for no key update
+        """,
+        partner.id,
+        subscription_id,
+    )
+    return _subscription(tx, row) if row else None
+
+
+async def update(tx: Tx, partner: Partner, subscription: Subscription) -> None:
+    """Store the changed members of a locked subscription."""
+    await tx.execute(
+        """
+        update webhook_subscription
+        set url = $3, events = $4, secrets = $5, secrets_until = $6, updated_at = $7, deleted_at = $8, status = $9,
+            status_changed_at = case when status = $9 then status_changed_at else $10 end
+        where partner_id = $1 and id = $2
+        """,
+        partner.id,
+        subscription.id,
+        subscription.url,
+        list(subscription.events),
+        _sealed(tx, subscription),
+        [old.until for old in subscription.replaced],
+        subscription.updated_at,
+        subscription.deleted_at,
+        subscription.status,
+        tx.now,
+    )
+
+
+async def page(
+    tx: Tx, partner: Partner, page_: Page, event: str | None, *, deleted: bool
+) -> tuple[list[Subscription], int]:
+    """One page of the partner's subscriptions in reading order, and the total, from one snapshot (P7)."""
+    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    rows = await tx.fetch(
+        f"""
+        with matching as (
+            select {_COLUMNS} from webhook_subscription
+            where partner_id = $1 and (deleted_at is not null) = $2 and ($3::text[] is null or events && $3)
+        )
+        select {_COLUMNS}, total from (select count(*) as total from matching) counted
+        left join lateral (
+            select {_COLUMNS} from matching where $4::uuid is null or id {comparison} $4 order by id {order} limit $5
+        ) listed on true
+        order by id {order}
+        """,
+        partner.id,
+        deleted,
+        None if event is None else [event, EVERY_EVENT],
+        page_.after_id,
+        page_.limit,
+    )
+    return [_subscription(tx, row) for row in rows if row["id"] is not None], rows[0]["total"]
+
+
+async def partner_of(tx: Tx, _scope: Everyone, subscription_id: UUID) -> Partner | None:
+    """Whose a subscription is, for the delivery worker; None when it is deleted."""
+    found = await tx.fetchval(
+        "select partner_id from webhook_subscription where id = $1 and deleted_at is null", subscription_id
+    )
+    return Partner(found) if found else None
