@@ -1,0 +1,97 @@
+"""Databases for tests: one template built by the migrations, copied in a moment for whoever needs one."""
+
+import asyncio
+import fcntl
+import hashlib
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import asyncpg
+import psutil
+
+from almoner import migrations
+from almoner.platform.postgres import Server
+
+OWNER, APP = "almoner_owner", "almoner_app"
+PASSWORD = "for-tests-only"
+_FAST = ("fsync = off", "synchronous_commit = off", "full_page_writes = off")
+
+
+@dataclass(frozen=True, slots=True)
+class TestDatabase:
+    """One database of its own, with the service's two roles."""
+
+    __test__ = False
+    server: Server
+    name: str
+
+    @property
+    def dsn(self) -> str:
+        """For the service."""
+        return self.server.url(APP, PASSWORD, self.name)
+
+    @property
+    def owner_dsn(self) -> str:
+        """For migrations, and for tests that look behind the service."""
+        return self.server.url(OWNER, PASSWORD, self.name)
+
+
+def _template_name() -> str:
+    """Another one for every state of the migrations."""
+    files = sorted(Path(migrations.__file__).parent.rglob("*.py"))
+    return "template_" + hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+
+
+@asynccontextmanager
+async def copied(server: Server) -> AsyncIterator[TestDatabase]:
+    """A fresh copy of the migrated template, dropped at the end."""
+    name = f"test_{os.getpid()}_{uuid4().hex[:8]}"
+    connection = await asyncpg.connect(server.superuser_url())
+    try:
+        with (server.home / "templates.lock").open("w") as lock:
+            await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
+            await connection.execute(
+                f"create database {name} template {await _template(server, connection)} owner {OWNER}"
+            )
+        try:
+            yield TestDatabase(server, name)
+        finally:
+            await connection.execute(f"drop database {name} with (force)")
+    finally:
+        await connection.close()
+
+
+async def _template(server: Server, connection: "asyncpg.Connection[asyncpg.Record]") -> str:
+    template = _template_name()
+    await _prepare(connection)
+    await _drop_stale(connection, template)
+    if not await connection.fetchval("select true from pg_database where datname = $1", template):
+        unfinished = f"{template}_unfinished"
+        await connection.execute(f"create database {unfinished} owner {OWNER}")
+        await asyncio.to_thread(migrations.migrate, server.url(OWNER, PASSWORD, unfinished))
+        await connection.execute(f"alter database {unfinished} rename to {template}")
+    return template
+
+
+async def _prepare(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Roles, and a server that need not survive a power cut."""
+    for role in (OWNER, APP):
+        if not await connection.fetchval("select true from pg_roles where rolname = $1", role):
+            await connection.execute(f"create role {role} login password '{PASSWORD}'")
+    if await connection.fetchval("show fsync") == "on":
+        for setting in _FAST:
+            await connection.execute(f"alter system set {setting}")
+        await connection.execute("select pg_reload_conf()")
+
+
+async def _drop_stale(connection: "asyncpg.Connection[asyncpg.Record]", template: str) -> None:
+    """Forget what killed runs left, and templates of other migrations that nobody copies just now."""
+    names = await connection.fetch("select datname from pg_database where datname ~ '^(test|template)_[0-9a-f]'")
+    for (name,) in names:
+        kind, owner = name.split("_")[:2]
+        if (kind == "test" and not psutil.pid_exists(int(owner))) or (kind == "template" and name != template):
+            await connection.execute(f"drop database {name} with (force)")

@@ -1,0 +1,102 @@
+"""The whole service in this process, over a database of its own, with clocks that tests move."""
+
+import base64
+import itertools
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from starlette.types import ASGIApp
+
+from almoner import app as application
+from almoner import settings as configuration
+from almoner import wiring
+from almoner.access.keys import service as keys
+from almoner.access.keys.domain import Kind
+from almoner.access.partners import service as partners
+from almoner.platform.db import Database, Partner
+from almoner.platform.http.endpoints import Endpoint
+from almoner.platform.telemetry import Telemetry
+from tests.support.client import Client
+from tests.support.clock import TestClock
+from tests.support.database import TestDatabase
+
+NO_LIMIT = configuration.Rate(100_000, 100_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """A partner with one key of each kind."""
+
+    partner: Partner
+    name: str
+    secret: str
+    publishable: str
+
+
+@dataclass(slots=True)
+class Service:
+    """What tests hold: the application, its database and its clocks. ``lines`` are its log lines as written."""
+
+    house: wiring.House
+    app: ASGIApp
+    clock: TestClock
+    database: TestDatabase
+    lines: list[bytes] = field(default_factory=list)
+    _names: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    @property
+    def db(self) -> Database:
+        """The service's own pool."""
+        return self.house.db
+
+    @property
+    def endpoints(self) -> Sequence[Endpoint]:
+        """Every declared endpoint."""
+        return [endpoint for group in application.api_routes(self.house) for endpoint in group.endpoints]
+
+    async def tenant(self, *, scopes: frozenset[str] = frozenset()) -> Tenant:
+        """A new partner."""
+        name = f"Partner {next(self._names)}"
+        async with self.db.write() as tx:
+            account = await partners.create(tx, name)
+            partner = Partner(account.id)
+            _, secret = await keys.create(tx, partner, "secret", "tests", scopes or frozenset({"*", "sandbox_clock"}))
+            _, publishable = await keys.create(tx, partner, "publishable", "tests")
+        return Tenant(partner, name, secret, publishable)
+
+    async def key(self, partner: Partner, kind: Kind = "secret", *scopes: str) -> str:
+        """One more key of a partner."""
+        async with self.db.write() as tx:
+            _, secret = await keys.create(tx, partner, kind, "tests", frozenset(scopes))
+        return secret
+
+    def client(self, key: str | None, *, address: str = "127.0.0.1") -> Client:
+        """Calls with a key, or without one."""
+        return Client(self.app, self.db.deployment.links.api, key, address)
+
+
+def settings_for(database: TestDatabase, **given: object) -> configuration.Settings:
+    """Settings of a sandbox without limits."""
+    values: dict[str, object] = {
+        "environment": "sandbox",
+        "database_url": database.dsn,
+        "master_key": base64.b64encode(os.urandom(32)).decode(),
+        "rate_limit_secret": NO_LIMIT,
+        "rate_limit_publishable": NO_LIMIT,
+        "rate_limit_address": NO_LIMIT,
+    }
+    return configuration.read(**{**values, **given})
+
+
+@asynccontextmanager
+async def serving(database: TestDatabase, **settings: object) -> AsyncIterator[Service]:
+    """The service over a database until the block ends."""
+    clock = TestClock()
+    lines: list[bytes] = []
+    house = await wiring.open_house(settings_for(database, **settings), clock=clock, telemetry=Telemetry(lines.append))
+    try:
+        yield Service(house, application.create_app(house), clock, database, lines)
+    finally:
+        await house.close()
