@@ -1,0 +1,314 @@
+"""(b) The usual way: FastAPI, Pydantic models in and out, and the SQLAlchemy ORM, over the same tables.
+
+No key check (a dictionary look-up stands for it), no scope, limit, Request-Id, log line or metrics. Run as
+``uvicorn bench.baselines.orm:app`` with BENCH_DSN and BENCH_PARTNERS set by the benchmark.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Depends, FastAPI, Header, HTTPException
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from sqlalchemy import BigInteger, SmallInteger, func, select
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from bench.baselines.bare import iso, new_id, parse, text
+
+PARTNERS: dict[str, UUID] = {key: UUID(partner) for key, partner in json.loads(os.environ["BENCH_PARTNERS"]).items()}
+engine = create_async_engine(os.environ["BENCH_DSN"].replace("postgresql://", "postgresql+asyncpg://"), pool_size=10)
+sessions = async_sessionmaker(engine, expire_on_commit=False)
+
+
+class Model(DeclarativeBase):
+    """Mapped tables."""
+
+    type_annotation_map = {dict[str, Any]: JSONB}  # noqa: RUF012 (SQLAlchemy's own form)
+
+
+class Organisation(Model):
+    """organisation."""
+
+    __tablename__ = "organisation"
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    partner_id: Mapped[UUID | None]
+    name: Mapped[str]
+    country_code: Mapped[str]
+
+
+class DonationSession(Model):
+    """donation_session."""
+
+    __tablename__ = "donation_session"
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    partner_id: Mapped[UUID]
+    organisation_id: Mapped[UUID]
+    status: Mapped[str]
+    metadata_: Mapped[dict[str, Any] | None] = mapped_column("metadata", JSONB)
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+    status_changed_at: Mapped[datetime]
+
+
+class Donation(Model):
+    """donation."""
+
+    __tablename__ = "donation"
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    partner_id: Mapped[UUID]
+    user_id: Mapped[UUID | None]
+    organisation_id: Mapped[UUID]
+    type: Mapped[str]
+    session_id: Mapped[UUID | None]
+    amount_minor: Mapped[int] = mapped_column(BigInteger)
+    currency: Mapped[str]
+    status: Mapped[str]
+    first_name: Mapped[str | None]
+    last_name: Mapped[str | None]
+    email: Mapped[str | None]
+    consented: Mapped[bool]
+    anonymous: Mapped[bool]
+    metadata_: Mapped[dict[str, Any]] = mapped_column("metadata", JSONB)
+    created_at: Mapped[datetime]
+    cancelled_at: Mapped[datetime | None]
+
+
+class IdempotencyAnswer(Model):
+    """idempotency_answer."""
+
+    __tablename__ = "idempotency_answer"
+    partner_id: Mapped[UUID] = mapped_column(primary_key=True)
+    key_hash: Mapped[bytes] = mapped_column(primary_key=True)
+    route: Mapped[str]
+    fingerprint: Mapped[bytes]
+    answer: Mapped[bytes]
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+
+
+class ListCounter(Model):
+    """list_counter."""
+
+    __tablename__ = "list_counter"
+    partner_id: Mapped[UUID] = mapped_column(primary_key=True)
+    list: Mapped[str] = mapped_column(primary_key=True)
+    slot: Mapped[int] = mapped_column(SmallInteger, primary_key=True)
+    n: Mapped[int] = mapped_column(BigInteger)
+
+
+class Wire(BaseModel):
+    """camelCase on the wire."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class SessionIn(Wire):
+    """A new session."""
+
+    organisation_id: str
+    metadata: dict[str, str] | None = None
+
+
+class SessionOut(Wire):
+    """A session."""
+
+    id: str | None
+    status: str
+    organisation_id: str
+    metadata: dict[str, str] | None
+    url: str
+    created_at: str | None
+    expires_at: str | None
+
+
+class Hosted(Wire):
+    """Part of a donation."""
+
+    session_id: str | None
+
+
+class DonationOut(Wire):
+    """A donation."""
+
+    id: str | None
+    user_id: str | None
+    organisation_id: str | None
+    type: str
+    hosted: Hosted
+    amount: int
+    currency_code: str
+    status: str
+    first_name: str | None
+    last_name: str | None
+    email: str | None
+    consented_to_be_contacted_by_org: str
+    anonymous: str
+    metadata: dict[str, str]
+    created_at: str | None
+    cancelled_at: str | None
+
+
+class One(Wire):
+    """An envelope."""
+
+    data: SessionOut | DonationOut
+    object: str
+
+
+class Many(Wire):
+    """A list."""
+
+    data: list[DonationOut]
+    object: str
+    total_results: int
+    page_size: int
+    links: dict[str, str | None] = Field(alias="_links")
+
+
+@asynccontextmanager
+async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+    """Close the pool at the end."""
+    yield
+    await engine.dispose()
+
+
+async def database() -> AsyncIterator[AsyncSession]:
+    """One session per request."""
+    async with sessions() as session:
+        yield session
+
+
+def partner(authorization: Annotated[str, Header()]) -> UUID:
+    """Who calls."""
+    return PARTNERS[authorization]
+
+
+app = FastAPI(lifespan=lifespan)
+Db = Annotated[AsyncSession, Depends(database)]
+PartnerId = Annotated[UUID, Depends(partner)]
+
+
+def out(row: Donation) -> DonationOut:
+    """A donation as the service answers it."""
+    return DonationOut(
+        id=text("donation", row.id),
+        user_id=text("user", row.user_id),
+        organisation_id=text("organisation", row.organisation_id),
+        type=row.type,
+        hosted=Hosted(session_id=text("donationsession", row.session_id)),
+        amount=row.amount_minor,
+        currency_code=row.currency,
+        status=row.status,
+        first_name=row.first_name,
+        last_name=row.last_name,
+        email=row.email,
+        consented_to_be_contacted_by_org="yes" if row.consented else "no",
+        anonymous="yes" if row.anonymous else "no",
+        metadata=row.metadata_,
+        created_at=iso(row.created_at),
+        cancelled_at=iso(row.cancelled_at),
+    )
+
+
+@app.post("/v1/donation-sessions")
+async def create_session(body: SessionIn, db: Db, who: PartnerId, idempotency_key: Annotated[str, Header()]) -> One:
+    """Create a donation session."""
+    key = hashlib.sha256(idempotency_key.encode()).digest()
+    if stored := await db.get(IdempotencyAnswer, (who, key)):
+        return One.model_validate_json(stored.answer)
+    organisation = await db.get(Organisation, parse(body.organisation_id))
+    if organisation is None or organisation.partner_id not in (None, who):
+        raise HTTPException(400)
+    now = datetime.now(UTC)
+    made = DonationSession(
+        id=new_id(),
+        partner_id=who,
+        organisation_id=organisation.id,
+        status="open",
+        metadata_=body.metadata or {},
+        created_at=now,
+        expires_at=now + timedelta(hours=24),
+        status_changed_at=now,
+    )
+    answer = One(
+        data=SessionOut(
+            id=text("donationsession", made.id),
+            status="open",
+            organisation_id=body.organisation_id,
+            metadata=body.metadata,
+            url=f"http://localhost:8080/give?token={secrets.token_urlsafe(40)}",
+            created_at=iso(now),
+            expires_at=iso(made.expires_at),
+        ),
+        object="donation_session",
+    )
+    fingerprint = hashlib.sha256(body.model_dump_json().encode()).digest()
+    db.add(made)
+    db.add(
+        IdempotencyAnswer(
+            partner_id=who,
+            key_hash=key,
+            route="POST /v1/donation-sessions",
+            fingerprint=fingerprint,
+            answer=answer.model_dump_json().encode(),
+            created_at=now,
+            expires_at=now + timedelta(days=21),
+        )
+    )
+    slot = (who, "donation_session", secrets.randbelow(16))
+    counter = await db.get(ListCounter, slot, with_for_update=True)
+    if counter is None:
+        db.add(ListCounter(partner_id=slot[0], list=slot[1], slot=slot[2], n=1))
+    else:
+        counter.n += 1
+    await db.commit()
+    return answer
+
+
+@app.get("/v1/donations/{donation_id}")
+async def get_donation(donation_id: str, db: Db, who: PartnerId) -> One:
+    """Retrieve a donation."""
+    row = await db.scalar(select(Donation).where(Donation.partner_id == who, Donation.id == parse(donation_id)))
+    if row is None:
+        raise HTTPException(404)
+    return One(data=out(row), object="donation")
+
+
+@app.get("/v1/donations")
+async def list_donations(db: Db, who: PartnerId) -> Many:
+    """List donations, newest first."""
+    rows = (
+        await db.scalars(select(Donation).where(Donation.partner_id == who).order_by(Donation.id.desc()).limit(26))
+    ).all()
+    counted = select(func.sum(ListCounter.n)).where(ListCounter.partner_id == who, ListCounter.list == "donation")
+    total = await db.scalar(counted)
+    following = f"/v1/donations?cursor={text('donation', rows[24].id)}"
+    return Many(
+        data=[out(row) for row in rows[:25]],
+        object="donation",
+        total_results=int(total or 0),
+        page_size=25,
+        links={"next": following},
+    )
+
+
+@app.get("/v1/organisations")
+async def search(query: str, db: Db) -> dict[str, object]:
+    """Search organisations: plain substring search, which repairs no typo."""
+    found = await db.scalars(
+        select(Organisation)
+        .where(Organisation.partner_id.is_(None), Organisation.name.icontains(query))
+        .order_by(Organisation.name)
+        .limit(26)
+    )
+    data = [{"id": text("organisation", row.id), "name": row.name, "countryCode": row.country_code} for row in found]
+    return {"data": data, "object": "organisation"}
