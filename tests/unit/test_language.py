@@ -1,0 +1,44 @@
+"""Language tags and their negotiation."""
+
+import pytest
+
+from almoner.kit import language
+
+OFFERED = ("en", "ar", "pt-BR")
+
+
+@pytest.mark.parametrize("tag", ["en", "en-GB", "zh-Hant-TW", "sl-rozaj-biske", "de-CH-1901", "x-y"[2:] + "es-419"])
+def test_well_formed_tags(tag: str) -> None:
+    assert language.well_formed(tag)
+
+
+@pytest.mark.parametrize("tag", ["", "e", "en_GB", "en-", "-en", "english language", "en-GB\x00", "a" * 9, "١٢"])
+def test_ill_formed_tags(tag: str) -> None:
+    assert not language.well_formed(tag)
+
+
+@pytest.mark.parametrize(
+    ("header", "chosen"),
+    [
+        (None, None),
+        ("", None),
+        ("ar-EG, en;q=0.9", "ar"),
+        ("fr, en-AU;q=0.2", "en"),
+        ("en;q=0.1, ar;q=0.8", "ar"),
+        ("en;q=0, ar;q=0.1", "ar"),
+        ("PT-br", "pt-BR"),
+        ("pt", None),
+        ("*", None),
+        ("en;q=nonsense", None),
+        ("en;q=1.5, ar", "ar"),
+    ],
+)
+def test_the_best_liked_offered_language_is_chosen(header: str | None, chosen: str | None) -> None:
+    assert language.negotiate(header, OFFERED) == chosen
+
+
+def test_regions() -> None:
+    assert language.region("en-GB") == "GB"
+    assert language.region("zh-Hant-TW") == "TW"
+    assert language.region("en") is None
+    assert language.region("en-x-GB") is None

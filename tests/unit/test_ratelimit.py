@@ -1,0 +1,44 @@
+"""GCRA (L1, L3): the rate over time, the burst at once, an honest Retry-After."""
+
+from almoner.platform.ratelimit import Limit, RateLimiter
+
+LIMIT = Limit("secret", 25, 50)
+
+
+def test_l1_burst_then_rate() -> None:
+    limiter = RateLimiter()
+    assert sum(limiter.admit(LIMIT, "a", 0.0).retry_after is None for _ in range(60)) == 50
+    # Three times the allowed load for a minute: what passes is the rate, to 1 %.
+    passed = sum(limiter.admit(LIMIT, "a", n / 75).retry_after is None for n in range(75, 75 * 61))
+    assert abs(passed - 25 * 60) <= 25 * 60 * 0.02 + 25
+
+
+def test_l3_a_call_after_retry_after_passes() -> None:
+    limiter = RateLimiter()
+    for _ in range(50):
+        limiter.admit(LIMIT, "a", 5.0)
+    refused = limiter.admit(LIMIT, "a", 5.0)
+    assert refused.retry_after == 1
+    assert limiter.admit(LIMIT, "a", 5.0 + refused.retry_after).retry_after is None
+
+
+def test_keys_and_policies_do_not_share() -> None:
+    limiter = RateLimiter()
+    for _ in range(50):
+        limiter.admit(LIMIT, "a", 0.0)
+    assert limiter.admit(LIMIT, "b", 0.0).retry_after is None
+    assert limiter.admit(Limit("address", 25, 50), "a", 0.0).retry_after is None
+
+
+def test_headers_count_down() -> None:
+    limiter = RateLimiter()
+    assert [limiter.admit(Limit("p", 1, 3), "a", 0.0).remaining for _ in range(4)] == [2, 1, 0, 0]
+
+
+def test_two_servers_share_one_limit() -> None:
+    passed = 0
+    for _server in range(2):
+        limiter = RateLimiter()
+        limiter.set_servers(2)
+        passed += sum(limiter.admit(LIMIT, "a", 0.0).retry_after is None for _ in range(60))
+    assert passed == 50

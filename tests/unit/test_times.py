@@ -1,0 +1,49 @@
+"""Times on the wire."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from almoner.kit.time import iso, parse_day_or_moment, parse_moment
+
+
+def test_answers_show_milliseconds_and_z() -> None:
+    assert iso(datetime(2026, 1, 2, 3, 4, 5, 678_999, tzinfo=UTC)) == "2026-01-02T03:04:05.678Z"
+
+
+@given(st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(9999, 1, 1)))  # noqa: DTZ001
+def test_what_we_write_we_read(naive: datetime) -> None:
+    moment = naive.replace(microsecond=naive.microsecond // 1000 * 1000, tzinfo=UTC)
+    assert parse_moment(iso(moment)) == moment
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        ("2026-05-06T07:08:09Z", 0),
+        ("2026-05-06t07:08:09z", 0),
+        ("2026-05-06T09:08:09+02:00", 0),
+        ("2026-05-05T19:38:09.000-11:30", 0),
+        ("2026-05-06T07:08:09.25Z", 250),
+    ],
+)
+def test_any_rfc_3339_offset_is_read(text: str, offset: int) -> None:
+    assert parse_moment(text) == datetime(2026, 5, 6, 7, 8, 9, tzinfo=UTC) + timedelta(milliseconds=offset)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "2026-05-06", "2026-05-06T07:08:09", "2026-13-06T07:08:09Z", "2026-05-06 07:08:09Z", "20260506T070809Z",
+     "2026-05-06T25:08:09Z", "٢٠٢٦-٠٥-٠٦T٠٧:٠٨:٠٩Z", "2026-05-06T07:08:09+2:00", "0001-01-01T00:00:00+23:59", "now"],
+)  # fmt: skip
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="must be a date and time"):
+        parse_moment(text)
+
+
+def test_a_day_is_its_start_in_utc() -> None:
+    assert parse_day_or_moment("2026-05-06") == datetime(2026, 5, 6, tzinfo=UTC)
+    with pytest.raises(ValueError, match="day is out of range"):
+        parse_day_or_moment("2026-02-30")
