@@ -12,8 +12,10 @@ from almoner.platform.db import Tx
 from almoner.platform.http.wire import In, Maybe, Out, PageQuery, Patch, Text255
 
 _LARGEST = 2**53 - 1  # what every JSON reader keeps exactly
+_Bounds = Field(ge=-_LARGEST, le=_LARGEST)
 Value = Annotated[
-    str | bool | Annotated[int, Field(ge=-_LARGEST, le=_LARGEST)] | float, Field(union_mode="left_to_right")
+    str | bool | Annotated[int, _Bounds] | Annotated[float, _Bounds],
+    Field(union_mode="left_to_right"),
 ]
 
 Attributes = Annotated[
