@@ -77,6 +77,16 @@ def running(data_dir: Path, programs_folder: Path | None = None) -> Iterator[Ser
         cluster.leave(users)
 
 
+def retire(data_dir: Path, programs_folder: Path | None = None) -> Path:
+    """Stop a server that was left behind, before its files are removed; gives their folder.
+
+    Raises DatabaseUnavailable while a process uses the server.
+    """
+    cluster = Cluster.place(data_dir, programs_folder)
+    cluster.retire()
+    return cluster.home
+
+
 def home_of(data_dir: Path) -> Path:
     """The folder of the cluster: the data folder, or a shelter where root's helper account cannot reach that."""
     data_dir = data_dir.resolve()
@@ -127,6 +137,18 @@ class Cluster:
             try:
                 fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._stop()
+            finally:
+                os.close(users)
+
+    def retire(self) -> None:
+        """Stop a server that nobody uses. Raises DatabaseUnavailable when somebody does."""
+        with self._turn():
+            users = os.open(self.home / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._stop()
+            except BlockingIOError:
+                raise DatabaseUnavailable(f"Almoner is running on {self.home}: stop it first, with Ctrl-C.") from None
             finally:
                 os.close(users)
 

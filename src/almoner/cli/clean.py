@@ -1,0 +1,45 @@
+"""``almoner clean``."""
+
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+import typer
+
+from almoner import settings
+from almoner.platform import postgres
+
+# Only what Almoner makes: the data folder may be one that holds other things too.
+_OURS = (
+    "pg[0-9][0-9]",
+    "pg[0-9][0-9].*",
+    "postgres.*",
+    "postgresql-*",
+    "secrets.*",
+    "sandbox.*",
+    "almoner.log",
+    "files",
+)
+
+
+def clean() -> None:
+    """Remove the sandbox's data: the embedded database, sandbox.json, secrets and logs. Touches no other database."""
+    given = settings.read()
+    if not given.data_dir.exists():
+        typer.echo(f"There is nothing to remove: {given.data_dir.resolve()} does not exist.")
+        return
+    home = postgres.retire(given.data_dir, given.pg_bin)
+    for folder in {given.data_dir.resolve(), home}:
+        _empty(folder)
+        with suppress(OSError):
+            folder.rmdir()
+        typer.echo(f"Removed the sandbox's data from {folder}")
+
+
+def _empty(folder: Path) -> None:
+    for form in _OURS:
+        for path in folder.glob(form):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()

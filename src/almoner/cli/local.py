@@ -1,0 +1,100 @@
+"""The sandbox on one machine: the secrets it makes for itself, and its embedded database."""
+
+import asyncio
+import json
+import os
+import secrets
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import asyncpg
+from pydantic import SecretStr
+
+from almoner.migrations import APP_ROLE
+from almoner.platform import postgres
+from almoner.platform.crypto import MASTER_KEY_BYTES
+from almoner.settings import Settings
+
+OWNER_ROLE = "almoner_owner"
+DATABASE = "almoner"
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What a sandbox keeps to itself, in ``secrets.json`` beside its database."""
+
+    master_key: str
+    owner_password: str
+    app_password: str
+
+    @classmethod
+    def of(cls, folder: Path) -> Self:
+        """The secrets of the folder, made the first time."""
+        file = folder / "secrets.json"
+        if file.exists():
+            return cls(**json.loads(file.read_text()))
+        made = cls(
+            b64encode(secrets.token_bytes(MASTER_KEY_BYTES)).decode(),
+            secrets.token_urlsafe(24),
+            secrets.token_urlsafe(24),
+        )
+        write_private(file, asdict(made))
+        return made
+
+
+def write_private(file: Path, content: dict[str, Any]) -> None:
+    """Write JSON that only its owner may read, all of it or nothing."""
+    unfinished = file.with_suffix(".unfinished")
+    unfinished.unlink(missing_ok=True)
+    unfinished.touch(mode=0o600, exist_ok=False)
+    with unfinished.open("w") as written:
+        json.dump(content, written, indent=2)
+        written.write("\n")
+        written.flush()
+        os.fsync(written.fileno())
+    unfinished.replace(file)
+
+
+@contextmanager
+def completed(settings: Settings) -> Iterator[Settings]:
+    """The settings with all that a sandbox makes for itself; in production they are complete as they are.
+
+    Without a database address the embedded server runs at least as long as the block. Raises DatabaseUnavailable.
+    """
+    if not settings.sandbox:
+        yield settings
+    elif settings.database_url is not None:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        master_key = settings.master_key or SecretStr(Secrets.of(settings.data_dir).master_key)
+        yield settings.model_copy(update={"master_key": master_key})
+    else:
+        with postgres.running(settings.data_dir, settings.pg_bin) as server:
+            own = Secrets.of(server.home)
+            asyncio.run(_provide(server, own))
+            yield settings.model_copy(
+                update={
+                    "master_key": settings.master_key or SecretStr(own.master_key),
+                    "database_url": SecretStr(server.url(APP_ROLE, own.app_password, DATABASE)),
+                    "owner_database_url": SecretStr(server.url(OWNER_ROLE, own.owner_password, DATABASE)),
+                }
+            )
+
+
+async def _provide(server: postgres.Server, own: Secrets) -> None:
+    """Two roles, the owner of the tables and the service's, and the database (house 5)."""
+    connection = await asyncpg.connect(server.superuser_url())
+    try:
+        for role, password in ((OWNER_ROLE, own.owner_password), (APP_ROLE, own.app_password)):
+            known = await connection.fetchval("select exists (select from pg_roles where rolname = $1)", role)
+            form = "select format('{} role %I login password %L', $1::text, $2::text)".format(
+                "alter" if known else "create"
+            )
+            await connection.execute(await connection.fetchval(form, role, password))
+        if not await connection.fetchval("select exists (select from pg_database where datname = $1)", DATABASE):
+            await connection.execute(f"create database {DATABASE} owner {OWNER_ROLE}")
+    finally:
+        await connection.close()

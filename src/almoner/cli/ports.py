@@ -1,0 +1,64 @@
+"""The addresses that the service listens on."""
+
+import errno
+import os
+import socket
+
+_BACKLOG = 2048
+
+
+class PortBusy(Exception):
+    """Somebody else listens there; the message says what to do."""
+
+
+def listen(host: str, port: int, *, purpose: str = "") -> list[socket.socket]:
+    """Sockets for every address of the host; ``localhost`` is both loopback families, as far as the machine has them.
+
+    Raises PortBusy, or OSError when the host is none of this machine's addresses.
+    """
+    opened: list[socket.socket] = []
+    try:
+        for family, address in _addresses(host, port):
+            try:
+                opened.append(_open(family, address))
+            except OSError as error:
+                if error.errno not in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
+                    raise
+        if not opened:
+            raise OSError(errno.EADDRNOTAVAIL, f"{os.strerror(errno.EADDRNOTAVAIL)}: ALMONER_HOST={host}")
+    except OSError as error:
+        for one in opened:
+            one.close()
+        if error.errno == errno.EADDRINUSE:
+            raise PortBusy(
+                f"Port {port}{purpose} is busy: end the program that listens there, or choose another, "
+                f"such as ALMONER_PORT={port + 100 if port < 65000 else 8080}."
+            ) from None
+        if error.errno == errno.EACCES:
+            raise PortBusy(
+                f"Port {port}{purpose} needs more rights: choose one above 1023 with ALMONER_PORT."
+            ) from None
+        raise
+    return opened
+
+
+def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
+    if host == "localhost":
+        return [(socket.AF_INET, ("127.0.0.1", port)), (socket.AF_INET6, ("::1", port))]
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    return list(dict.fromkeys((entry[0], (str(entry[4][0]), port)) for entry in found))
+
+
+def _open(family: socket.AddressFamily, address: tuple[str, int]) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.bind(address)
+        made.listen(_BACKLOG)
+        made.setblocking(False)
+    except OSError:
+        made.close()
+        raise
+    return made

@@ -1,0 +1,119 @@
+"""``almoner run``: the whole sandbox in one command (house 6)."""
+
+import asyncio
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import typer
+import uvloop
+
+from almoner import migrations, settings
+from almoner.app import create_app
+from almoner.cli import demo, local, registers
+from almoner.cli.ports import listen
+from almoner.cli.serve import answer, stop_on_signals
+from almoner.platform.telemetry import Telemetry
+from almoner.settings import Settings, UnsafeSettings
+from almoner.wiring import House, open_house
+
+_BANNER = """
+Almoner runs at {baseUrl}; stop it with Ctrl-C.
+
+  secret key       {secretKey}
+  publishable key  {publishableKey}
+  second partner   {secondSecretKey}
+
+Look at
+{pages}
+
+Try
+
+  curl -s -H 'Authorization: {secretKey}' '{baseUrl}/v1/organisations?query=food+bank&countryCode=USA'
+
+These keys and addresses are in {file}; the log is {log}.
+"""
+
+
+def run() -> None:
+    """Run the whole sandbox on this machine: database, API, worker, hosted pages and the test payment provider.
+
+    The first start loads a real register sample and makes two demo partners; later starts keep the data and take
+    seconds. Ctrl-C stops everything. Without ALMONER_DATABASE_URL an embedded PostgreSQL is used.
+    """
+    began = time.monotonic()
+    given = settings.read()
+    if not given.sandbox:
+        raise UnsafeSettings(
+            [
+                "ALMONER_ENVIRONMENT is production: use `almoner serve` and `almoner worker`; `almoner run` is the sandbox."
+            ]
+        )
+    sockets = listen(given.host, given.port)
+    provider_sockets = listen(given.host, given.port + 1, purpose=" (ALMONER_PORT + 1, the test payment provider)")
+    with local.completed(given) as complete:
+        if given.database_url is not None:
+            asyncio.run(_ensure_app_role(complete.owner_dsn))
+        migrations.migrate(complete.owner_dsn, tell=lambda step: typer.echo(f"database: applied {step}"))
+        log = given.data_dir.resolve() / "almoner.log"
+        with log.open("ab", buffering=0) as lines:
+            uvloop.run(_live(complete, sockets, provider_sockets, Telemetry(lines.write), log, began))
+    typer.echo("Stopped.")
+
+
+async def _ensure_app_role(owner_dsn: str) -> None:
+    """On a database of one's own the role may be missing; it needs no login when all connect as the owner."""
+    connection = await asyncpg.connect(owner_dsn)
+    try:
+        if not await connection.fetchval(
+            "select exists (select from pg_roles where rolname = $1)", migrations.APP_ROLE
+        ):
+            await connection.execute(f"create role {migrations.APP_ROLE} nologin")
+    except asyncpg.InsufficientPrivilegeError:
+        return  # `migrate` says what an administrator has to do
+    finally:
+        await connection.close()
+
+
+async def _live(
+    complete: Settings,
+    sockets: list[socket.socket],
+    provider_sockets: list[socket.socket],
+    telemetry: Telemetry,
+    log: Path,
+    began: float,
+) -> None:
+    stop = stop_on_signals()
+    house = await open_house(complete, telemetry=telemetry)
+    try:
+        await registers.load_samples(house.db, stop)
+        if stop.is_set():
+            return
+        file = complete.data_dir.resolve() / "sandbox.json"
+        sandbox = await demo.sandbox_content(house.db, demo.read_sandbox_file(file), demo.Pages())
+        local.write_private(file, sandbox)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(answer(create_app(house), sockets, stop))
+            _show_banner(house, sandbox, file, log, time.monotonic() - began)
+    finally:
+        await house.close()
+
+
+def _show_banner(house: House, sandbox: dict[str, Any], file: Path, log: Path, seconds: float) -> None:
+    places = {
+        "API description": f"{house.settings.links.api}/openapi.json",
+        "mailbox": sandbox["mailboxUrl"],
+        "operator console": sandbox["consoleUrl"],
+        "partner's pages": sandbox["dashboardUrl"],
+    }
+    pages = "\n".join(f"  {name:<16} {address}" for name, address in places.items() if address)
+    typer.echo(_BANNER.format(**sandbox, pages=pages, file=_short(file), log=_short(log)))
+    typer.echo(f"Ready after {seconds:.1f} s.")
+
+
+def _short(file: Path) -> str:
+    """The path as one would type it here."""
+    here = Path.cwd()
+    return str(file.relative_to(here)) if file.is_relative_to(here) else str(file)

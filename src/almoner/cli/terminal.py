@@ -1,0 +1,112 @@
+"""The commands put together, and how their failures are told: one line that says what to do."""
+
+import errno
+import os
+import signal
+import socket
+import sys
+from types import FrameType
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import asyncpg
+import typer
+
+from almoner import __version__, settings
+from almoner.access.keys.domain import OverlapTooLong
+from almoner.access.keys.service import NoSuchKey
+from almoner.access.partners.service import NoSuchPartner
+from almoner.cli import access, clean, migrate, registers, run, serve
+from almoner.cli.ports import PortBusy
+from almoner.migrations import MigrationRefused
+from almoner.nonprofits.registers.domain import ImportRefused
+from almoner.platform.programs import DatabaseUnavailable
+
+commands = typer.Typer(
+    name="almoner",
+    help="Almoner validates nonprofits and takes donations for them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+commands.command("run")(run.run)
+commands.command("serve")(serve.serve)
+commands.command("worker")(serve.work)
+commands.command("migrate")(migrate.migrate)
+commands.add_typer(access.partners, name="partners")
+commands.add_typer(access.keys, name="keys")
+commands.add_typer(registers.commands, name="registers")
+commands.command("clean")(clean.clean)
+
+_TOLD_AS_THEY_ARE = (DatabaseUnavailable, MigrationRefused, ImportRefused, OverlapTooLong, PortBusy)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"almoner {__version__}")
+        raise typer.Exit
+
+
+@commands.callback()
+def _root(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Take what holds for every command."""
+
+
+def explain(error: BaseException) -> str | None:
+    """What the error means and what to do about it; None when it is a defect, which deserves its traceback."""
+    if isinstance(error, settings.UnsafeSettings):
+        return "\n  ".join(["The settings need attention:", *error.problems]) if error.problems[1:] else str(error)
+    if isinstance(error, _TOLD_AS_THEY_ARE):
+        return str(error)
+    if isinstance(error, NoSuchKey | NoSuchPartner):
+        return f"There is no {error}: see `almoner partners list` and `almoner keys list`."
+    if isinstance(error, asyncpg.DiskFullError) or (isinstance(error, OSError) and error.errno in _FULL):
+        return f"The disk is full ({error}): free some space, or set ALMONER_DATA_DIR to a folder on another disk."
+    if isinstance(error, asyncpg.InvalidAuthorizationSpecificationError | asyncpg.InvalidCatalogNameError):
+        return f"{_database()} refuses us ({error}): check the role, the password and the name in the address."
+    if isinstance(error, ConnectionError | TimeoutError | socket.gaierror | asyncpg.CannotConnectNowError):
+        return (
+            f"{_database()} cannot be reached ({str(error) or type(error).__name__}): start it, or correct the address."
+        )
+    return None
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def _database() -> str:
+    for name in ("database_url", "owner_database_url"):
+        value = getattr(settings.read(), name)
+        if value is not None:
+            parts = urlsplit(value.get_secret_value())
+            place = f"{parts.hostname or 'this machine'}:{parts.port or 5432}"
+            return f"The database at {place} ({settings.PREFIX}{name.upper()})"
+    return "The embedded database"
+
+
+def _unwind(_number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + _number)
+
+
+def main() -> None:
+    """Run a command. SIGTERM and SIGHUP unwind like Ctrl-C, so that nothing stays behind."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _unwind)
+    try:
+        commands()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        told = explain(error)
+        if told is None:
+            raise
+        typer.echo(told, err=True)
+        sys.exit(1)
