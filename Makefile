@@ -1,0 +1,44 @@
+# A fresh machine needs python3 with venv, make, git and a package index; everything else is fetched here.
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench soak clean lock format
+python := .venv/bin/python
+
+help:  ## Show this.
+	@sed -n 's/^\([a-z]*\):.*##/  make \1 \t/p' Makefile | expand -t 18
+
+run:  ## Start the whole sandbox on http://localhost:8080 (ALMONER_PORT).
+	@tools/bootstrap service
+	@exec $(python) -m almoner run
+
+test:  ## Run all tests on a real PostgreSQL, each suite with its seconds.
+	@tools/bootstrap dev
+	@exec $(python) tools/suites.py
+
+check:  ## Format, lint, types, import contracts, architecture.
+	@tools/bootstrap dev
+	$(python) -m ruff format --check .
+	$(python) -m ruff check .
+	$(python) -m mypy
+	$(python) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
+	$(python) -m pytest -q tests/architecture
+
+bench:  ## Measure, each figure beside its baseline.
+	@tools/bootstrap dev
+	@exec $(python) -m bench
+
+soak:  ## Run the long figures and write them, with seeds, to docs/evidence/.
+	@tools/bootstrap dev
+	@exec $(python) tools/suites.py --soak
+
+clean:  ## Remove the sandbox's data (var/); the virtual environment stays.
+	@if [ -x $(python) ]; then exec $(python) -m almoner clean; else rm -rf var; fi
+
+format:  ## Format the code and apply safe corrections.
+	@tools/bootstrap dev
+	$(python) -m ruff format .
+	$(python) -m ruff check --fix .
+
+lock:  ## Pin the newest versions that requirements/*.in allow, with hashes.
+	@tools/bootstrap dev
+	cd requirements && for group in service dev; do ../$(python) -m uv pip compile --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-header --no-annotate --quiet $$group.in -o $$group.txt; done
