@@ -88,9 +88,10 @@ class Claim:
         if not outcome["claim_got"]:
             raise OriginalCallInProgress
         if outcome["stored_route"] is not None:
-            self._compare(tx.vault, outcome["stored_route"], outcome["stored_fingerprint"], outcome["stored_answer"])
+            self.compare(tx.vault, outcome["stored_route"], outcome["stored_fingerprint"], outcome["stored_answer"])
 
-    def _compare(self, vault: Vault, route: str, fingerprint: bytes, answer: bytes) -> None:
+    def compare(self, vault: Vault, route: str, fingerprint: bytes, answer: bytes) -> None:
+        """Raises Replayed with the stored answer, KeyInUse or SameKeyDifferentData."""
         if route != self.route:
             raise KeyInUse
         if fingerprint != self.fingerprint:
@@ -123,23 +124,26 @@ def make_claim(vault: Vault, partner: Partner, key: str | None, route: str, payl
 
 
 async def claim(tx: Tx, held: Claim) -> None:
-    """First statement of an ordinary write: take the lock and look for a stored answer, never waiting."""
+    """First statements of an ordinary write: take the lock, then look for a stored answer, never waiting.
+
+    Two statements, since the look-up must see what the lock's last holder committed: a statement sees only what was
+    there when it began, which may be before that commit.
+    """
     if held.key_hash is None:
         return
+    if not await tx.fetchval("select pg_try_advisory_xact_lock($1)", held.lock):
+        raise OriginalCallInProgress
     row = await tx.fetchrow(
         """
-        select pg_try_advisory_xact_lock($3) as claim_got, a.route as stored_route,
-               a.fingerprint as stored_fingerprint, a.answer as stored_answer
-        from (select 1) one
-        left join idempotency_answer a on a.partner_id = $1 and a.key_hash = $2 and a.expires_at > $4
+        select route, fingerprint, answer from idempotency_answer
+        where partner_id = $1 and key_hash = $2 and expires_at > $3
         """,
         held.partner.id,
         held.key_hash,
-        held.lock,
         tx.now,
     )
-    assert row is not None
-    held.settle(tx, row)
+    if row is not None:
+        held.compare(tx.vault, row["route"], row["fingerprint"], row["answer"])
 
 
 async def keep(tx: Tx, held: Claim, body: bytes) -> None:
