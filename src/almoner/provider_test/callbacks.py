@@ -5,6 +5,8 @@ import hmac
 from datetime import timedelta
 from typing import Final
 
+import asyncpg
+
 from almoner.platform.db import Database
 from almoner.platform.outbound import Outbound, OutboundFailure
 from almoner.platform.telemetry import Telemetry
@@ -47,7 +49,7 @@ class Callbacks:
         while not stop.is_set():
             try:
                 tried = await self.deliver_due()
-            except (OSError, TimeoutError) as error:
+            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
                 self._log("provider_test_callbacks_paused", reason=type(error).__name__)
                 tried = 0
             if tried == 0:

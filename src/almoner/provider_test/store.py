@@ -126,7 +126,7 @@ async def callback_failed(tx: Tx, callback: Callback, due_at: datetime | None) -
     await tx.execute(
         """update provider_test.callback
            set leased_until = null, due_at = coalesce($3, due_at),
-             given_up_at = case when $3::timestamptz is null then $4 end
+             given_up_at = case when $3::timestamptz is null then $4::timestamptz end
            where id = $1 and attempts = $2 and delivered_at is null""",
         callback.id,
         callback.attempts,

@@ -42,8 +42,8 @@ def symbol(currency: str, locale: Locale) -> str:
 
 
 def currency_name(currency: str, locale: Locale) -> str:
-    """The currency's name in the language."""
-    return numbers.get_currency_name(currency, locale=locale)
+    """The currency's name in the language as amounts are counted in it: ``US dollars``."""
+    return numbers.get_currency_name(currency, count=100, locale=locale)
 
 
 def day(moment: date | datetime, locale: Locale) -> str:
@@ -52,8 +52,11 @@ def day(moment: date | datetime, locale: Locale) -> str:
 
 
 def moment(at: datetime, locale: Locale) -> str:
-    """``21 November 2026 at 09:30 UTC`` in the language."""
-    return _own_digits(dates.format_datetime(at, "long", locale=locale), locale)
+    """``21 November 2026, 09:30 UTC`` in the language."""
+    date_and_time = str(locale.datetime_formats["long"]).format(
+        dates.format_time(at, "short", locale=locale), dates.format_date(at, "long", locale=locale)
+    )
+    return _own_digits(f"{date_and_time} UTC", locale)
 
 
 def country(code: str, locale: Locale) -> str:

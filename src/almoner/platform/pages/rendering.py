@@ -33,6 +33,8 @@ class Pages:
             lstrip_blocks=True,
         )
         self._templates.filters["bdi"] = isolated
+        self._templates.filters["strong"] = stressed
+        self._templates.filters["whole"] = unbroken
 
     def language(self, tag: str | None) -> Language:
         """The language of an RFC 5646 tag; English when it is None or not offered."""
@@ -86,6 +88,16 @@ class Pages:
             "day": lambda at: formats.day(at, locale),
             "moment": lambda at: formats.moment(at, locale),
         }
+
+
+def stressed(value: object) -> Markup:
+    """As ``isolated``, and in bold."""
+    return Markup("<strong><bdi>{}</bdi></strong>").format(value)
+
+
+def unbroken(value: object) -> Markup:
+    """As ``stressed``, never broken over two lines: numbers that people copy."""
+    return Markup('<strong class="whole"><bdi>{}</bdi></strong>').format(value)
 
 
 def isolated(value: object) -> Markup:

@@ -1,0 +1,359 @@
+"""The built-in payment provider, over HTTP alone: its API, its pages and its notices."""
+
+import asyncio
+import hmac
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from almoner.platform.addresses import Policy
+from almoner.platform.outbound import Outbound
+from almoner.platform.telemetry import Telemetry
+from almoner.provider_test.app import ProviderTest
+from almoner.provider_test.domain import MAX_ATTEMPTS
+from tests.support.receivers import Receiver, receiver, reply
+from tests.support.service import Service
+
+URL = "http://localhost:8081"
+SECRET = "provider-secret-for-tests"
+CALLBACK_SECRET = "callback-secret-for-tests"
+AUTH = {"Authorization": f"Bearer {SECRET}"}
+OWN = {"Sec-Fetch-Site": "same-origin"}
+
+
+@dataclass
+class Till:
+    """The provider with a merchant that receives its notices."""
+
+    app: ProviderTest
+    http: httpx.AsyncClient
+    merchant: Receiver
+    lines: list[bytes]
+    order: int = 0
+
+    async def open(self, **changes: Any) -> dict[str, Any]:
+        """A new payment of 25.00 USD."""
+        self.order += 1
+        body = {
+            "amount": 2500,
+            "currency": "USD",
+            "description": "Capital Area Food Bank",
+            "reference": f"ref{self.order}",
+            "returnUrl": "http://localhost:8080/give/x/return",
+            "cancelUrl": "http://localhost:8080/give/x",
+            "callbackUrl": self.merchant.url,
+            "language": "en",
+            "email": "amina@example.org",
+        }
+        answer = await self.http.post(
+            "/v1/payments", json=body | changes, headers=AUTH | {"Idempotency-Key": f"{id(self)}-{self.order}"}
+        )
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    async def read(self, payment: str) -> dict[str, Any]:
+        """The payment as the API shows it."""
+        return dict((await self.http.get(f"/v1/payments/{payment}", headers=AUTH)).json())
+
+    async def pay(self, payment: str, number: str, **changes: str) -> httpx.Response:
+        """Type a card into the form and send it."""
+        form = await self.http.get(f"/pay/{payment}")
+        card = {"number": number, "expiry": "12/30", "cvc": "123", "name": "Amina K", "csrf": csrf(form)}
+        return await self.http.post(f"/pay/{payment}", data=card | changes, headers=OWN)
+
+
+def csrf(page: httpx.Response) -> str:
+    found = re.search(r'name="csrf" value="([^"]+)"', page.text)
+    assert found, page.text
+    return found[1]
+
+
+@pytest.fixture
+async def till(service: Service) -> AsyncIterator[Till]:
+    lines: list[bytes] = []
+    outbound = Outbound(Policy(loopback=True))
+    async with receiver() as merchant:
+        app = ProviderTest(
+            service.db, outbound, Telemetry(lines.append), url=URL, api_secret=SECRET, callback_secret=CALLBACK_SECRET
+        )
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=URL) as http:
+            yield Till(app, http, merchant, lines)
+        await outbound.close()
+
+
+async def test_an_order_becomes_an_open_payment(till: Till) -> None:
+    payment = await till.open()
+    assert re.fullmatch("tp_[0-9a-f]{32}", payment["id"])
+    assert payment["url"] == f"{URL}/pay/{payment['id']}"
+    assert (payment["status"], payment["amount"], payment["currency"]) == ("open", 2500, "USD")
+    assert (payment["reference"], payment["attempts"], payment["lastDecline"]) == ("ref1", 0, None)
+    assert payment["livemode"] is False
+
+
+async def test_i6_the_same_key_gives_the_same_payment_and_other_data_are_refused(till: Till) -> None:
+    first = await till.open()
+    till.order -= 1
+    assert (await till.open(reference="ref1"))["id"] == first["id"]
+    headers = AUTH | {"Idempotency-Key": f"{id(till)}-1"}
+    body = {
+        "amount": 2600,
+        "currency": "USD",
+        "description": "x",
+        "reference": "ref1",
+        "returnUrl": "http://localhost/r",
+        "cancelUrl": "http://localhost/c",
+        "callbackUrl": "http://localhost/n",
+    }
+    other = await till.http.post("/v1/payments", json=body, headers=headers)
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "idempotency_key_reused")
+
+
+async def test_i6_sixteen_orders_at_once_with_one_key_make_one_payment(till: Till) -> None:
+    async def order() -> str:
+        body = {
+            "amount": 900,
+            "currency": "EUR",
+            "description": "x",
+            "reference": "at once",
+            "returnUrl": "http://localhost/r",
+            "cancelUrl": "http://localhost/c",
+            "callbackUrl": "http://localhost/n",
+        }
+        headers = AUTH | {"Idempotency-Key": f"{id(till)}-at-once"}
+        return str((await till.http.post("/v1/payments", json=body, headers=headers)).json()["id"])
+
+    assert len(set(await asyncio.gather(*(order() for _ in range(16))))) == 1
+
+
+@pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": SECRET}])
+async def test_the_api_needs_the_secret(till: Till, header: dict[str, str]) -> None:
+    payment = (await till.open())["id"]
+    for method, path in (("POST", "/v1/payments"), ("GET", f"/v1/payments/{payment}")):
+        assert (await till.http.request(method, path, headers=header)).status_code == 401
+    assert (await till.http.post(f"/v1/payments/{payment}/cancel", headers=header)).status_code == 401
+    assert (await till.read(payment))["status"] == "open"
+
+
+@pytest.mark.parametrize(
+    "broken", [{"amount": 0}, {"amount": 12.5}, {"amount": "12"}, {"currency": "usd"}, {"returnUrl": "javascript:x"}]
+)
+async def test_a_wrong_order_is_refused(till: Till, broken: dict[str, Any]) -> None:
+    body = {
+        "amount": 900,
+        "currency": "EUR",
+        "description": "x",
+        "reference": "r",
+        "returnUrl": "http://localhost/r",
+        "cancelUrl": "http://localhost/c",
+        "callbackUrl": "http://localhost/n",
+    }
+    headers = AUTH | {"Idempotency-Key": f"{id(till)}-{broken}"}
+    answer = await till.http.post("/v1/payments", json=body | broken, headers=headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_request")
+
+
+async def test_a_good_card_pays_once_and_leads_back(till: Till) -> None:
+    payment = (await till.open())["id"]
+    paid = await till.pay(payment, "4242 4242 4242 4242")
+    assert (paid.status_code, paid.headers["location"]) == (303, "http://localhost:8080/give/x/return")
+    found = await till.read(payment)
+    assert (found["status"], found["attempts"], found["card"]) == (
+        "succeeded",
+        1,
+        {"brand": "visa", "lastFour": "4242"},
+    )
+    ended = await till.http.get(f"/pay/{payment}")
+    assert "This payment is complete" in ended.text
+
+
+@pytest.mark.parametrize(
+    ("number", "decline", "words"),
+    [
+        ("4000000000000002", "card_declined", "The bank declined this card."),
+        ("4000000000009995", "insufficient_funds", "There is not enough money on this card."),
+        ("5555555555554444", "not_a_test_card", "Only test cards work here."),
+    ],
+)
+async def test_a_decline_is_told_kindly_and_can_be_retried(till: Till, number: str, decline: str, words: str) -> None:
+    payment = (await till.open())["id"]
+    declined = await till.pay(payment, number)
+    assert declined.status_code == 402
+    assert words in declined.text
+    assert 'value="12/30"' in declined.text
+    assert 'value="Amina K"' in declined.text
+    assert (await till.read(payment))["lastDecline"] == decline
+    assert (await till.pay(payment, "4242424242424242")).status_code == 303
+    assert (await till.read(payment))["status"] == "succeeded"
+
+
+async def test_h6_a_payment_takes_five_tries(till: Till) -> None:
+    payment = (await till.open())["id"]
+    for _ in range(MAX_ATTEMPTS - 1):
+        assert (await till.pay(payment, "4000000000000002")).status_code == 402
+    last = await till.pay(payment, "4000000000000002")
+    assert (last.status_code, last.headers["location"]) == (303, "http://localhost:8080/give/x/return")
+    assert (await till.read(payment))["status"] == "failed"
+
+
+async def test_a_challenge_is_asked_first(till: Till) -> None:
+    payment = (await till.open())["id"]
+    asked = await till.pay(payment, "4000000000003220")
+    assert asked.headers["location"] == f"/pay/{payment}/challenge"
+    assert (await till.read(payment))["status"] == "processing"
+    bank = await till.http.get(f"/pay/{payment}/challenge")
+    assert "3220" in bank.text
+    answer = {"csrf": csrf(bank), "answer": "confirm"}
+    confirmed = await till.http.post(f"/pay/{payment}/challenge", data=answer, headers=OWN)
+    assert confirmed.headers["location"] == "http://localhost:8080/give/x/return"
+    assert (await till.read(payment))["status"] == "succeeded"
+
+
+async def test_a_refused_challenge_is_a_decline(till: Till) -> None:
+    payment = (await till.open())["id"]
+    await till.pay(payment, "4000000000003220")
+    bank = await till.http.get(f"/pay/{payment}/challenge")
+    refused = await till.http.post(
+        f"/pay/{payment}/challenge", data={"csrf": csrf(bank), "answer": "refuse"}, headers=OWN
+    )
+    assert "The payment was not confirmed at the bank." in refused.text
+    assert (await till.read(payment))["status"] == "open"
+
+
+async def test_all_wrong_fields_are_named_at_once_and_the_number_is_not_given_back(till: Till) -> None:
+    payment = (await till.open())["id"]
+    wrong = await till.pay(payment, "4242424242424241", expiry="01/20", cvc="1", name="")
+    assert wrong.status_code == 422
+    for words in ("Check the card number", "This card has expired", "Enter the security code", "Enter the name"):
+        assert wrong.text.count(words) == 2, words  # in the summary and at the field
+    assert "4242424242424241" not in wrong.text
+    assert (await till.read(payment))["attempts"] == 0
+
+
+async def test_h2_a_post_from_elsewhere_is_refused(till: Till) -> None:
+    payment = (await till.open())["id"]
+    form = await till.http.get(f"/pay/{payment}")
+    card = {"number": "4242424242424242", "expiry": "12/30", "cvc": "123", "name": "A", "csrf": csrf(form)}
+    foreign: list[dict[str, str]] = [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "http://localhost:8080"},
+        {},
+    ]
+    for headers in foreign:
+        assert (await till.http.post(f"/pay/{payment}", data=card, headers=headers)).status_code == 403
+    assert (await till.http.post(f"/pay/{payment}", data=card | {"csrf": "x"}, headers=OWN)).status_code == 403
+    assert (await till.read(payment))["status"] == "open"
+    assert (await till.http.post(f"/pay/{payment}", data=card, headers={"Origin": URL})).status_code == 303
+
+
+async def test_two_posts_at_once_pay_once(till: Till) -> None:
+    payment = (await till.open())["id"]
+    answers = await asyncio.gather(*(till.pay(payment, "4242424242424242") for _ in range(4)))
+    assert {answer.status_code for answer in answers} == {303}
+    found = await till.read(payment)
+    assert (found["status"], found["attempts"]) == ("succeeded", 1)
+
+
+async def test_cancel_ends_an_open_payment_and_leaves_a_paid_one(till: Till) -> None:
+    opened, paid = (await till.open())["id"], (await till.open())["id"]
+    await till.pay(paid, "4242424242424242")
+    for payment, status in ((opened, "cancelled"), (paid, "succeeded")):
+        answer = await till.http.post(f"/v1/payments/{payment}/cancel", headers=AUTH)
+        assert (answer.status_code, answer.json()["status"]) == (200, status)
+    late = await till.http.get(f"/pay/{opened}")
+    assert "This payment was cancelled" in late.text
+
+
+async def test_going_back_leaves_the_payment_open(till: Till) -> None:
+    payment = (await till.open())["id"]
+    back = await till.http.get(f"/pay/{payment}/back")
+    assert (back.status_code, back.headers["location"]) == (303, "http://localhost:8080/give/x")
+    assert (await till.read(payment))["status"] == "open"
+
+
+async def drain(till: Till) -> None:
+    while await till.app.deliver_due():
+        continue
+
+
+async def test_a_notice_is_signed_and_repeated_until_it_is_taken(till: Till, service: Service) -> None:
+    await drain(till)
+    till.merchant.received.clear()
+    payment = (await till.open())["id"]
+    till.merchant.script[:] = [reply(500), reply(302, location="http://localhost/"), reply(204)]
+    await till.pay(payment, "4242424242424242")
+    await drain(till)
+    assert len(till.merchant.received) == 1
+    for wait, tries in ((2, 2), (10, 3), (3600, 3)):
+        service.clock.advance(seconds=wait)
+        await drain(till)
+        assert len(till.merchant.received) == tries
+    bodies = {notice.body for notice in till.merchant.received}
+    assert len(bodies) == 1
+    for notice in till.merchant.received:
+        stamp, signed = re.fullmatch(r"t=(\d+),v1=([0-9a-f]{64})", notice.headers["provider-signature"]).groups()  # type: ignore[union-attr]
+        expected = hmac.new(CALLBACK_SECRET.encode(), f"{stamp}.".encode() + notice.body, "sha256").hexdigest()
+        assert signed == expected
+        assert abs(int(stamp) - service.clock.wall().timestamp()) < 60
+    body = httpx.Response(200, content=bodies.pop()).json()
+    assert re.fullmatch("tpe_[0-9a-f]{32}", body["id"])
+    assert body | {"id": ""} == {"id": "", "type": "payment.succeeded", "payment": payment, "livemode": False}
+
+
+async def test_many_servers_send_each_notice_once(till: Till) -> None:
+    await drain(till)
+    till.merchant.received.clear()
+    payments = [(await till.open())["id"] for _ in range(12)]
+    for payment in payments:
+        await till.pay(payment, "4242424242424242")
+    await asyncio.gather(*(till.app.deliver_due() for _ in range(6)))
+    await drain(till)
+    told = [httpx.Response(200, content=notice.body).json()["payment"] for notice in till.merchant.received]
+    assert sorted(told) == sorted(payments)
+
+
+async def test_a_card_that_disputes_does_so_a_day_later(till: Till, service: Service) -> None:
+    await drain(till)
+    till.merchant.received.clear()
+    await till.pay((await till.open())["id"], "4000000000000259")
+    await drain(till)
+    assert [b"payment.succeeded" in notice.body for notice in till.merchant.received] == [True]
+    service.clock.advance(timedelta(days=1, milliseconds=-1))
+    await drain(till)
+    assert len(till.merchant.received) == 1
+    service.clock.advance(milliseconds=1)
+    await drain(till)
+    assert b"payment.disputed" in till.merchant.received[1].body
+
+
+async def test_h5_no_card_number_is_stored_or_logged(till: Till, service: Service) -> None:
+    numbers = ["4242424242424242", "4000000000000002", "5555555555554444", "4242424242424241"]
+    for number in numbers:
+        await till.pay((await till.open())["id"], number)
+    async with service.db.read() as tx:
+        rows = await tx.fetch("select to_jsonb(p)::text as row from provider_test.payment p")
+        rows += await tx.fetch("select to_jsonb(c)::text as row from provider_test.callback c")
+    kept = "".join(row["row"] for row in rows) + b"".join(till.lines + service.lines).decode()
+    assert not [number for number in numbers if number in kept]
+
+
+async def test_h3_every_page_has_its_headers(till: Till) -> None:
+    payment = (await till.open())["id"]
+    for answer in (
+        await till.http.get(f"/pay/{payment}"),
+        await till.pay(payment, "4000000000000002"),
+        await till.http.get("/pay/tp_unknown"),
+    ):
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+        assert answer.headers["referrer-policy"] == "same-origin"
