@@ -12,7 +12,8 @@ run:  ## Start the whole sandbox on http://localhost:8080 (ALMONER_PORT).
 
 test:  ## Run all tests on a real PostgreSQL, each suite with its seconds.
 	@tools/bootstrap dev
-	@exec $(python) tools/suites.py
+	@tools/browser
+	@exec $(python) tools/suites.py $(suites)
 
 check:  ## Format, lint, types, import contracts, architecture.
 	@tools/bootstrap dev
@@ -28,10 +29,13 @@ bench:  ## Measure, each figure beside its baseline.
 
 soak:  ## Run the long figures and write them, with seeds, to docs/evidence/.
 	@tools/bootstrap dev
+	@tools/browser
 	@exec $(python) tools/suites.py --soak
 
 clean:  ## Remove the sandbox's data (var/); the virtual environment stays.
-	@if [ -x $(python) ]; then exec $(python) -m almoner clean; else rm -rf var; fi
+	@if [ -x $(python) ]; then \
+		$(python) -m almoner clean; ALMONER_DATA_DIR=.cache/test-cluster $(python) -m almoner clean; \
+	else rm -rf var .cache; fi
 
 format:  ## Format the code and apply safe corrections.
 	@tools/bootstrap dev
