@@ -137,7 +137,7 @@ class Routes:
     ) -> Callable[[Handler], Handler]:
         """Declare a handler. A route with a key must name its scope (K6)."""
         if (key is KeyKind.NONE) is not (scope is None):
-            raise TypeError(f"{method} {path}: a route with a key names a scope, one without names none")
+            raise TypeError(f"{method} {path}: a route with a key names its scope, one without names none")
 
         def register(handler: Handler) -> Handler:
             self.endpoints.append(

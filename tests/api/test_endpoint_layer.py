@@ -1,0 +1,321 @@
+"""The declared-endpoint layer by itself: small routes over the real database and guard."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from almoner.kit import errors
+from almoner.kit.errors import BadRequest, Problem
+from almoner.kit.patch import UNSET
+from almoner.platform.http import errors as answers
+from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
+from almoner.platform.http.edge import Edge, parse_networks
+from almoner.platform.http.endpoints import Retirement, Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.openapi import problems_of
+from almoner.platform.http.paging import Listing
+from almoner.platform.http.service import Call, Service
+from almoner.platform.http.wire import DayOrMoment, In, Maybe, Out, PageQuery, Patch, Text255, WebAddress
+from tests.support import service as support
+from tests.support.client import Client, data
+
+RETIRED = Retirement("@1767225600", "Fri, 01 Jan 2027 00:00:00 GMT", "https://example.org/changes")
+
+
+class OutOfTea(BadRequest):
+    code = "test/out_of_tea"
+    message = "There is no tea left"
+
+
+class TeaOut(Out, object_name="tea"):
+    name: str
+    sugar: int | None
+
+
+class TeaIn(In):
+    name: Text255
+    sugar: int | None = None
+    website: WebAddress | None = None
+
+
+class TeaPatch(Patch):
+    name: Maybe[Text255] = UNSET
+    sugar: Maybe[int | None] = UNSET
+
+
+class TeaQuery(PageQuery):
+    since: DayOrMoment | None = None
+    tags: list[str] = []  # noqa: RUF012 (Pydantic copies it)
+
+
+routes = Routes("Tea")
+raised: list[Problem | Exception] = []
+
+
+@routes.get("/v1/tea", key=PUBLISHABLE, scope="categories:read")
+async def list_tea(call: Call, query: TeaQuery) -> Listing[TeaOut]:
+    """List tea."""
+    names = [query.since.isoformat() if query.since else "", *query.tags]
+    return call.all_of(names, lambda name: TeaOut(name=name, sugar=None))
+
+
+@routes.post("/v1/tea", key=SECRET, scope="categories:write", errors=(OutOfTea,))
+async def make_tea(call: Call, body: TeaIn) -> TeaOut:
+    """Make tea."""
+    if raised:
+        raise raised.pop()
+    return TeaOut(name=body.name, sugar=body.sugar)
+
+
+@routes.patch("/v1/tea/{teaId}", key=SECRET, scope="tea:write", retirement=RETIRED)
+async def change_tea(call: Call, tea_id: Annotated[UUID, PathId("category")], body: TeaPatch) -> TeaOut:
+    """Change tea."""
+    return TeaOut(name=str(body.name), sugar=None if body.sugar is UNSET else body.sugar)
+
+
+@routes.get("/v1/tea/free", key=NO_KEY, tx=None)
+async def smell_tea(call: Call) -> TeaOut:
+    """Smell tea."""
+    return TeaOut(name=call.address, sugar=None)
+
+
+@pytest.fixture
+async def tea(service: support.Service, tenant: support.Tenant) -> AsyncIterator[Client]:
+    raised.clear()
+    app = Edge(
+        Service(service.db, service.house.guard, [routes]),
+        service.house.telemetry,
+        service.clock,
+        parse_networks(["127.0.0.0/8", "10.0.0.0/8"]),
+        https_only=False,
+    )
+    client = Client(app, "http://testserver", tenant.secret)
+    yield client
+    await client.close()
+
+
+PROBLEMS = [problem for problem in errors.catalogue().values() if problem.__module__ == errors.__name__]
+
+
+@pytest.mark.parametrize("problem", [*PROBLEMS, OutOfTea], ids=lambda problem: problem.code)
+async def test_e1_every_error_class_has_its_status_and_the_same_shape(tea: Client, problem: type[Problem]) -> None:
+    arguments: tuple[Any, ...] = {errors.RateExceeded: (7,), errors.MethodNotAllowed: ("GET", "POST")}.get(
+        problem, ("body.name is wrong",)
+    )
+    raised.append(problem(*arguments))
+    answer = await tea.post("/v1/tea", {"name": "green"})
+    assert answer.status_code == answers.STATUS[problem.kind]
+    error = answer.json()["error"]
+    assert set(error) == {"code", "title", "message", "reasons"}
+    assert (error["code"], error["title"], error["message"]) == (problem.code, problem.title, problem.message)
+    if problem is errors.RateExceeded:
+        assert answer.headers["retry-after"] == "7"
+    if problem is errors.MethodNotAllowed:
+        assert answer.headers["allow"] == "POST"
+
+
+async def test_e4_an_unexpected_failure_is_generic_and_reported(tea: Client, service: support.Service) -> None:
+    raised.append(RuntimeError("secret detail /srv/almoner select password from people"))
+    answer = await tea.post("/v1/tea", {"name": "green"})
+    assert answer.status_code == 500
+    assert answer.json()["error"] == {
+        "code": "internal_server_error",
+        "title": "Internal Server Error",
+        "message": errors.InternalError.message,
+        "reasons": [],
+    }
+    line = service.lines[-1].decode()
+    assert answer.headers["request-id"] in line
+    assert "RuntimeError" in line
+    assert "secret detail" not in line
+
+
+async def test_a_lost_database_is_503(tea: Client) -> None:
+    raised.append(asyncpg.ConnectionDoesNotExistError("gone"))
+    answer = await tea.post("/v1/tea", {"name": "green"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "service_unavailable")
+
+
+async def test_header_query_and_body_problems_come_together(tea: Client) -> None:
+    answer = await tea.post("/v1/tea", {"sugar": "two", "website": "not a site"})
+    assert answer.json()["error"]["reasons"] == [
+        "body.name is required",
+        "body.sugar must be an integer",
+        "body.website must be a web address such as https://example.org",
+    ]
+    answer = await tea.get("/v1/tea", since="yesterday", pageSize="x", direction="up")
+    assert [reason.split()[0] for reason in answer.json()["error"]["reasons"]] == [
+        "query.direction",
+        "query.pageSize",
+        "query.since",
+    ]
+
+
+async def test_the_order_of_checks(tea: Client, publishable: Client, service: support.Service) -> None:
+    """Route, key, scope, limit, content type and size, idempotency key, body (settled 3)."""
+    wrong: dict[str, Any] = {"content": b"{", "headers": {"Idempotency-Key": ""}}
+
+    async def code(method: str, path: str, key: str, content_type: str = "text/plain") -> str:
+        headers = {**wrong["headers"], "Authorization": key, "Content-Type": content_type}
+        answer = await tea.request(method, path, content=wrong["content"], headers=headers)
+        return str(answer.json()["error"]["code"])
+
+    assert await code("POST", "/v1/nothing", "x") == "not_found"
+    assert await code("DELETE", "/v1/tea", "x") == "method_not_allowed"
+    assert await code("POST", "/v1/tea", "x") == "unauthorized"
+    assert await code("POST", "/v1/tea", publishable.key) == "forbidden"
+    assert await code("POST", "/v1/tea", tea.key) == "unsupported_content_type"
+    answer = await tea.request(
+        "POST", "/v1/tea", content=b"{", headers={"Idempotency-Key": " ", "Content-Type": "application/json"}
+    )
+    assert "Idempotency-Key" in answer.text
+
+
+async def test_k6_a_key_without_the_scope_is_403(tea: Client, service: support.Service) -> None:
+    tenant = await service.tenant(scopes=frozenset({"categories:read"}))
+    headers = {"Authorization": tenant.secret}
+    assert (await tea.get("/v1/tea", headers=headers)).status_code == 200
+    answer = await tea.post("/v1/tea", {"name": "green"}, headers=headers)
+    assert answer.status_code == 403
+    assert answer.json()["error"]["reasons"] == ["this key lacks the scope categories:write"]
+
+
+async def test_strings_are_trimmed_and_unknown_fields_ignored(tea: Client) -> None:
+    assert data(await tea.post("/v1/tea", {"name": "\t green \n", "milk": True})) == {"name": "green", "sugar": None}
+
+
+async def test_an_empty_body_needs_no_content_type(tea: Client) -> None:
+    answer = await tea.post("/v1/tea")
+    assert answer.json()["error"]["reasons"] == ["body.name is required"]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"{",
+        b"[]",
+        b'"text"',
+        b"null",
+        b'{"name":"\\ud800"}',
+        b'{"name":"\xff"}',
+        b'{"name":"a\\u0000"}',
+        b'{"sugar":1e400}',
+        b'{"name":"x","sugar":NaN}',
+    ],
+)
+async def test_bodies_that_are_no_such_object_are_400(tea: Client, raw: bytes) -> None:
+    answer = await tea.request("POST", "/v1/tea", content=raw, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_request")
+    assert answer.json()["error"]["reasons"]
+
+
+async def test_a_json_body_over_a_mebibyte_is_413(tea: Client) -> None:
+    fits = b'{"name":"x","p":"' + b"p" * (1024 * 1024 - 19) + b'"}'
+    headers = {"Content-Type": "application/json"}
+    assert (await tea.request("POST", "/v1/tea", content=fits, headers=headers)).status_code == 200
+    assert (await tea.request("POST", "/v1/tea", content=fits + b" ", headers=headers)).status_code == 413
+
+    async def streamed() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield b" " * 100_000
+
+    assert (await tea.request("POST", "/v1/tea", content=streamed(), headers=headers)).status_code == 413
+
+
+async def test_a_patch_tells_absent_from_null(tea: Client, service: support.Service, tenant: support.Tenant) -> None:
+    path = "/v1/tea/" + service.db.deployment.ids.example("category")
+    headers = {"Authorization": await service.key(tenant.partner, "secret", "tea:write")}
+    absent = await tea.request("PATCH", path, json={"sugar": None}, headers=headers)
+    assert data(absent) == {"name": "Unset.UNSET", "sugar": None}
+    refused = await tea.request("PATCH", path, json={"name": None, "sugar": "unset"}, headers=headers)
+    assert refused.json()["error"]["reasons"] == ["body.name must be a string", "body.sugar must be an integer"]
+
+
+async def test_a_retired_route_says_so(tea: Client, service: support.Service, tenant: support.Tenant) -> None:
+    path = "/v1/tea/" + service.db.deployment.ids.example("category")
+    answer = await tea.patch(path, {})
+    assert answer.headers["deprecation"] == "@1767225600"
+    assert answer.headers["sunset"] == "Fri, 01 Jan 2027 00:00:00 GMT"
+    assert 'rel="deprecation"' in answer.headers["link"]
+
+
+async def test_repeated_query_values_become_a_list(tea: Client) -> None:
+    rows = data(await tea.get("/v1/tea", tags=["a", "b"], since="2026-01-02"))
+    assert [row["name"] for row in rows] == ["2026-01-02T00:00:00+00:00", "a", "b"]
+
+
+@pytest.mark.parametrize("query", ["tags=%ff", "tags=a%00b", "since=2026-01-02T00%3A00%3A00%2B25%3A00"])
+async def test_broken_query_strings_are_400(tea: Client, query: str) -> None:
+    assert (await tea.get(f"/v1/tea?{query}")).status_code == 400
+
+
+async def test_k9_a_key_in_the_address_is_refused_and_not_logged(tea: Client, service: support.Service) -> None:
+    answer = await tea.get("/v1/tea", key=tea.key)
+    assert answer.status_code == 400
+    assert not any(tea.key.encode() in line for line in service.lines)
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "address"),
+    [
+        ({}, "127.0.0.1"),
+        ({"X-Forwarded-For": "203.0.113.9"}, "203.0.113.9"),
+        ({"X-Forwarded-For": "1.1.1.1, 203.0.113.9, 10.1.2.3"}, "203.0.113.9"),
+        ({"X-Forwarded-For": "10.1.2.3"}, "10.1.2.3"),
+    ],
+)
+async def test_the_client_address_is_the_nearest_untrusted_one(
+    tea: Client, forwarded: dict[str, str], address: str
+) -> None:
+    assert data(await tea.get("/v1/tea/free", headers=forwarded))["name"] == address
+
+
+async def test_a_stranger_cannot_choose_its_address(service: support.Service) -> None:
+    house = service.house
+    app = Edge(Service(service.db, house.guard, [routes]), house.telemetry, service.clock, https_only=False)
+    client = Client(app, "http://testserver", None, address="203.0.113.7")
+    answer = await client.get("/v1/tea/free", headers={"X-Forwarded-For": "198.51.100.1"})
+    assert data(answer)["name"] == "203.0.113.7"
+    await client.close()
+
+
+async def test_plain_http_is_refused_where_https_is_required(service: support.Service) -> None:
+    house = service.house
+    inner = Service(service.db, house.guard, [routes])
+    app = Edge(inner, house.telemetry, service.clock, parse_networks(["127.0.0.1"]), https_only=True)
+    client = Client(app, "http://testserver", None)
+    assert (await client.get("/v1/tea/free")).status_code == 403
+    assert (await client.get("/v1/tea/free", headers={"X-Forwarded-Proto": "https"})).status_code == 200
+    await client.close()
+
+
+def test_declared_problems_follow_from_the_route() -> None:
+    by_id = {
+        endpoint.operation_id: {problem.code for problem in problems_of(endpoint)} for endpoint in routes.endpoints
+    }
+    assert "pagination/cursor_error" in by_id["listTea"]
+    assert {"idempotency/original_call_in_progress", "unsupported_content_type", "test/out_of_tea"} <= by_id["makeTea"]
+    assert "not_found" in by_id["changeTea"]
+    assert "unauthorized" not in by_id["smellTea"]
+
+
+def test_wrong_declarations_do_not_start() -> None:
+    group = Routes("Wrong")
+    with pytest.raises(TypeError, match="names its scope"):
+        group.get("/v1/x", key=SECRET)
+
+    async def undocumented(call: Call) -> TeaOut:
+        return TeaOut(name="", sugar=None)
+
+    with pytest.raises(TypeError, match="docstring"):
+        group.get("/v1/x", key=NO_KEY)(undocumented)
+
+    async def misnamed(call: Call, other: str) -> TeaOut:
+        """Wrong."""
+        return TeaOut(name="", sugar=None)
+
+    with pytest.raises(TypeError, match="path names"):
+        group.get("/v1/x/{id}", key=NO_KEY)(misnamed)
