@@ -1,0 +1,105 @@
+"""Records for tests, made the way life makes them wherever there is such a way."""
+
+from itertools import count
+from typing import Any
+from uuid import UUID
+
+from almoner.platform.db import Partner
+from tests.support.client import Client, data
+from tests.support.service import Service
+
+IRS = UUID("019b76da-a800-7000-8000-000000000001")
+CARD = "4242 4242 4242 4242"
+_numbers = count(1)
+
+
+def unique(text: str = "thing") -> str:
+    """A name that no other test of this worker uses."""
+    return f"{text} {next(_numbers)}"
+
+
+async def nonprofit(
+    service: Service,
+    *,
+    name: str | None = None,
+    partner: Partner | None = None,
+    country: str = "USA",
+    registry: UUID = IRS,
+    active: bool = True,
+    types: tuple[str, ...] = ("nonprofit",),
+    website: str | None = "https://example.org",
+    city: str | None = "Casper",
+    state: str | None = "WY",
+) -> str:
+    """The id of a new organisation; with ``partner`` one that is seen by this partner alone (settled 5)."""
+    number = f"{next(_numbers):09d}"
+    name = name or unique("Relief Fund")
+    async with service.db.write() as tx:
+        made = tx.new_id()
+        await tx.execute(
+            """
+            insert into organisation (
+                id, partner_id, registry_id, registry_number, number_key, name, country_code, types, active, websites,
+                city, state, search_name, created_at, updated_at
+            ) values ($1, $2, $3, $4, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)
+            """,
+            made,
+            partner.id if partner else None,
+            registry,
+            number,
+            name,
+            country,
+            list(types),
+            active,
+            [website] if website else [],
+            city,
+            state,
+            name.lower(),
+            tx.now,
+        )
+        return tx.ids.text("organisation", made)
+
+
+async def category(api: Client, **body: Any) -> dict[str, Any]:
+    """A new category."""
+    record: dict[str, Any] = data(await api.post("/v1/categories", {"name": unique("category"), **body}))
+    return record
+
+
+async def user(api: Client) -> dict[str, Any]:
+    """A new user."""
+    record: dict[str, Any] = data(await api.post("/v1/users"))
+    return record
+
+
+async def subscription(api: Client, *events: str, url: str = "http://127.0.0.1:9/hooks") -> dict[str, Any]:
+    """A new webhook subscription, to every event unless some are named."""
+    body = {"events": list(events) or ["*"], "url": url}
+    record: dict[str, Any] = data(await api.post("/v1/webhook-subscriptions", body))
+    return record
+
+
+async def session(service: Service, api: Client, *, organisation: str | None = None, **body: Any) -> dict[str, Any]:
+    """A new donation session for a nonprofit, a new one unless it is named."""
+    organisation = organisation or await nonprofit(service)
+    record: dict[str, Any] = data(await api.post("/v1/donation-sessions", {"organisationId": organisation, **body}))
+    return record
+
+
+async def donation(service: Service, api: Client, *, organisation: str | None = None, **gift: Any) -> dict[str, Any]:
+    """A donation that a donor made with a card that works."""
+    opened = await session(service, api, organisation=organisation)
+    donor = {"firstName": "Ada", "lastName": "Byron", "email": "ada@example.org", "card": CARD}
+    simulated = {"id": opened["id"], "action": "donate", "amount": 2500, "currencyCode": "USD", **donor, **gift}
+    data(await api.post("/v1/sandbox/simulate", simulated))
+    found: list[dict[str, Any]] = data(await api.get("/v1/donations", pageSize=1))
+    return found[0]
+
+
+async def event(service: Service, api: Client) -> dict[str, Any]:
+    """A numbered event of the partner."""
+    made = await subscription(api)
+    data(await api.post(f"/v1/webhook-subscriptions/{made['id']}/test"))
+    await service.drain()
+    found: list[dict[str, Any]] = data(await api.get("/v1/events", pageSize=1))
+    return found[0]["data"] if "data" in found[0] else found[0]
