@@ -1,0 +1,205 @@
+"""Gives events their numbers and hands them to the reactions, right after their commit (settled 7, house 5).
+
+Writers never wait for a number. Any number of dispatchers may run: each takes partners whose counter no other holds, so
+there is one at a time per partner. What is undispatched is found by its missing number, not by a position in the order
+of writing, so an event that is committed late is never skipped (P3).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final, TypeVar
+from uuid import UUID
+
+from almoner.platform.bell import POLL_SECONDS, heard
+from almoner.platform.db import Database, Tx
+from almoner.platform.failures import UNAVAILABLE, failure
+from almoner.platform.outbox import BELL, COLUMNS, Event, Reaction, event
+from almoner.platform.telemetry import Telemetry
+
+K = TypeVar("K", UUID, int)
+
+_PARTNERS: Final = 64
+_EVENTS_OF_PARTNER: Final = 250
+_INTERNAL_EVENTS: Final = 250
+_REST_SECONDS: Final = 1.0
+_NOBODY: Final = UUID(int=0)
+
+# The planner's picture of a queue is always out of date: an empty table a moment ago, ten thousand rows now.
+_BY_INDEX: Final = "set local enable_seqscan = off"
+
+WAITING: Final = """
+with recursive waiting (partner_id) as (
+    (select partner_id from event where sequence is null and partner_id > $1 order by partner_id limit 1)
+    union all
+    select (
+        select e.partner_id from event e where e.sequence is null and e.partner_id > w.partner_id
+        order by e.partner_id limit 1
+    ) from waiting w where w.partner_id is not null
+)
+select partner_id from waiting where partner_id is not null limit $2
+"""
+"""Partners with undispatched events, after $1: one index probe for each, however many events they have."""
+
+TURNS: Final = """
+select partner_id, last_sequence from event_counter where partner_id = any($1::uuid[])
+order by partner_id for no key update skip locked
+"""
+
+NUMBER: Final = f"""
+with taken as materialized (
+    select e.n, e.partner_id, t.last_sequence + row_number() over (partition by e.partner_id order by e.n) as sequence
+    from unnest($1::uuid[], $2::bigint[]) as t (partner_id, last_sequence)
+    cross join lateral (
+        select n, partner_id from event where partner_id = t.partner_id and sequence is null order by n limit $3
+    ) e
+), counted as (
+    update event_counter c set last_sequence = t.top
+    from (select partner_id, max(sequence) as top from taken group by partner_id) t where c.partner_id = t.partner_id
+), numbered as (
+    update event set sequence = taken.sequence from taken where event.n = taken.n
+    returning event.{COLUMNS.replace(", ", ", event.")}
+)
+select {COLUMNS} from numbered order by partner_id, sequence
+"""
+
+INTERNAL: Final = "select n from internal_event where n <> all($1::bigint[]) order by n limit $2"
+
+DRAIN: Final = """
+with gone as (
+    delete from internal_event
+    where n in (select n from internal_event where n = any($1::bigint[]) order by n for update skip locked)
+    returning n, id, partner_id, type, payload, created_at
+)
+select id, partner_id, type, payload, created_at, null::bigint as sequence from gone order by n
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """What a look at the outbox found: partners with events to number, and internal events by their ``n``."""
+
+    partners: list[UUID]
+    internal: list[int]
+
+
+class Dispatcher:
+    """Numbers events and runs reactions. ``batch`` does one round, ``run`` goes on until told to stop."""
+
+    def __init__(self, db: Database, reactions: Sequence[Reaction], telemetry: Telemetry) -> None:
+        self._db = db
+        self._reactions = reactions
+        self._telemetry = telemetry
+        self._after = _NOBODY
+        self._resting: dict[UUID | int, float] = {}
+
+    async def batch(self) -> int:
+        """Dispatch what waits, up to a limit; how many events. 0: nothing waits, or another dispatcher has it."""
+        waiting = await self._look()
+        dispatched = 0
+        if waiting.internal:
+            dispatched += await self._careful(self._drain, waiting.internal)
+        if waiting.partners:
+            dispatched += await self._careful(self._number, waiting.partners)
+        return dispatched
+
+    async def _look(self) -> _Waiting:
+        """Start after the partner where the last look ended, so that all have their turn."""
+        now = monotonic()
+        self._resting = {what: until for what, until in self._resting.items() if until > now}
+        internal = [what for what in self._resting if isinstance(what, int)]
+        async with self._db.write() as tx:
+            await tx.execute(_BY_INDEX)
+            rows = await tx.fetch(WAITING, self._after, _PARTNERS)
+            if not rows and self._after != _NOBODY:
+                rows = await tx.fetch(WAITING, _NOBODY, _PARTNERS)
+            found = await tx.fetch(INTERNAL, internal, _INTERNAL_EVENTS)
+        self._after = rows[-1]["partner_id"] if len(rows) == _PARTNERS else _NOBODY
+        partners = [row["partner_id"] for row in rows if row["partner_id"] not in self._resting]
+        return _Waiting(partners, [row["n"] for row in found])
+
+    async def _careful(self, dispatch: Callable[[Sequence[K]], Awaitable[int]], waiting: Sequence[K]) -> int:
+        """All at once; after a failure one by one, so that only what cannot be handed over stays behind, and rests."""
+        try:
+            return await dispatch(waiting)
+        except Exception as error:  # noqa: BLE001 (a reaction may raise anything)
+            self._tell(error)
+        dispatched = 0
+        for one in waiting:
+            try:
+                dispatched += await dispatch([one])
+            except Exception as error:  # noqa: BLE001 (as above)
+                self._tell(error, waiting=str(one))
+                self._resting[one] = monotonic() + _REST_SECONDS
+        return dispatched
+
+    async def _number(self, partners: Sequence[UUID]) -> int:
+        async with self._db.write() as tx:
+            await tx.execute(_BY_INDEX)
+            events = await _numbered(tx, partners)
+            await self._react(tx, events)
+        return len(events)
+
+    async def _drain(self, internal: Sequence[int]) -> int:
+        async with self._db.write() as tx:
+            await tx.execute(_BY_INDEX)
+            events = [event(row) for row in await tx.fetch(DRAIN, internal)]
+            await self._react(tx, events)
+        return len(events)
+
+    async def _react(self, tx: Tx, events: Sequence[Event]) -> None:
+        for reaction in self._reactions:
+            concerned = [happened for happened in events if reaction.concerns(happened)]
+            if concerned:
+                await reaction.react(tx, concerned)
+
+    def _tell(self, error: Exception, **fields: object) -> None:
+        """Log a reaction's failure. A database that is away is nobody's failure: raised again."""
+        if isinstance(error, UNAVAILABLE):
+            raise error
+        self._telemetry.log("dispatch_failed", self._db.deployment.clock.wall(), **failure(error), **fields)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Dispatch until ``stop`` is set: at once after this process's commits, within 100 ms after others'."""
+        with BELL.listener() as ear:
+            while not stop.is_set():
+                try:
+                    dispatched = await self.batch()
+                except UNAVAILABLE as error:
+                    self._telemetry.log("dispatcher_waits", self._db.deployment.clock.wall(), **failure(error))
+                    await heard(ear, _REST_SECONDS)
+                    continue
+                if dispatched == 0:
+                    await heard(ear, POLL_SECONDS)
+
+
+async def _numbered(tx: Tx, partners: Sequence[UUID]) -> list[Event]:
+    """Number the oldest events of those partners whose turn nobody else has."""
+    # The counters are locked by a statement of their own: the next one must see what the last holder numbered.
+    turns = await tx.fetch(TURNS, partners)
+    if len(turns) < len(partners):
+        await tx.execute(
+            "insert into event_counter (partner_id, last_sequence) select unnest($1::uuid[]), 0 on conflict do nothing",
+            partners,
+        )
+        turns = await tx.fetch(TURNS, partners)
+    if not turns:
+        return []
+    rows = await tx.fetch(
+        NUMBER, [turn["partner_id"] for turn in turns], [turn["last_sequence"] for turn in turns], _EVENTS_OF_PARTNER
+    )
+    return [event(row) for row in rows]
+
+
+async def lag(tx: Tx) -> float:
+    """Age in seconds of the oldest event that waits for its number; 0 when none does."""
+    oldest = await tx.fetchval(
+        """
+        select least(
+            (select created_at from event where sequence is null order by n limit 1),
+            (select created_at from internal_event order by n limit 1)
+        )
+        """
+    )
+    return 0.0 if oldest is None else max(0.0, float((tx.now - oldest).total_seconds()))

@@ -1,0 +1,80 @@
+"""The catalogue of events that partners may subscribe to (spec 6, settled 6), with the words of the reference."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class EventType:
+    """``record`` is the ``object`` name of what ``eventData`` holds; ``when`` completes "Sent when ..."."""
+
+    name: str
+    record: str
+    when: str
+
+
+_DECLARED: Final = (
+    EventType("validation_request.approved", "validation_request", "a validation request is accepted"),
+    EventType("validation_request.rejected", "validation_request", "a validation request is rejected"),
+    EventType(
+        "agent_verification.pending_user_verification",
+        "agent_verification",
+        "an agent has passed the review and has yet to confirm the e-mail address",
+    ),
+    EventType(
+        "agent_verification.pending_review",
+        "agent_verification",
+        "an agent has confirmed the e-mail address and waits for the review",
+    ),
+    EventType("agent_verification.approved", "agent_verification", "an agent is approved"),
+    EventType("agent_verification.rejected", "agent_verification", "an agent is rejected"),
+    EventType(
+        "monitoring_subscription.updated",
+        "monitoring_subscription",
+        "the status or the results of a monitoring subscription change",
+    ),
+    EventType(
+        "eligibility_subscription.updated",
+        "eligibility_subscription",
+        "the status or the results of an eligibility subscription change",
+    ),
+    EventType("validation_submission.created", "validation_submission", "a validation submission is created"),
+    EventType("validation_submission.succeeded", "validation_submission", "all checks of a submission pass"),
+    EventType(
+        "validation_submission.failed",
+        "validation_submission",
+        "a check of a submission fails; failureReasons tells which and why",
+    ),
+    EventType("validation_submission.updated", "validation_submission", "the status of a submission changes"),
+    EventType("donation.created", "donation", "a donation is created"),
+    EventType(
+        "donation.hosted.payment_received",
+        "donation",
+        "the donor's payment for a donation made on the hosted page is received",
+    ),
+    EventType("donation.payment_successful", "donation", "the payment of a donation is completed and verified"),
+    EventType("donation.settled", "donation", "the money of a donation is received and reconciled"),
+    EventType("donation.disbursed", "donation", "the money of a donation is transferred to the nonprofit"),
+    EventType("donation.cancelled", "donation", "a donation ends unpaid, by the donor or by the service"),
+    EventType("donation.reassigned", "donation", "a donation is given to another organisation"),
+    EventType("donation.refunded", "donation", "a donation is paid back, whole or in part"),
+    EventType("donation.payout_returned", "donation", "the bank returns the payout of a donation"),
+    EventType(
+        "monetary_donation_verification.received",
+        "monetary_donation_verification",
+        "a verification for receiving money is created",
+    ),
+    EventType(
+        "monetary_donation_verification.progressed",
+        "monetary_donation_verification",
+        "a check of the verification ends, or the verification is approved, rejected, expired or reopened",
+    ),
+    EventType("organisation.updated", "organisation", "the record of an organisation that you use changes"),
+    EventType(
+        "webhook_subscription.suspended",
+        "webhook_subscription",
+        "deliveries to a subscription stop because its receiver answered 410 Gone",
+    ),
+)
+
+EVENT_TYPES: Final = {declared.name: declared for declared in _DECLARED}

@@ -1,0 +1,25 @@
+"""What background loops do with exceptions: wait for a database that is away, tell all others without personal data."""
+
+import traceback
+from typing import Final
+
+import asyncpg
+
+UNAVAILABLE: Final = (
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+)
+"""The database cannot be reached just now: nothing was decided, the loop rests and goes on."""
+
+
+def failure(error: BaseException) -> dict[str, object]:
+    """Fields of a log line: the class and the place, never the message, which may hold what a partner sent."""
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{frame.filename.rpartition('almoner/')[2]}:{frame.lineno}" for frame in frames[-3:]]
+    return {"error": type(error).__name__, "where": " ".join(places)}
