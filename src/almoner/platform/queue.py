@@ -1,0 +1,351 @@
+"""The queue of background work: enqueued in the transaction of the change, due by business time, leased by real time.
+
+A job is claimed for a lease, run by the handler of its kind, and finished by (id, attempt): whoever lost the job,
+because its lease ran out and another worker took it, finishes nothing (house 5). Handlers are safe to run twice.
+
+A job with a ``lane`` shares its cap with the other jobs of that lane, however many workers there are: a claim locks the
+lane's row, counts the live leases and takes no more than there is room for. A dead receiver costs only its own slots.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from almoner.platform.bell import Bell
+from almoner.platform.db import Tx
+
+LEASE: Final = timedelta(seconds=60)
+MOST_ATTEMPTS: Final = 20
+"""Of one whose handler raises or whose worker dies; a handler that answers Retry counts for itself."""
+
+BELL: Final = Bell()
+"""Rung after a commit that enqueued something due."""
+
+_PROMOTED: Final = 1000
+_LANES: Final = 128
+_RESCUED: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One piece of work, taken by this worker. ``attempt`` is 1 the first time."""
+
+    id: int
+    kind: str
+    payload: Mapping[str, Any]
+    attempt: int
+    due_at: datetime
+    lane: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """One piece of work to enqueue.
+
+    ``due``: business time, None for now. ``unique``: a second job of the kind with this key is left out while the first
+    has not begun.
+    """
+
+    kind: str
+    payload: Mapping[str, object]
+    due: datetime | None = None
+    lane: str | None = None
+    unique: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The job is done and forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Do it again ``after`` that much business time. ``reason`` is kept for whoever looks."""
+
+    after: timedelta
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """It can never be done: it is kept as dead, with the reason, for a person to look at."""
+
+    reason: str
+
+
+Result = Done | Retry | Drop
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """What became of a job."""
+
+    job: Job
+    result: Result
+
+
+async def enqueue(
+    tx: Tx,
+    kind: str,
+    payload: Mapping[str, object],
+    *,
+    due: datetime | None = None,
+    lane: str | None = None,
+    unique: str | None = None,
+) -> None:
+    """Enqueue one job in the caller's transaction; see ``NewJob``."""
+    await enqueue_all(tx, [NewJob(kind, payload, due, lane, unique)])
+
+
+ENQUEUE: Final = """
+with given as (
+    select * from unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[])
+    as g (kind, payload, due_at, lane, unique_key)
+), lanes as (
+    insert into queue_lane (lane) select distinct lane from given where lane is not null order by lane
+    on conflict do nothing
+)
+insert into job (kind, payload, due_at, lane, unique_key, ready, created_at)
+select kind, payload::jsonb, due_at, lane, unique_key, due_at <= $6, $6 from given
+on conflict (kind, unique_key) where unique_key is not null and attempt = 0 do nothing
+"""
+
+
+async def enqueue_all(tx: Tx, jobs: Sequence[NewJob]) -> None:
+    """Enqueue many jobs with one statement."""
+    if not jobs:
+        return
+    await tx.execute(
+        ENQUEUE,
+        [job.kind for job in jobs],
+        [msgspec.json.encode(job.payload).decode() for job in jobs],
+        [job.due or tx.now for job in jobs],
+        [job.lane for job in jobs],
+        [job.unique for job in jobs],
+        tx.now,
+    )
+    tx.after_commit(BELL.ring)
+
+
+async def set_lane(tx: Tx, lane: str, cap: int) -> None:
+    """How many jobs of the lane may run at once; 4 when nothing was said."""
+    await tx.execute(
+        "insert into queue_lane (lane, cap) values ($1, $2) on conflict (lane) do update set cap = excluded.cap",
+        lane,
+        cap,
+    )
+
+
+# The planner's picture of a queue is always out of date: an empty table a moment ago, ten thousand rows now.
+BY_INDEX: Final = "set local enable_seqscan = off"
+
+_TAKE: Final = """
+update job set attempt = job.attempt + 1, leased_until = $2 from due where job.id = due.id
+returning job.id, job.kind, job.payload, job.attempt, job.due_at, job.lane
+"""
+
+CLAIM: Final = f"""
+with due as materialized (
+    select id from job where lane is null and leased_until is null and dead_at is null and due_at <= $1
+    order by due_at, id limit $3 for update skip locked
+) {_TAKE}
+"""
+
+PROMOTE: Final = """
+with due as materialized (
+    select id from job
+    where lane is not null and not ready and leased_until is null and dead_at is null and due_at <= $1
+    order by due_at, id limit $2 for update skip locked
+) update job set ready = true from due where job.id = due.id
+"""
+
+ROOM: Final = """
+with recursive lanes (lane) as (
+    (select lane from job where lane > $1 and ready and leased_until is null and dead_at is null order by lane limit 1)
+    union all
+    select (
+        select j.lane from job j
+        where j.lane > l.lane and j.ready and j.leased_until is null and j.dead_at is null order by j.lane limit 1
+    ) from lanes l where l.lane is not null
+), roomy as (
+    select q.lane from lanes join queue_lane q on q.lane = lanes.lane
+    cross join lateral (select count(*) as n from job where lane = q.lane and leased_until > $2) running
+    where running.n < q.cap limit $3
+)
+select lane, cap from queue_lane where lane in (select lane from roomy) order by lane for no key update skip locked
+"""
+"""Lanes after $1 with work that is due and room for it, locked. The room is counted again under the lock."""
+
+CLAIM_LANES: Final = f"""
+with room as materialized (
+    select l.lane, l.cap - (select count(*) from job j where j.lane = l.lane and j.leased_until > $1) as places
+    from unnest($4::text[], $5::int[]) as l (lane, cap)
+), due as materialized (
+    select taken.id from room cross join lateral (
+        select id from job where lane = room.lane and ready and leased_until is null and dead_at is null
+        order by due_at, id limit greatest(room.places, 0) for update skip locked
+    ) taken limit $3
+) {_TAKE}
+"""
+
+
+async def claim(tx: Tx, limit: int) -> list[Job]:
+    """Take up to ``limit`` due jobs that are in no lane."""
+    rows = await tx.fetch(CLAIM, tx.now, tx.wall + LEASE, limit)
+    return [Job(**row) for row in rows]
+
+
+async def claim_lanes(tx: Tx, after: str, limit: int) -> tuple[list[Job], str]:
+    """Take up to ``limit`` due jobs of lanes, beginning after a lane; and the lane to begin after next time."""
+    await tx.execute(PROMOTE, tx.now, _PROMOTED)
+    lanes = await tx.fetch(ROOM, after, tx.wall, _LANES)
+    if not lanes:
+        return [], ""
+    # A statement of its own: it must see the leases that were committed while the lanes were being locked.
+    rows = await tx.fetch(
+        CLAIM_LANES,
+        tx.wall,
+        tx.wall + LEASE,
+        limit,
+        [lane["lane"] for lane in lanes],
+        [lane["cap"] for lane in lanes],
+    )
+    return [Job(**row) for row in rows], lanes[-1]["lane"] if len(lanes) == _LANES else ""
+
+
+async def keep(tx: Tx, jobs: Sequence[Job]) -> set[int]:
+    """Prolong the leases of running jobs; the ids of those that are still ours."""
+    rows = await tx.fetch(
+        """
+        update job set leased_until = $3 from unnest($1::bigint[], $2::int[]) as ours (id, attempt)
+        where job.id = ours.id and job.attempt = ours.attempt and leased_until is not null returning job.id
+        """,
+        [job.id for job in jobs],
+        [job.attempt for job in jobs],
+        tx.wall + LEASE,
+    )
+    return {row["id"] for row in rows}
+
+
+async def release(tx: Tx, jobs: Sequence[Job]) -> None:
+    """Give back what was taken and not finished: another worker takes it at once."""
+    await tx.execute(
+        """
+        update job set leased_until = null from unnest($1::bigint[], $2::int[]) as ours (id, attempt)
+        where job.id = ours.id and job.attempt = ours.attempt
+        """,
+        [job.id for job in jobs],
+        [job.attempt for job in jobs],
+    )
+    tx.after_commit(BELL.ring)
+
+
+DONE: Final = """
+with done as (
+    delete from job using unnest($1::bigint[], $2::int[]) as f (id, attempt)
+    where job.id = f.id and job.attempt = f.attempt and dead_at is null returning 1
+) select count(*) from done
+"""
+
+
+async def finish(tx: Tx, finished: Sequence[Finish]) -> int:
+    """Record what became of jobs, those that are still ours; how many were."""
+    done = [f.job for f in finished if isinstance(f.result, Done)]
+    kept = 0
+    if done:
+        kept += await tx.fetchval(DONE, [job.id for job in done], [job.attempt for job in done])
+    for outcome in finished:
+        if isinstance(outcome.result, Retry):
+            kept += await _again(tx, outcome.job, outcome.result)
+        elif isinstance(outcome.result, Drop):
+            kept += await _dead(tx, outcome.job, outcome.result.reason)
+    return kept
+
+
+async def _again(tx: Tx, job: Job, retry: Retry) -> int:
+    due = tx.now + max(retry.after, timedelta())
+    tag = await tx.execute(
+        """
+        update job set due_at = $3, ready = $3 <= $4, leased_until = null, last_error = $5
+        where id = $1 and attempt = $2 and dead_at is null
+        """,
+        job.id,
+        job.attempt,
+        due,
+        tx.now,
+        retry.reason,
+    )
+    return int(tag.rpartition(" ")[2])
+
+
+async def _dead(tx: Tx, job: Job, reason: str) -> int:
+    tag = await tx.execute(
+        """
+        update job set dead_at = $3, last_error = $4, leased_until = null
+        where id = $1 and attempt = $2 and dead_at is null
+        """,
+        job.id,
+        job.attempt,
+        tx.now,
+        reason,
+    )
+    return int(tag.rpartition(" ")[2])
+
+
+async def rescue(tx: Tx) -> int:
+    """Give back the jobs whose lease ran out, since their worker died; how many. One that kills its workers dies."""
+    rescued = await tx.fetchval(
+        """
+        with lost as materialized (
+            select id from job where leased_until <= $1 order by leased_until limit $2 for update skip locked
+        ), back as (
+            update job set leased_until = null, last_error = 'the worker died',
+                dead_at = case when attempt >= $3 then $4::timestamptz end
+            from lost where job.id = lost.id returning 1
+        ) select count(*) from back
+        """,
+        tx.wall,
+        _RESCUED,
+        MOST_ATTEMPTS,
+        tx.now,
+    )
+    return int(rescued)
+
+
+def backoff(attempt: int) -> timedelta:
+    """How long a job whose handler raised waits: 1 s, doubled each time, at most an hour."""
+    return timedelta(seconds=min(2 ** (attempt - 1), 3600))
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """How the queue stands: jobs that are due or running, those for later, and the dead ones."""
+
+    outstanding: int
+    later: int
+    dead: int
+
+
+async def figures(tx: Tx) -> Figures:
+    """Count the queue."""
+    row = await tx.fetchrow(
+        """
+        select count(*) filter (where dead_at is null and (due_at <= $1 or leased_until is not null)) as outstanding,
+               count(*) filter (where dead_at is null and due_at > $1 and leased_until is null) as later,
+               count(*) filter (where dead_at is not null) as dead
+        from job
+        """,
+        tx.now,
+    )
+    assert row is not None
+    return Figures(**row)
+
+
+async def next_due(tx: Tx) -> datetime | None:
+    """When the next job that is not due yet will be."""
+    due: datetime | None = await tx.fetchval(
+        "select min(due_at) from job where due_at > $1 and leased_until is null and dead_at is null", tx.now
+    )
+    return due

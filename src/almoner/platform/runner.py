@@ -1,0 +1,167 @@
+"""Runs jobs: claims as many as it has room for, finishes them in batches, keeps its leases, stops gracefully."""
+
+import asyncio
+from collections.abc import Mapping
+from time import monotonic
+from typing import Final
+
+from almoner.platform import queue
+from almoner.platform.bell import POLL_SECONDS, heard
+from almoner.platform.failures import UNAVAILABLE, failure
+from almoner.platform.queue import MOST_ATTEMPTS, Drop, Finish, Job, Result, Retry
+from almoner.platform.telemetry import Telemetry
+from almoner.platform.work import Handler, Work
+
+PLACES: Final = 24
+"""Jobs of no lane that one process runs at once."""
+LANE_PLACES: Final = 256
+"""Jobs of lanes that one process runs at once: they mostly wait for receivers, and never take the others' places."""
+STOP_SECONDS: Final = 20.0
+
+_RUN_SECONDS: Final = 600.0
+_CARE_SECONDS: Final = 5.0
+_KEEP_SECONDS: Final = 15.0
+_REST_SECONDS: Final = 1.0
+
+
+class Runner:
+    """The jobs of one process. ``step`` does one round, ``run`` goes on until told to stop, ``idle`` waits."""
+
+    def __init__(
+        self, work: Work, handlers: Mapping[str, Handler], telemetry: Telemetry, *, lane_places: int = LANE_PLACES
+    ) -> None:
+        self._work = work
+        self._handlers = handlers
+        self._telemetry = telemetry
+        self._lane_places = lane_places
+        self._running: dict[int, tuple[Job, asyncio.Task[None]]] = {}
+        self._finished: list[Finish] = []
+        self._after_lane = ""
+        self._cared = self._kept = 0.0
+        self._progress = asyncio.Event()
+
+    async def step(self) -> int:
+        """Record what is finished and start what is due; how many jobs that were."""
+        recorded = await self._record()
+        await self._care()
+        return recorded + await self._start_due()
+
+    async def idle(self) -> None:
+        """Wait until all that was started has ended, and record it."""
+        while self._running or self._finished:
+            await asyncio.gather(*(task for _, task in self._running.values()))
+            await self._record()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until ``stop`` is set; then claim nothing more, finish what runs, and give back what does not end."""
+        with queue.BELL.listener() as ear:
+            self._progress = ear
+            while not stop.is_set():
+                try:
+                    moved = await self.step()
+                except UNAVAILABLE as error:
+                    self._telemetry.log("runner_waits", self._work.db.deployment.clock.wall(), **failure(error))
+                    await heard(ear, _REST_SECONDS)
+                    continue
+                if moved == 0:
+                    await heard(ear, POLL_SECONDS)
+        await self._stop()
+
+    async def _start_due(self) -> int:
+        in_lanes = sum(1 for job, _ in self._running.values() if job.lane is not None)
+        places = PLACES - (len(self._running) - in_lanes)
+        taken: list[Job] = []
+        async with self._work.db.write() as tx:
+            await tx.execute(queue.BY_INDEX)
+            if places > 0:
+                taken += await queue.claim(tx, places)
+            if in_lanes < self._lane_places:
+                jobs, self._after_lane = await queue.claim_lanes(tx, self._after_lane, self._lane_places - in_lanes)
+                taken += jobs
+        for job in taken:
+            task = asyncio.create_task(self._perform(job), name=f"{job.kind} {job.id}")
+            self._running[job.id] = (job, task)
+        return len(taken)
+
+    async def _perform(self, job: Job) -> None:
+        result: Result | None = None
+        try:
+            result = await self._result(job)
+        finally:
+            if self._running.get(job.id, (None,))[0] is job:
+                del self._running[job.id]
+            if result is not None:
+                self._finished.append(Finish(job, result))
+                self._progress.set()
+
+    async def _result(self, job: Job) -> Result:
+        handler = self._handlers.get(job.kind)
+        if handler is None:
+            return Drop(f"no handler of this version does {job.kind}")
+        began = monotonic()
+        try:
+            async with asyncio.timeout(_RUN_SECONDS):
+                result = await handler(self._work, job)
+        except Exception as error:  # noqa: BLE001 (a handler may raise anything)
+            result = self._failed(job, error)
+        self._telemetry.jobs.labels(job.kind, type(result).__name__.lower()).inc()
+        self._telemetry.log(
+            "job",
+            self._work.db.deployment.clock.wall(),
+            kind=job.kind,
+            job=job.id,
+            attempt=job.attempt,
+            result=type(result).__name__.lower(),
+            ms=round((monotonic() - began) * 1000, 2),
+        )
+        return result
+
+    def _failed(self, job: Job, error: Exception) -> Result:
+        wall = self._work.db.deployment.clock.wall()
+        self._telemetry.log("job_failed", wall, kind=job.kind, job=job.id, attempt=job.attempt, **failure(error))
+        reason = f"{type(error).__name__} in attempt {job.attempt}"
+        return Drop(reason) if job.attempt >= MOST_ATTEMPTS else Retry(queue.backoff(job.attempt), reason)
+
+    async def _record(self) -> int:
+        """Record results in one transaction; they wait here while the database is away."""
+        finished, self._finished = self._finished, []
+        if not finished:
+            return 0
+        try:
+            async with self._work.db.write() as tx:
+                await queue.finish(tx, finished)
+        except BaseException:
+            self._finished = finished + self._finished
+            raise
+        return len(finished)
+
+    async def _care(self) -> None:
+        """Every few seconds: give back what dead workers left, prolong our own leases, end what we have lost."""
+        now = monotonic()
+        if now - self._cared < _CARE_SECONDS:
+            return
+        self._cared = now
+        async with self._work.db.write() as tx:
+            await queue.rescue(tx)
+            ours = [job for job, _ in self._running.values()]
+            kept = await queue.keep(tx, ours) if ours else set()
+        for job in ours:
+            if job.id not in kept and job.id in self._running:
+                self._running.pop(job.id)[1].cancel()
+
+    async def _stop(self) -> None:
+        tasks = [task for _, task in self._running.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=STOP_SECONDS)
+        left = list(self._running.values())
+        for _, task in left:
+            task.cancel()
+        await asyncio.gather(*(task for _, task in left), return_exceptions=True)
+        try:
+            await self._record()
+            if left:
+                async with self._work.db.write() as tx:
+                    await queue.release(tx, [job for job, _ in left])
+        except UNAVAILABLE as error:
+            # Without the database nothing can be given back; the leases run out by themselves.
+            self._telemetry.log("runner_waits", self._work.db.deployment.clock.wall(), **failure(error))
