@@ -1,0 +1,113 @@
+"""The deployment's business clock: real time and an offset that all processes share (settled 9, house 5).
+
+Production never moves it. In the sandbox each process looks at the row ten times a second and says when it has taken a
+move over, so that whoever moved it can wait until the whole deployment lives in the new time.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Protocol
+
+from almoner.kit.time import Clock
+from almoner.platform.bell import rest
+from almoner.platform.db import Database, Tx
+from almoner.platform.failures import UNAVAILABLE, failure
+from almoner.platform.processes import Pulse
+from almoner.platform.telemetry import Telemetry
+
+_LOOK_SECONDS: Final = 0.1
+
+
+class MovableClock(Clock, Protocol):
+    """A clock whose business time can be set ahead of its own course."""
+
+    @property
+    def ahead(self) -> timedelta:
+        """How far business time has been moved."""
+        ...
+
+    def set_ahead(self, ahead: timedelta) -> None:
+        """Move business time; never back."""
+        ...
+
+
+class BusinessClock:
+    """Real time plus an offset."""
+
+    def __init__(self, real: Clock) -> None:
+        self._real = real
+        self._ahead = timedelta()
+
+    @property
+    def ahead(self) -> timedelta:
+        """How far business time is ahead of real time."""
+        return self._ahead
+
+    def set_ahead(self, ahead: timedelta) -> None:
+        """Take over a move."""
+        self._ahead = max(self._ahead, ahead)
+
+    def now(self) -> datetime:
+        """Business time."""
+        return self._real.wall() + self._ahead
+
+    def wall(self) -> datetime:
+        """Real time."""
+        return self._real.wall()
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """The row: how far ahead, and how often it was moved."""
+
+    ahead: timedelta
+    version: int
+
+
+async def read(tx: Tx) -> Offset:
+    """The deployment's offset."""
+    row = await tx.fetchrow("select ahead, version from business_clock")
+    assert row is not None
+    return Offset(row["ahead"], row["version"])
+
+
+async def move(tx: Tx, ahead: timedelta) -> Offset:
+    """Set the offset; never back."""
+    row = await tx.fetchrow(
+        "update business_clock set ahead = greatest(ahead, $1), version = version + 1 returning ahead, version", ahead
+    )
+    assert row is not None
+    return Offset(row["ahead"], row["version"])
+
+
+class ClockWatch:
+    """Keeps one process's clock in step with the row, and says so with its pulse."""
+
+    def __init__(self, db: Database, clock: MovableClock, pulse: Pulse, telemetry: Telemetry) -> None:
+        self._db = db
+        self._clock = clock
+        self._pulse = pulse
+        self._telemetry = telemetry
+
+    async def look(self) -> None:
+        """Take over a move, if there was one."""
+        async with self._db.read() as tx:
+            offset = await read(tx)
+        await self.take_over(offset)
+
+    async def take_over(self, offset: Offset) -> None:
+        """Live in the moved time from now on."""
+        self._clock.set_ahead(offset.ahead)
+        if offset.version > self._pulse.clock_version:
+            self._pulse.clock_version = offset.version
+            await self._pulse.beat()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Look until ``stop`` is set."""
+        while not stop.is_set():
+            try:
+                await self.look()
+            except UNAVAILABLE as error:
+                self._telemetry.log("clock_waits", self._clock.wall(), **failure(error))
+            await rest(stop, _LOOK_SECONDS)
