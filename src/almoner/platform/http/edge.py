@@ -3,7 +3,6 @@
 import os
 import re
 import traceback
-from base64 import b32encode
 from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from time import perf_counter
@@ -20,8 +19,8 @@ _UNROUTED = "unrouted"
 
 
 def new_request_id() -> str:
-    """``req_`` and 26 random characters."""
-    return "req_" + b32encode(os.urandom(16)).decode().rstrip("=").lower()
+    """``req_`` and 32 random hexadecimal digits."""
+    return "req_" + os.urandom(16).hex()
 
 
 def parse_networks(texts: Sequence[str]) -> list[IPv4Network | IPv6Network]:
@@ -90,7 +89,7 @@ class Edge:
     def _resolve(self, scope: Scope) -> None:
         """Client address and scheme behind trusted proxies: the right-most address that is not one of them."""
         client = scope.get("client")
-        if not client or not self._trusted(client[0]):
+        if not self._proxies or not client or not self._trusted(client[0]):
             return
         headers = dict(scope["headers"])
         hops = [hop.strip() for hop in headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",") if hop.strip()]

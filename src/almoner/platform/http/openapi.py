@@ -339,7 +339,7 @@ def _headers() -> Schema:
         return {"description": description, "schema": schema}
 
     return {
-        "Request-Id": header("Names this call in our logs.", {"type": "string", "pattern": "^req_[a-z2-7]{26}$"}),
+        "Request-Id": header("Names this call in our logs.", {"type": "string", "pattern": "^req_[0-9a-f]{32}$"}),
         "RateLimit": header("What is left of the limit, and seconds until it is full again.", {"type": "string"}),
         "RateLimit-Policy": header("The limit: calls at once, and the window in seconds.", {"type": "string"}),
         "Retry-After": header("Whole seconds to wait.", {"type": "integer", "minimum": 1}),

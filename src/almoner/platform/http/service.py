@@ -128,12 +128,6 @@ class Call:
         made = links(self.db.deployment.links.api + self.path, self.parameters, self._cursors(), shown, key)
         return Listing([record(row) for row in shown.rows], total, page.size, made, extra)
 
-    def whole(self, records: Sequence[Out]) -> Listing[Any]:
-        """The answer of a list that is not paged: every record, in the same envelope (settled 1.1)."""
-        address = self.db.deployment.links.api + self.path
-        current = address + ("?" + urlencode(self.parameters) if self.parameters else "")
-        return Listing(records, len(records), len(records), {"current": current, "next": None, "prev": None})
-
     def all_of(self, rows: Sequence[R], record: Callable[[R], Out]) -> Listing[Any]:
         """The answer of a list that is not paged: every row in the same envelope (settled 1.1)."""
         address = self.db.deployment.links.api + self.path
