@@ -1,0 +1,67 @@
+"""Clones that the tests of this suite share: installing takes most of their time."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.newcomer import clones
+from tests.newcomer.clones import Clone
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every test here is of one kind."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.newcomer)
+
+
+@pytest.fixture(scope="session")
+def place() -> Iterator[Path]:
+    """A folder that everybody may enter."""
+    folder = Path(tempfile.mkdtemp(prefix="newcomer-")).resolve()
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def private(place: Path) -> Iterator[Clone]:
+    """A clone of the one who runs the tests (in CI root), below a 0700 folder, its path 150 characters long."""
+    closed = place / "closed"
+    closed.mkdir(mode=0o700)
+    made = clones.clone(clones.lengthen(closed, 150), None)
+    yield made
+    made.remove()
+
+
+@pytest.fixture(scope="session")
+def ordinary(place: Path) -> Iterator[Clone]:
+    """A clone of somebody without rights: another account when root runs the tests."""
+    account = clones.ORDINARY_USER if os.geteuid() == 0 else None
+    folder = place / "ordinary"
+    folder.mkdir()
+    if account:
+        shutil.chown(folder, account)
+    made = clones.clone(folder / "almoner", account)
+    yield made
+    made.remove()
+
+
+@pytest.fixture(scope="session")
+def installed(private: Clone) -> Clone:
+    """A clone whose first start has been done."""
+    with private.started("make", "run") as started:
+        started.until("Ready after")
+    return private
+
+
+@pytest.fixture
+def bare(place: Path) -> Iterator[Clone]:
+    """A clone in which nothing was done yet."""
+    made = clones.clone(Path(tempfile.mkdtemp(dir=place)) / "almoner", None)
+    yield made
+    shutil.rmtree(made.path.parent)

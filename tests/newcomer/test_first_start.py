@@ -1,0 +1,62 @@
+"""What a newcomer sees: from a clone to a service that answers, whoever and wherever they are."""
+
+import re
+import stat
+import subprocess
+import urllib.request
+from pathlib import Path
+
+from tests.newcomer.clones import Clone, Started
+
+SANDBOX_KEYS = [
+    "baseUrl",
+    "publishableKey",
+    "secretKey",
+    "secondSecretKey",
+    "scimKey",
+    "partnerId",
+    "mailboxUrl",
+    "consoleUrl",
+    "dashboardUrl",
+    "logins",
+]
+
+
+def test_first_start_below_a_private_folder_with_a_path_of_150_characters(private: Clone) -> None:
+    assert len(str(private.path)) == 150
+    above = [folder for folder in private.path.parents if folder != Path("/tmp")]
+    modes = {folder: folder.stat().st_mode for folder in above}
+    with private.started("make", "run") as started:
+        started.until("Ready after")
+        _answers_as_promised(private, started)
+    assert {folder: folder.stat().st_mode for folder in above} == modes  # no parent was opened for the database
+
+
+def test_first_start_of_an_ordinary_user(ordinary: Clone) -> None:
+    with ordinary.started("make", "run") as started:
+        started.until("Ready after")
+        _answers_as_promised(ordinary, started)
+        made_by = {path.owner() for path in (ordinary.path / "var").iterdir()}
+    assert made_by == {ordinary.path.owner()}
+    assert not ordinary.processes()
+
+
+def _answers_as_promised(clone: Clone, started: Started) -> None:
+    """The pages, the keys, and the curl line as printed, pasted into a shell."""
+    sandbox = clone.sandbox()
+    assert list(sandbox) == SANDBOX_KEYS
+    assert stat.S_IMODE(clone.sandbox_file.stat().st_mode) == 0o600
+    for name in ("publishableKey", "secretKey", "secondSecretKey"):
+        assert sandbox[name] in started.printed
+    for family in ("127.0.0.1", "[::1]"):
+        assert urllib.request.urlopen(f"http://{family}:{started.port}/readyz").status == 200
+    section = started.printed.partition("Look at")[2].partition("Try")[0]
+    pages = re.findall(r"http://\S+", section)
+    assert pages
+    for page in pages:
+        assert urllib.request.urlopen(page).status == 200, page
+    line = re.search(r"^ *(curl .*)$", started.printed, re.MULTILINE)
+    assert line is not None
+    answer = subprocess.run(["/bin/sh", "-c", line[1]], capture_output=True, text=True, check=True).stdout
+    assert '"registryName"' in answer
+    assert '"totalResults":0' not in answer.replace(" ", "")

@@ -1,0 +1,148 @@
+"""What goes wrong on a first day is told in one line that says what to do."""
+
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from tests.newcomer.clones import Clone
+from tests.support.running import free_port
+
+
+def _lines(output: str) -> list[str]:
+    """What was said, without make's own line about the status."""
+    return [line for line in output.splitlines() if line.strip() and not line.startswith("make")]
+
+
+def test_a_busy_port(installed: Clone) -> None:
+    with socket.create_server(("127.0.0.1", installed.port)):
+        told = installed.run("make", "run")
+    assert told.returncode != 0
+    (line,) = _lines(told.stdout)
+    assert re.fullmatch(rf"Port {installed.port} is busy: .*ALMONER_PORT=\d+\.", line)
+
+
+def test_a_busy_port_of_the_test_payment_provider(installed: Clone) -> None:
+    with socket.create_server(("::1", installed.port + 1), family=socket.AF_INET6):
+        told = installed.run("make", "run")
+    assert told.returncode != 0
+    (line,) = _lines(told.stdout)
+    assert line.startswith(f"Port {installed.port + 1} (ALMONER_PORT + 1, the test payment provider) is busy")
+
+
+def test_an_unreachable_database(installed: Clone) -> None:
+    nobody_there = free_port()
+    for command in (("make", "run"), (".venv/bin/almoner", "migrate"), (".venv/bin/almoner", "partners", "list")):
+        told = installed.run(*command, ALMONER_DATABASE_URL=f"postgresql://role:hush@127.0.0.1:{nobody_there}/almoner")
+        assert told.returncode != 0
+        (line,) = _lines(told.stdout)
+        assert f"127.0.0.1:{nobody_there} (ALMONER_DATABASE_URL) cannot be reached" in line
+        assert "hush" not in line
+
+
+def test_a_database_newer_than_the_code(installed: Clone, place: Path) -> None:
+    data = place / "newer"
+    assert installed.run(".venv/bin/almoner", "migrate", ALMONER_DATA_DIR=str(data)).returncode == 0
+    set_revision = (
+        "import asyncio, asyncpg; from almoner import settings; from almoner.cli import local\n"
+        "async def change(dsn):\n"
+        "    connection = await asyncpg.connect(dsn)\n"
+        "    await connection.execute(\"update alembic_version set version_num = '9999'\")\n"
+        "    await connection.close()\n"
+        "with local.completed(settings.read()) as complete: asyncio.run(change(complete.owner_dsn))\n"
+    )
+    changed = installed.run(".venv/bin/python", "-c", set_revision, ALMONER_DATA_DIR=str(data))
+    assert changed.returncode == 0, changed.stdout
+    for command in (("make", "run"), (".venv/bin/almoner", "serve"), (".venv/bin/almoner", "migrate")):
+        told = installed.run(*command, ALMONER_DATA_DIR=str(data))
+        assert told.returncode != 0
+        (line,) = _lines(told.stdout)
+        assert "The database is at revision 9999, newer than this version of Almoner" in line
+
+
+@contextmanager
+def _small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=755", "tmpfs", folder], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("a small disk can only be made by root with the right to mount")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def _fill(file: Path) -> None:
+    with file.open("wb") as filler, suppress(OSError):
+        while True:
+            os.write(filler.fileno(), bytes(4096))
+
+
+def test_a_disk_too_small_for_the_database(installed: Clone, place: Path) -> None:
+    with _small_disk(place / "small", 100) as disk:
+        told = installed.run("make", "run", ALMONER_DATA_DIR=str(disk / "var"))
+        assert told.returncode != 0
+        (line,) = _lines(told.stdout)
+        assert re.match(r"No room for the database in .*: free 300 MB, or set ALMONER_DATA_DIR", line)
+
+
+def test_a_disk_that_is_full_at_a_later_start(installed: Clone, place: Path) -> None:
+    with _small_disk(place / "full", 350) as disk:
+        data = disk / "var"
+        assert installed.run(".venv/bin/almoner", "migrate", ALMONER_DATA_DIR=str(data)).returncode == 0
+        _fill(disk / "filler")
+        told = installed.run("make", "run", ALMONER_DATA_DIR=str(data))
+        assert told.returncode != 0
+        (line,) = _lines(told.stdout)
+        assert "No room for the database" in line
+
+
+def test_a_python_without_ensurepip(bare: Clone, place: Path) -> None:
+    debian = place / "without-ensurepip"  # as Debian's python3 is without the package python3-venv
+    debian.mkdir(exist_ok=True)
+    (debian / "ensurepip.py").write_text("raise ModuleNotFoundError('No module named ensurepip', name='ensurepip')\n")
+    told = bare.run("make", "run", PYTHONPATH=str(debian))
+    assert told.returncode != 0
+    (line,) = _lines(told.stdout)
+    assert "has no ensurepip" in line
+    assert "apt-get install python3-venv" in line
+
+
+def test_a_python_that_is_too_old(bare: Clone, place: Path) -> None:
+    old = place / "python3"
+    old.write_text('#!/bin/sh\ncase "$2" in *exit*) exit 1;; *) echo 3.9.2;; esac\n')
+    old.chmod(0o755)
+    told = bare.run("make", "run", PYTHON=str(old))
+    assert told.returncode != 0
+    (line,) = _lines(told.stdout)
+    assert line.startswith("Python 3.9.2 is too old: install Python 3.11 or newer")
+
+
+def test_a_machine_without_python(bare: Clone) -> None:
+    told = bare.run("make", "run", PYTHON="/nowhere/python3")
+    assert told.returncode != 0
+    (line,) = _lines(told.stdout)
+    assert "was not found: install Python 3.11 or newer" in line
+
+
+def test_settings_of_production_are_told_all_at_once(installed: Clone) -> None:
+    told = installed.run(".venv/bin/almoner", "serve", ALMONER_ENVIRONMENT="production", ALMONER_PORT="none")
+    assert told.returncode != 0
+    named = set(re.findall(r"^  (ALMONER_[A-Z_]+)", told.stdout, re.MULTILINE))
+    assert named == {
+        "ALMONER_PORT",
+        "ALMONER_DATABASE_URL",
+        "ALMONER_MASTER_KEY",
+        "ALMONER_API_URL",
+        "ALMONER_PAGES_URL",
+        "ALMONER_WEBHOOK_SOURCE_ADDRESSES",
+        "ALMONER_MAIL_URL",
+        "ALMONER_MAIL_FROM",
+    }

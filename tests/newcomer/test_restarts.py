@@ -1,0 +1,108 @@
+"""Stopping, killing and starting again: quick, without loss, and nothing stays behind."""
+
+import os
+import re
+import signal
+import socket
+from pathlib import Path
+
+import httpx
+import psutil
+
+from tests.newcomer.clones import Clone, Started
+
+SECOND_START_SECONDS = 5.0
+
+
+def _call(clone: Clone, method: str, path: str, body: object = None) -> httpx.Response:
+    headers = {"Authorization": clone.sandbox()["secretKey"]}
+    return httpx.request(method, f"http://localhost:{clone.port}/v1{path}", headers=headers, json=body)
+
+
+def _make_category(clone: Clone, name: str) -> str:
+    answer = _call(clone, "POST", "/categories", {"name": name})
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["data"]["id"])
+
+
+def _is_there(clone: Clone, category: str) -> bool:
+    return _call(clone, "GET", f"/categories/{category}").status_code == 200
+
+
+def _start_seconds(started: Started) -> float:
+    found = re.search(r"Ready after ([0-9.]+) s", started.printed)
+    assert found is not None
+    return float(found[1])
+
+
+def _nothing_left(clone: Clone) -> None:
+    assert not clone.processes()
+    for port in (clone.port, clone.port + 1):
+        with socket.create_server(("127.0.0.1", port)):
+            pass
+    assert not [folder for folder in Path("/tmp").glob("almoner-????????") if (folder / ".s.PGSQL.5432").exists()
+                and folder.owner() == clone.home().owner()]  # fmt: skip
+
+
+def test_ctrl_c_leaves_nothing_and_the_second_start_takes_seconds_and_keeps_the_data(installed: Clone) -> None:
+    with installed.started("make", "run") as started:
+        started.until("Ready after")
+        category = _make_category(installed, "kept over a restart")
+        keys = installed.sandbox()
+        started.interrupt()
+        assert "Stopped." in started.printed
+    _nothing_left(installed)
+    with installed.started("make", "run") as started:
+        started.until("Ready after", 30)
+        assert _start_seconds(started) < SECOND_START_SECONDS
+        assert installed.sandbox() == keys
+        assert _is_there(installed, category)
+
+
+def test_a_service_manager_stops_it_with_sigterm(installed: Clone) -> None:
+    with installed.started(".venv/bin/almoner", "run") as started:
+        started.until("Ready after", 60)
+        started.process.terminate()
+        started.process.wait(30)
+    _nothing_left(installed)
+
+
+def test_killed_alone_it_finds_its_database_again(installed: Clone) -> None:
+    with installed.started("make", "run") as started:
+        started.until("Ready after", 60)
+        category = _make_category(installed, "kept over a kill")
+        os.killpg(started.process.pid, signal.SIGKILL)
+        started.process.wait(30)
+    with installed.started("make", "run") as started:
+        started.until("Ready after", 60)
+        assert _is_there(installed, category)
+    _nothing_left(installed)
+
+
+def test_kill_9_of_everything_and_start_again(installed: Clone) -> None:
+    with installed.started("make", "run") as started:
+        started.until("Ready after", 60)
+        category = _make_category(installed, "kept over a kill of all")
+        victims = installed.processes()
+        assert any("postgres" in process.name() for process in victims)
+        for process in victims:
+            process.kill()
+        psutil.wait_procs(victims, 30)
+        started.process.wait(30)
+    with installed.started("make", "run") as started:
+        started.until("Ready after", 60)
+        assert _is_there(installed, category)
+    _nothing_left(installed)
+
+
+def test_make_clean_removes_the_data(ordinary: Clone) -> None:
+    with ordinary.started("make", "run") as started:
+        started.until("Ready after")
+        refused = ordinary.run("make", "clean")
+        assert "stop it first" in refused.stdout
+        before = ordinary.sandbox()["secretKey"]
+    assert ordinary.run("make", "clean").returncode == 0
+    assert not (ordinary.path / "var").exists()
+    with ordinary.started("make", "run") as started:
+        started.until("Ready after")
+        assert ordinary.sandbox()["secretKey"] != before
