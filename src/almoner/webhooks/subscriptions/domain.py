@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
+from almoner.kit.errors import BadRequest
 from almoner.kit.states import Lifecycle
 
 Status = Literal["active", "suspended"]
@@ -22,6 +23,11 @@ SECRET_PREFIX: Final = "whsec_"  # noqa: S105 (the prefix, not a secret)
 SECRET_BYTES: Final = 32
 OVERLAP: Final = timedelta(hours=24)  # W13
 MAX_REPLACED: Final = 2  # W13
+
+
+class Suspended(BadRequest):
+    code = "webhook_subscription/invalid_state"
+    message = "The subscription is suspended; resume it with PATCH and status active"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,15 @@ class Subscription:
     def replaced_until(self, now: datetime) -> datetime | None:
         """When the last replaced secret stops signing; None when there is none any more."""
         return max((old.until for old in self.replaced if old.until > now), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """What the fan-out of events needs to know of a subscription."""
+
+    id: UUID
+    partner_id: UUID
+    events: Sequence[str]
 
     def wants(self, event_type: str) -> bool:
         """Whether events of the type are for this receiver."""

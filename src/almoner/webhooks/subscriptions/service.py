@@ -1,7 +1,7 @@
 """What can be done with webhook subscriptions."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -9,10 +9,10 @@ from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.kit.patch import UnsetType, given
 from almoner.platform import addresses, outbox
 from almoner.platform.addresses import AddressRefused
-from almoner.platform.db import Partner, Tx
+from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.webhooks.subscriptions import domain, schemas, store
-from almoner.webhooks.subscriptions.domain import SUSPENDED_EVENT, Status, Subscription
+from almoner.webhooks.subscriptions.domain import SUSPENDED_EVENT, Listener, Status, Subscription, Suspended
 
 
 async def create(tx: Tx, partner: Partner, url: str, events: Sequence[str]) -> Subscription:
@@ -38,6 +38,24 @@ async def get(tx: Tx, partner: Partner, subscription_id: UUID) -> Subscription:
     if (subscription := await store.find(tx, partner, subscription_id)) is None:
         raise NotFound
     return subscription
+
+
+async def get_active(tx: Tx, partner: Partner, subscription_id: UUID) -> Subscription:
+    """One subscription that takes deliveries. Raises NotFound, Suspended."""
+    subscription = await get(tx, partner, subscription_id)
+    if subscription.status != "active":
+        raise Suspended
+    return subscription
+
+
+async def listening(tx: Tx, partners: Collection[UUID]) -> list[Listener]:
+    """The subscriptions of partners that take deliveries, with what they listen to."""
+    return await store.listening(tx, EVERYONE, partners)
+
+
+async def active(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, Subscription]:
+    """Those of the subscriptions that take deliveries now, for the worker."""
+    return await store.active(tx, EVERYONE, subscription_ids)
 
 
 async def page(

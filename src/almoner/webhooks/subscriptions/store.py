@@ -1,12 +1,13 @@
 """SQL of webhook subscriptions. Secrets are sealed here on their way in and opened on their way out."""
 
+from collections.abc import Collection
 from uuid import UUID
 
 from asyncpg import Record
 
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.webhooks.subscriptions.domain import EVERY_EVENT, Replaced, Subscription
+from almoner.webhooks.subscriptions.domain import EVERY_EVENT, Listener, Replaced, Subscription
 
 _COLUMNS = "id, url, events, secrets, secrets_until, status, created_at, updated_at, deleted_at"
 _CONTEXT = "webhook_subscription.secrets"
@@ -123,9 +124,25 @@ async def page(
     return [_subscription(tx, row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def partner_of(tx: Tx, _scope: Everyone, subscription_id: UUID) -> Partner | None:
-    """Whose a subscription is, for the delivery worker; None when it is deleted."""
-    found = await tx.fetchval(
-        "select partner_id from webhook_subscription where id = $1 and deleted_at is null", subscription_id
+async def listening(tx: Tx, _scope: Everyone, partners: Collection[UUID]) -> list[Listener]:
+    """The active subscriptions of partners, without their secrets."""
+    rows = await tx.fetch(
+        """
+        select id, partner_id, events from webhook_subscription
+        where partner_id = any($1::uuid[]) and status = 'active' and deleted_at is null order by id
+        """,
+        list(partners),
     )
-    return Partner(found) if found else None
+    return [Listener(row["id"], row["partner_id"], row["events"]) for row in rows]
+
+
+async def active(tx: Tx, _scope: Everyone, subscription_ids: Collection[UUID]) -> dict[UUID, Subscription]:
+    """Those of the subscriptions that take deliveries now."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from webhook_subscription
+        where id = any($1::uuid[]) and status = 'active' and deleted_at is null
+        """,
+        list(subscription_ids),
+    )
+    return {row["id"]: _subscription(tx, row) for row in rows}

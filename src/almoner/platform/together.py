@@ -1,0 +1,52 @@
+"""Many small reads or writes of concurrent tasks as one statement."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Together(Generic[K, V]):
+    """A function of one key, answered by a function of many.
+
+    The calls that come while ``work`` is under way wait for it to end, and are then answered all at once: alone, a call
+    costs what it always costs; under load, one round trip serves up to ``most`` of them. What ``work`` raises, all of
+    its callers get.
+    """
+
+    def __init__(self, work: Callable[[Sequence[K]], Awaitable[Sequence[V]]], most: int = 250) -> None:
+        """``work`` answers with one value for each key, in their order."""
+        self._work = work
+        self._most = most
+        self._waiting: list[tuple[K, asyncio.Future[V]]] = []
+        self._running: asyncio.Task[None] | None = None
+
+    async def __call__(self, key: K) -> V:
+        """The value of one key."""
+        answer: asyncio.Future[V] = asyncio.get_running_loop().create_future()
+        self._waiting.append((key, answer))
+        if self._running is None:
+            self._running = asyncio.create_task(self._run())
+        return await answer
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
+                await self._answer(batch)
+        finally:
+            self._running = None
+
+    async def _answer(self, batch: Sequence[tuple[K, "asyncio.Future[V]"]]) -> None:
+        try:
+            values = await self._work([key for key, _ in batch])
+        except Exception as error:  # noqa: BLE001 (told to every caller)
+            for _, answer in batch:
+                if not answer.done():
+                    answer.set_exception(error)
+            return
+        for (_, answer), value in zip(batch, values, strict=True):
+            if not answer.done():
+                answer.set_result(value)

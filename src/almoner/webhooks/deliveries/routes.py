@@ -1,0 +1,65 @@
+"""Endpoints of deliveries: look at them, send again, try out (settled 8)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.platform.http.caller import NO_KEY, SECRET
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import Listing
+from almoner.platform.http.service import Call
+from almoner.webhooks.deliveries import service as deliveries
+from almoner.webhooks.deliveries.schemas import (
+    DeliveriesQuery,
+    DeliveryOut,
+    ReplayIn,
+    ResendIn,
+    ScheduledOut,
+    SourceAddressesOut,
+    delivery_out,
+)
+from almoner.webhooks.events.domain import UnknownSubscription
+from almoner.webhooks.subscriptions.domain import Suspended
+
+SubscriptionId = Annotated[UUID, PathId("webhooksubscription")]
+EventId = Annotated[UUID, PathId("event")]
+
+routes = Routes("Webhooks")
+
+
+@routes.get("/v1/webhook-subscriptions/{id}/deliveries", key=SECRET, scope="webhooks:read")
+async def list_webhook_deliveries(call: Call, id: SubscriptionId, query: DeliveriesQuery) -> Listing[DeliveryOut]:
+    """List a subscription's deliveries with all their attempts."""
+    page = call.page(query)
+    rows, total = await deliveries.page(call.tx, call.partner, id, page, query.status)
+    return call.listing(page, rows, total, lambda row: delivery_out(call.tx, row), lambda row: (row.id.bytes,))
+
+
+@routes.post("/v1/webhook-subscriptions/{id}/test", key=SECRET, scope="webhooks:write", errors=(Suspended,))
+async def test_webhook_subscription(call: Call, id: SubscriptionId) -> DeliveryOut:
+    """Send a test event to a subscription; the list of deliveries shows how it went."""
+    return delivery_out(call.tx, await deliveries.test(call.tx, call.partner, id))
+
+
+@routes.post("/v1/webhook-subscriptions/{id}/replay", key=SECRET, scope="webhooks:write", errors=(Suspended,))
+async def replay_webhook_events(call: Call, id: SubscriptionId, body: ReplayIn) -> ScheduledOut:
+    """Send the events of a window again to one subscription, with the same ids and bytes.
+
+    At most 10,000 events that began at most 30 days ago, of the types that the subscription names.
+    """
+    return ScheduledOut(
+        await deliveries.replay(call.tx, call.partner, id, body.start_date, body.end_date, failed_only=body.failed_only)
+    )
+
+
+@routes.post("/v1/events/{id}/resend", key=SECRET, scope="webhooks:write", errors=(UnknownSubscription,))
+async def resend_event(call: Call, id: EventId, body: ResendIn) -> ScheduledOut:
+    """Send an event again, with the same id and bytes, to one subscription or to all that listen to its type."""
+    return ScheduledOut(await deliveries.resend(call.tx, call.partner, id, body.webhook_subscription_id))
+
+
+@routes.get("/v1/webhook-source-addresses", key=NO_KEY, tx=None)
+async def list_webhook_source_addresses(call: Call) -> SourceAddressesOut:
+    """Retrieve the addresses that webhook deliveries come from."""
+    deployment = call.db.deployment
+    return SourceAddressesOut(deployment.environment, list(deployment.source_addresses))

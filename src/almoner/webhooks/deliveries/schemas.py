@@ -1,0 +1,101 @@
+"""Deliveries on the wire (settled 7 and 8)."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from almoner.kit.time import iso, iso_or_none
+from almoner.platform.db import Tx
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.wire import DayOrMoment, In, Out, PageQuery
+from almoner.webhooks.deliveries.domain import Attempt, Delivery, Reason, Status
+
+
+class DeliveriesQuery(PageQuery):
+    """Which deliveries to list."""
+
+    status: Status | None = Field(None, description="Only those in this status.")
+
+
+class ResendIn(In):
+    """Where to send the event again."""
+
+    webhook_subscription_id: Annotated[str, IdText("webhooksubscription")] | None = Field(
+        None, description="To this subscription; without it, to all that listen to the event's type."
+    )
+
+
+class ReplayIn(In):
+    """Which events to send again."""
+
+    start_date: DayOrMoment = Field(description="From this moment on, at most 30 days ago.", examples=["2026-03-01"])
+    end_date: DayOrMoment | None = Field(None, description="Before this moment; without it, until now.")
+    failed_only: bool = Field(False, description="Leave out events that have arrived or are still tried.")
+
+
+class ScheduledOut(Out, object_name="webhook_replay"):
+    """How many deliveries were begun."""
+
+    scheduled: int
+
+
+class AttemptOut(Out):
+    """One POST; `statusCode` is null when no whole answer came, and `error` says why."""
+
+    number: int
+    attempted_at: str
+    duration_ms: int
+    status_code: int | None
+    error: str | None
+    response_body: str | None
+
+
+class DeliveryOut(Out, object_name="webhook_delivery"):
+    """One event on its way to one subscription; `reason` tells what began it."""
+
+    id: str
+    webhook_subscription_id: str
+    event_id: str
+    event_type: str
+    sequence: int | None
+    reason: Reason
+    status: Status
+    attempts: list[AttemptOut]
+    next_attempt_at: str | None
+    created_at: str
+    finished_at: str | None
+
+
+class SourceAddressesOut(Out, object_name="webhook_source_addresses"):
+    """The addresses that deliveries of this environment come from."""
+
+    environment: str
+    addresses: list[str]
+
+
+def delivery_out(tx: Tx, delivery: Delivery) -> DeliveryOut:
+    """The answer for one delivery."""
+    return DeliveryOut(
+        id=tx.ids.text("webhookdelivery", delivery.id),
+        webhook_subscription_id=tx.ids.text("webhooksubscription", delivery.subscription_id),
+        event_id=tx.ids.text("event", delivery.event_id),
+        event_type=delivery.event_type,
+        sequence=delivery.sequence,
+        reason=delivery.reason,
+        status=delivery.status,
+        attempts=[_attempt_out(attempt) for attempt in delivery.attempts],
+        next_attempt_at=iso_or_none(delivery.next_attempt_at),
+        created_at=iso(delivery.created_at),
+        finished_at=iso_or_none(delivery.finished_at),
+    )
+
+
+def _attempt_out(attempt: Attempt) -> AttemptOut:
+    return AttemptOut(
+        number=attempt.number,
+        attempted_at=iso(attempt.started_at),
+        duration_ms=attempt.duration_ms,
+        status_code=attempt.status_code,
+        error=attempt.error,
+        response_body=attempt.answer,
+    )

@@ -1,0 +1,142 @@
+"""What can be done with deliveries: fan out, send again, look at."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.kit.errors import IncorrectParams
+from almoner.kit.time import iso
+from almoner.platform import queue
+from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.platform.outbox import Event
+from almoner.platform.queue import NewJob
+from almoner.webhooks.deliveries import store
+from almoner.webhooks.deliveries.domain import Delivery, Reason, Status
+from almoner.webhooks.deliveries.store import NewDelivery
+from almoner.webhooks.events import service as events
+from almoner.webhooks.events.domain import Filter, UnknownSubscription
+from almoner.webhooks.subscriptions import service as subscriptions
+from almoner.webhooks.subscriptions.domain import EVERY_EVENT
+
+KIND: Final = "webhooks.deliver"
+TEST_EVENT: Final = "webhook_subscription.test"
+MAX_REPLAYED: Final = 10_000
+MAX_REPLAY_AGE: Final = timedelta(days=30)
+
+
+async def fan_out(tx: Tx, happened: Sequence[Event]) -> None:
+    """Begin a delivery of each numbered event to every subscription that wants it."""
+    partners = {event.partner_id for event in happened if event.partner_id is not None}
+    listening = await subscriptions.listening(tx, partners)
+    await _begin(
+        tx,
+        [
+            NewDelivery(tx.new_id(), listener.partner_id, listener.id, event.id, event.type, event.sequence, "event")
+            for event in happened
+            for listener in listening
+            if listener.partner_id == event.partner_id and listener.wants(event.type)
+        ],
+    )
+
+
+async def resend(tx: Tx, partner: Partner, event_id: UUID, subscription_text: str | None) -> int:
+    """Deliver an event again: to one subscription, or to all that want its type; how many.
+
+    Raises NotFound for the event, UnknownSubscription, Suspended.
+    """
+    event = await events.get(tx, partner, event_id)
+    if subscription_text is None:
+        listening = await subscriptions.listening(tx, [partner.id])
+        receivers = [listener.id for listener in listening if listener.wants(event.type)]
+    else:
+        receivers = [await _named(tx, partner, subscription_text)]
+    again = [(event.id, event.sequence, event.type)]
+    return sum([await _again(tx, partner, receiver, again, "resend") for receiver in receivers])
+
+
+async def replay(
+    tx: Tx, partner: Partner, subscription_id: UUID, starts: datetime, ends: datetime | None, *, failed_only: bool
+) -> int:
+    """Deliver again the events of a window that a subscription wants; how many.
+
+    ``failed_only`` leaves out what has arrived or is still tried. Raises NotFound, Suspended, IncorrectParams.
+    """
+    subscription = await subscriptions.get_active(tx, partner, subscription_id)
+    if tx.now - starts > MAX_REPLAY_AGE:
+        raise IncorrectParams("body.startDate must be at most 30 days ago")
+    types = None if EVERY_EVENT in subscription.events else subscription.events
+    found = await events.within(tx, partner, Filter(None, starts, ends), types, MAX_REPLAYED + 1)
+    if len(found) > MAX_REPLAYED:
+        raise IncorrectParams(f"body.endDate ends a window of more than {MAX_REPLAYED:,} events; ask for a shorter one")
+    if failed_only:
+        fine = await store.arrived_or_under_way(tx, partner, subscription_id, [event_id for event_id, *_ in found])
+        found = [event for event in found if event[0] not in fine]
+    return await _again(tx, partner, subscription_id, found, "replay")
+
+
+async def test(tx: Tx, partner: Partner, subscription_id: UUID) -> Delivery:
+    """Deliver an event made for the purpose, which is in no list. Raises NotFound, Suspended."""
+    await subscriptions.get_active(tx, partner, subscription_id)
+    event_id, delivery_id = tx.new_id(), tx.new_id()
+    data = {
+        "id": tx.ids.text("event", event_id),
+        "createdAt": iso(tx.now),
+        "eventType": TEST_EVENT,
+        "eventData": {"webhookSubscriptionId": tx.ids.text("webhooksubscription", subscription_id)},
+    }
+    payload = msgspec.json.encode({"object": "event", "data": data})
+    await _begin(
+        tx, [NewDelivery(delivery_id, partner.id, subscription_id, event_id, TEST_EVENT, None, "test", payload)]
+    )
+    return Delivery(
+        delivery_id, subscription_id, event_id, TEST_EVENT, None, "test", "pending", (), tx.now, tx.now, None
+    )
+
+
+async def page(
+    tx: Tx, partner: Partner, subscription_id: UUID, page_: Page, status: Status | None
+) -> tuple[list[Delivery], int]:
+    """One page of a subscription's deliveries, and their total. Raises NotFound."""
+    await subscriptions.get(tx, partner, subscription_id)
+    return await store.page(tx, partner, subscription_id, page_, status)
+
+
+async def _named(tx: Tx, partner: Partner, subscription_text: str) -> UUID:
+    subscription_id = tx.ids.parse("webhooksubscription", subscription_text)
+    listening = await subscriptions.listening(tx, [partner.id])
+    if subscription_id in {listener.id for listener in listening}:
+        assert subscription_id is not None
+        return subscription_id
+    raise UnknownSubscription(f"body.webhookSubscriptionId '{subscription_text[:100]}' takes no deliveries")
+
+
+async def _again(
+    tx: Tx, partner: Partner, subscription_id: UUID, found: Iterable[tuple[UUID, int, str]], reason: Reason
+) -> int:
+    return await _begin(
+        tx,
+        [
+            NewDelivery(tx.new_id(), partner.id, subscription_id, event_id, event_type, sequence, reason)
+            for event_id, sequence, event_type in found
+        ],
+    )
+
+
+async def _begin(tx: Tx, deliveries: Sequence[NewDelivery]) -> int:
+    """Store deliveries and enqueue their first attempts, each in the lane of its receiver."""
+    if not deliveries:
+        return 0
+    stored = set(await store.insert(tx, EVERYONE, deliveries))
+    await queue.enqueue_all(
+        tx,
+        [
+            NewJob(KIND, {"delivery": delivery.id.hex}, lane=str(delivery.subscription_id))
+            for delivery in deliveries
+            if delivery.id in stored
+        ],
+    )
+    return len(stored)

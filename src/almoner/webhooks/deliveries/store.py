@@ -1,0 +1,221 @@
+"""SQL of deliveries and their attempts."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.webhooks.deliveries.domain import Attempt, Delivery, Reason, Status, Verdict
+
+_COLUMNS = (
+    "id, subscription_id, event_id, event_type, sequence, reason, status, next_attempt_at, created_at, finished_at"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewDelivery:
+    """A delivery about to begin. ``payload``: the body of a test, None for an event's own."""
+
+    id: UUID
+    partner_id: UUID
+    subscription_id: UUID
+    event_id: UUID
+    event_type: str
+    sequence: int | None
+    reason: Reason
+    payload: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A delivery as the worker finds it. ``body``: the bytes to send; None when the event's payload is kept no more."""
+
+    id: UUID
+    partner_id: UUID
+    subscription_id: UUID
+    event_id: UUID
+    sequence: int | None
+    status: Status
+    attempts: int
+    first_attempt_at: datetime | None
+    next_attempt_at: datetime | None
+    body: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an attempt at a delivery led to."""
+
+    delivery_id: UUID
+    partner: Partner
+    subscription_id: UUID
+    first_attempt_at: datetime
+    attempt: Attempt
+    verdict: Verdict
+
+
+async def insert(tx: Tx, _scope: Partner | Everyone, deliveries: Sequence[NewDelivery]) -> list[UUID]:
+    """Store new deliveries, due now; the ids of those that were stored: an event's own fan-out is stored once."""
+    rows = await tx.fetch(
+        """
+        insert into webhook_delivery (id, partner_id, subscription_id, event_id, event_type, sequence, reason, payload,
+            status, attempts, next_attempt_at, created_at)
+        select id, partner_id, subscription_id, event_id, event_type, sequence, reason, payload, 'pending', 0, $9, $9
+        from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::bigint[], $7::text[], $8::bytea[])
+            as given (id, partner_id, subscription_id, event_id, event_type, sequence, reason, payload)
+        on conflict (event_id, subscription_id) where reason = 'event' do nothing returning id
+        """,
+        [delivery.id for delivery in deliveries],
+        [delivery.partner_id for delivery in deliveries],
+        [delivery.subscription_id for delivery in deliveries],
+        [delivery.event_id for delivery in deliveries],
+        [delivery.event_type for delivery in deliveries],
+        [delivery.sequence for delivery in deliveries],
+        [delivery.reason for delivery in deliveries],
+        [delivery.payload for delivery in deliveries],
+        tx.now,
+    )
+    return [row["id"] for row in rows]
+
+
+async def due(tx: Tx, _scope: Everyone, delivery_ids: Sequence[UUID]) -> dict[UUID, Due]:
+    """The deliveries that a worker was given, with the bytes to send: the event's frozen payload (W7)."""
+    rows = await tx.fetch(
+        """
+        select d.id, d.partner_id, d.subscription_id, d.event_id, d.sequence, d.status, d.attempts, d.first_attempt_at,
+               d.next_attempt_at, coalesce(d.payload, e.payload) as body
+        from unnest($1::uuid[]) as given (id) join webhook_delivery d on d.id = given.id
+        left join event e on e.partner_id = d.partner_id and e.id = d.event_id
+        """,
+        delivery_ids,
+    )
+    return {row["id"]: Due(**row) for row in rows}
+
+
+async def record(tx: Tx, _scope: Everyone, outcomes: Sequence[Outcome]) -> set[UUID]:
+    """Store attempts and what they led to, in one statement; the ids of the deliveries whose next attempt this was.
+
+    An attempt that another worker has recorded meanwhile changes nothing: its number is taken.
+    """
+    rows = await tx.fetch(
+        """
+        with given as (
+            select * from unnest($1::uuid[], $2::smallint[], $3::timestamptz[], $4::int[], $5::smallint[], $6::text[],
+                $7::text[], $8::text[], $9::timestamptz[], $10::timestamptz[])
+            as given (id, number, started_at, duration_ms, status_code, error, answer, status, next_at, first_at)
+        ), moved as (
+            update webhook_delivery d
+            set attempts = given.number, status = given.status, next_attempt_at = given.next_at,
+                first_attempt_at = given.first_at,
+                finished_at = case when given.status = 'pending' then null else $11::timestamptz end
+            from given where d.id = given.id and d.status = 'pending' and d.attempts = given.number - 1
+            returning d.id
+        ), kept as (
+            insert into webhook_attempt (delivery_id, number, started_at, duration_ms, status_code, error, answer)
+            select id, number, started_at, duration_ms, status_code, error, answer from given join moved using (id)
+        )
+        select id from moved
+        """,
+        [outcome.delivery_id for outcome in outcomes],
+        [outcome.attempt.number for outcome in outcomes],
+        [outcome.attempt.started_at for outcome in outcomes],
+        [outcome.attempt.duration_ms for outcome in outcomes],
+        [outcome.attempt.status_code for outcome in outcomes],
+        [outcome.attempt.error for outcome in outcomes],
+        [outcome.attempt.answer for outcome in outcomes],
+        [outcome.verdict.status for outcome in outcomes],
+        [outcome.verdict.next_attempt_at for outcome in outcomes],
+        [outcome.first_attempt_at for outcome in outcomes],
+        tx.now,
+    )
+    return {row["id"] for row in rows}
+
+
+async def cancel(tx: Tx, _scope: Everyone, delivery_ids: Sequence[UUID]) -> None:
+    """End pending deliveries whose subscription takes nothing more."""
+    await tx.execute(
+        """
+        update webhook_delivery set status = 'cancelled', next_attempt_at = null, finished_at = $2
+        where id = any($1::uuid[]) and status = 'pending'
+        """,
+        delivery_ids,
+        tx.now,
+    )
+
+
+async def arrived_or_under_way(
+    tx: Tx, partner: Partner, subscription_id: UUID, event_ids: Collection[UUID]
+) -> set[UUID]:
+    """Those of the events that a delivery has brought to the subscription, or still tries to."""
+    rows = await tx.fetch(
+        """
+        select distinct event_id from webhook_delivery
+        where partner_id = $1 and subscription_id = $2 and event_id = any($3::uuid[])
+          and status in ('succeeded', 'pending')
+        """,
+        partner.id,
+        subscription_id,
+        list(event_ids),
+    )
+    return {row["event_id"] for row in rows}
+
+
+async def page(
+    tx: Tx, partner: Partner, subscription_id: UUID, page_: Page, status: Status | None
+) -> tuple[list[Delivery], int]:
+    """One page of a subscription's deliveries in reading order, with their attempts, and the total (P7)."""
+    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    matching = "partner_id = $1 and subscription_id = $2 and ($3::text is null or status = $3)"
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS}, total from (select count(*) as total from webhook_delivery where {matching}) counted
+        left join lateral (
+            select {_COLUMNS} from webhook_delivery
+            where {matching} and ($4::uuid is null or id {comparison} $4)
+            order by id {order} limit $5
+        ) listed on true
+        order by id {order}
+        """,
+        partner.id,
+        subscription_id,
+        status,
+        page_.after_id,
+        page_.limit,
+    )
+    found = [row for row in rows if row["id"] is not None]
+    attempts = await _attempts(tx, [row["id"] for row in found])
+    return [_delivery(row, attempts.get(row["id"], [])) for row in found], rows[0]["total"]
+
+
+async def _attempts(tx: Tx, delivery_ids: Iterable[UUID]) -> dict[UUID, list[Attempt]]:
+    rows = await tx.fetch(
+        """
+        select delivery_id, number, started_at, duration_ms, status_code, error, answer from webhook_attempt
+        where delivery_id = any($1::uuid[]) order by delivery_id, number
+        """,
+        list(delivery_ids),
+    )
+    found: dict[UUID, list[Attempt]] = {}
+    for delivery_id, *members in rows:
+        found.setdefault(delivery_id, []).append(Attempt(*members))
+    return found
+
+
+def _delivery(row: Record, attempts: Sequence[Attempt]) -> Delivery:
+    return Delivery(
+        id=row["id"],
+        subscription_id=row["subscription_id"],
+        event_id=row["event_id"],
+        event_type=row["event_type"],
+        sequence=row["sequence"],
+        reason=row["reason"],
+        status=row["status"],
+        attempts=attempts,
+        next_attempt_at=row["next_attempt_at"],
+        created_at=row["created_at"],
+        finished_at=row["finished_at"],
+    )

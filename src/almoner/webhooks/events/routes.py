@@ -1,0 +1,30 @@
+"""Endpoints that read events (settled 8)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.platform.http.caller import SECRET
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import Listing
+from almoner.platform.http.service import Call
+from almoner.webhooks.events import service as events
+from almoner.webhooks.events.schemas import EventOut, EventsQuery, event_out
+
+EventId = Annotated[UUID, PathId("event")]
+
+routes = Routes("Events")
+
+
+@routes.get("/v1/events", key=SECRET, scope="events:read")
+async def list_events(call: Call, query: EventsQuery) -> Listing[EventOut]:
+    """List events in the order of their sequence, which has no gaps."""
+    page = call.page(query)
+    rows, total = await events.page(call.tx, call.partner, page, query.filter())
+    return call.listing(page, rows, total, lambda row: event_out(call.tx, row), lambda row: (row.sequence,))
+
+
+@routes.get("/v1/events/{id}", key=SECRET, scope="events:read")
+async def get_event(call: Call, id: EventId) -> EventOut:
+    """Retrieve an event."""
+    return event_out(call.tx, await events.get(call.tx, call.partner, id))

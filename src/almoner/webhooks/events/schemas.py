@@ -1,0 +1,63 @@
+"""Events on the wire (spec 2.11; settled 8)."""
+
+from typing import Annotated
+
+import msgspec
+from pydantic import Field
+
+from almoner.kit.time import iso
+from almoner.platform.db import Tx
+from almoner.platform.http.wire import DayOrMoment, Out, PageQuery
+from almoner.webhooks.events.domain import Filter, NumberedEvent
+
+Record = Annotated[
+    msgspec.Raw,
+    msgspec.Meta(
+        description="The record as its GET showed it when the event happened; it never changes.",
+        extra_json_schema={"type": "object"},
+    ),
+]
+
+
+class EventsQuery(PageQuery):
+    """Which events to list, in the order of their sequence."""
+
+    type: str | None = Field(None, max_length=100, description="Only events of this type.")
+    start_date: DayOrMoment | None = Field(None, description="From this moment on.")
+    end_date: DayOrMoment | None = Field(None, description="Before this moment.")
+
+    def filter(self) -> Filter:
+        """The filter that the query asks for."""
+        return Filter(self.type, self.start_date, self.end_date)
+
+
+class EventOut(Out, object_name="event"):
+    """An event as partners see it: what is delivered, and its number."""
+
+    id: str
+    sequence: int
+    created_at: str
+    event_type: str
+    event_data: Record
+
+
+class _Delivered(msgspec.Struct, rename="camel"):
+    event_data: msgspec.Raw
+
+
+class _Envelope(msgspec.Struct):
+    data: _Delivered
+
+
+_read = msgspec.json.Decoder(_Envelope).decode
+
+
+def event_out(tx: Tx, event: NumberedEvent) -> EventOut:
+    """The answer for one event; its record is the delivered one, byte for byte."""
+    return EventOut(
+        id=tx.ids.text("event", event.id),
+        sequence=event.sequence,
+        created_at=iso(event.created_at),
+        event_type=event.type,
+        event_data=_read(event.payload).data.event_data,
+    )
