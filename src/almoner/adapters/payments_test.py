@@ -1,0 +1,152 @@
+"""The built-in test provider as a payment provider: its HTTP interface and its signed notices."""
+
+import hmac
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Final, Literal
+from urllib.parse import quote, urlsplit
+
+import aiohttp
+import msgspec
+
+from almoner.giving.payments.domain import (
+    NoSuchPayment,
+    NoticeRefused,
+    ProviderEvent,
+    ProviderFailure,
+    ProviderPayment,
+    ProviderStatus,
+)
+from almoner.giving.payments.ports import Order
+from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
+from almoner.platform import db
+
+NAME: Final = "test"
+MAX_AGE_SECONDS: Final = 300
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=15, connect=3)
+_MOST_BYTES: Final = 65_536
+_SIGNATURE: Final = re.compile(r"t=(\d{1,12}),v1=([0-9a-f]{64})", re.ASCII)
+
+_Text = Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+
+
+class _Payment(msgspec.Struct, frozen=True):
+    """A payment as the provider answers it."""
+
+    id: _Text
+    url: Annotated[str, msgspec.Meta(pattern="^https?://", max_length=2048)]
+    status: ProviderStatus
+    amount: Annotated[int, msgspec.Meta(ge=1, le=MAX_MINOR)]
+    currency: str
+    reference: _Text
+    livemode: bool = False
+
+
+class _Notice(msgspec.Struct, frozen=True):
+    """A notice as the provider sends it."""
+
+    id: _Text
+    type: _Text
+    payment: Annotated[str, msgspec.Meta(pattern=r"^tp_[0-9A-Za-z_]{1,100}\Z")]
+    livemode: bool
+
+
+class TestProvider:
+    """Speaks to the provider at ``url``; ``secret`` signs calls and notices. Made and closed inside the event loop."""
+
+    __test__ = False  # no test class, whatever its name says
+
+    def __init__(self, url: str, secret: str) -> None:
+        self._url = url.rstrip("/")
+        self._secret = secret
+        self._session = aiohttp.ClientSession(timeout=_TIMEOUT, trust_env=False, cookie_jar=aiohttp.DummyCookieJar())
+
+    @property
+    def name(self) -> str:
+        """As stored with each payment."""
+        return NAME
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port of its pages."""
+        parts = urlsplit(self._url)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    async def create(self, order: Order) -> ProviderPayment:
+        """A new open payment, or the one made earlier with this key. Raises ProviderFailure."""
+        body = {
+            "amount": order.money.minor,
+            "currency": order.money.currency,
+            "description": order.description,
+            "reference": order.reference,
+            "returnUrl": order.return_url,
+            "cancelUrl": order.cancel_url,
+            "callbackUrl": order.callback_url,
+            "language": order.language,
+        }
+        headers = {"Idempotency-Key": order.key, "Content-Type": "application/json"}
+        return await self._ask("POST", "/v1/payments", headers, msgspec.json.encode(body))
+
+    async def fetch(self, payment: str) -> ProviderPayment:
+        """The payment as it stands. Raises NoSuchPayment, ProviderFailure."""
+        return await self._ask("GET", f"/v1/payments/{quote(payment, safe='')}")
+
+    async def cancel(self, payment: str) -> ProviderPayment:
+        """End a payment that is not paid. Raises NoSuchPayment, ProviderFailure."""
+        return await self._ask("POST", f"/v1/payments/{quote(payment, safe='')}/cancel")
+
+    def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
+        """A notice whose signature is right and not older than five minutes. Raises NoticeRefused."""
+        match = _SIGNATURE.fullmatch(headers.get("provider-signature", ""))
+        if match is None:
+            raise NoticeRefused("header.Provider-Signature must be t=<unix seconds>,v1=<hex HMAC-SHA256>")
+        expected = hmac.new(self._secret.encode(), f"{match[1]}.".encode() + body, "sha256").hexdigest()
+        if not hmac.compare_digest(expected, match[2]):
+            raise NoticeRefused("header.Provider-Signature does not fit the body")
+        if abs(at.timestamp() - int(match[1])) > MAX_AGE_SECONDS:
+            raise NoticeRefused("header.Provider-Signature is older than five minutes")
+        try:
+            notice = msgspec.json.decode(body, type=_Notice)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise NoticeRefused("body is not a notice of this provider") from None
+        return ProviderEvent(notice.id, notice.type, notice.payment, notice.livemode)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._session.close()
+
+    async def _ask(
+        self,
+        method: Literal["GET", "POST"],
+        path: str,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+    ) -> ProviderPayment:
+        if db.inside_transaction():
+            raise RuntimeError("the payment provider was asked inside a transaction; ask it between two of them")
+        sent = {"Authorization": f"Bearer {self._secret}", **(headers or {})}
+        try:
+            async with self._session.request(
+                method, self._url + path, data=body, headers=sent, allow_redirects=False
+            ) as response:
+                content = await response.content.read(_MOST_BYTES)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise ProviderFailure(f"the provider cannot be reached: {type(error).__name__}") from error
+        if response.status == 404:
+            raise NoSuchPayment(path)
+        if response.status != 200:
+            raise ProviderFailure(f"the provider answered {response.status}")
+        return _payment(content)
+
+
+def _payment(content: bytes) -> ProviderPayment:
+    try:
+        shown = msgspec.json.decode(content, type=_Payment)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ProviderFailure("the provider's answer makes no sense") from error
+    if shown.currency not in EXPONENTS:
+        raise ProviderFailure("the provider's answer names no currency")
+    return ProviderPayment(
+        shown.id, shown.url, shown.status, Money(shown.amount, shown.currency), shown.reference, shown.livemode
+    )

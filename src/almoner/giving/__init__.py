@@ -1,0 +1,1 @@
+"""Donations: users, sessions, payments, gifts."""

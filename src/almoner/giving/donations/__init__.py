@@ -1,0 +1,1 @@
+"""Donations: what was promised, paid or cancelled."""

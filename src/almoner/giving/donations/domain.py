@@ -1,0 +1,210 @@
+"""Donations: their states, what a donor gives, what becomes of money that arrives (spec 2.8, 3.2; settled 4, 5)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.giving.payments.domain import HoldReason, Payment, ProviderPayment, difference
+from almoner.giving.sessions.domain import DonationSession
+from almoner.kit.errors import BadRequest
+from almoner.kit.money import Money
+from almoner.kit.states import Lifecycle
+
+DONATION: Final = Lifecycle(
+    "donation",
+    {
+        "ACTIVE": frozenset({"REQUESTED_PAYMENT", "CANCELLED"}),
+        "REQUESTED_PAYMENT": frozenset({"RECEIVED_PAYMENT", "CANCELLED"}),  # spec 3.2
+        "RECEIVED_PAYMENT": frozenset({"DISBURSED"}),
+        "DISBURSED": frozenset({"RECEIVED_PAYMENT"}),  # settled 5: a returned payout
+    },
+)
+DonationType = Literal["direct", "hosted"]
+DonationStatus = Literal["ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED"]
+ABANDONED_AFTER: Final = timedelta(hours=24)  # spec 3.2
+MAX_TRIES: Final = 5  # H6: failed payments of one session
+
+CREATED: Final = "donation.created"
+PAYMENT_RECEIVED: Final = "donation.hosted.payment_received"
+PAYMENT_SUCCESSFUL: Final = "donation.payment_successful"
+CANCELLED: Final = "donation.cancelled"
+
+
+class InvalidState(BadRequest):
+    code = "donation/invalid_state"
+    message = "The donation is in a state that does not allow this"
+
+
+class InvalidMetadata(BadRequest):
+    code = "donation/invalid_metadata"
+    message = "The metadata break the rules: at most 20 keys of up to 40 characters, values of up to 250"
+
+
+class WrongTargetCurrency(BadRequest):
+    code = "donation/wrong_target_currency"
+    message = "The organisation does not receive this currency, or the session takes another one"
+
+
+class CannotAcceptDonations(BadRequest):
+    code = "donation/cannot_accept_donations"
+    message = "This organisation cannot accept donations now: its register no longer lists it as an active nonprofit"
+
+
+class TooManyTries(BadRequest):
+    code = "donation/too_many_tries"
+    message = "Too many payments of this session failed; create a new session"
+
+
+@dataclass(frozen=True, slots=True)
+class Gift:
+    """What a donor gives on the hosted page: at least one minor unit, and who gives it."""
+
+    money: Money
+    first_name: str
+    last_name: str
+    email: str
+    consented: bool
+    anonymous: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Donation:
+    """One donation. ``consented``: the nonprofit may contact the donor."""
+
+    id: UUID
+    partner_id: UUID
+    organisation_id: UUID
+    user_id: UUID | None
+    type: DonationType
+    session_id: UUID | None
+    payment_id: UUID | None
+    status: DonationStatus
+    money: Money
+    first_name: str | None
+    last_name: str | None
+    email: str | None
+    consented: bool
+    anonymous: bool
+    metadata: Mapping[str, str]
+    created_at: datetime
+    cancelled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a list of donations may be narrowed by; None: not narrowed. ``start`` inclusive, ``end`` exclusive."""
+
+    user_id: UUID | None = None
+    organisation_id: UUID | None = None
+    status: str | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+class Standing(Enum):
+    """Where a session stands for the donor, once the provider has been asked."""
+
+    NOT_STARTED = "not_started"
+    """Nothing chosen yet, or the last try came to nothing: the form may be shown again if the session is open."""
+    DECLINED = "declined"
+    """The last try failed for good at the provider; another may begin if the session is open."""
+    UNDER_WAY = "under_way"
+    """The donor may still pay at the provider, or the bank is busy with it."""
+    PAID = "paid"
+    """The money is here and counts."""
+    HELD = "held"
+    """Money came that could not be counted; people look at it. The donor must not pay again."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDonation:
+    """The donation of a session and its newest payment. ``url``: where the donor pays, while that is possible."""
+
+    standing: Standing
+    donation: Donation | None
+    url: str | None
+
+
+def standing(donation: Donation | None, payment: Payment | None) -> SessionDonation:
+    """From the rows to what the donor is to see."""
+    if donation is None or payment is None:
+        return SessionDonation(Standing.NOT_STARTED, donation, None)
+    if donation.payment_id is not None:
+        return SessionDonation(Standing.PAID, donation, None)
+    match payment.status:
+        case "held":
+            return SessionDonation(Standing.HELD, donation, None)
+        case "failed":
+            return SessionDonation(Standing.DECLINED, donation, None)
+        case "starting" | "open":
+            return SessionDonation(Standing.UNDER_WAY, donation, payment.url)
+        case _:
+            return SessionDonation(Standing.NOT_STARTED, donation, None)
+
+
+def judge(
+    session: DonationSession,
+    donation: Donation,
+    reference: str,
+    found: ProviderPayment,
+    now: datetime,
+    *,
+    live: bool,
+) -> HoldReason | None:
+    """Whether money that has arrived pays the donation (None), or why it must be held (M4-M6)."""
+    if donation.payment_id is not None:
+        return HoldReason.PAID_TWICE
+    if donation.status != "REQUESTED_PAYMENT":
+        return HoldReason.DONATION_CANCELLED
+    if now >= session.grace_ends():
+        return HoldReason.SESSION_OVER
+    return difference(donation.money, reference, found, live=live)
+
+
+def promised(donation_id: UUID, session: DonationSession, gift: Gift, now: datetime) -> Donation:
+    """A new hosted donation; the session's metadata go with it (settled 4)."""
+    return Donation(
+        id=donation_id,
+        partner_id=session.partner_id,
+        organisation_id=session.organisation_id,
+        user_id=session.user_id,
+        type="hosted",
+        session_id=session.id,
+        payment_id=None,
+        status="REQUESTED_PAYMENT",
+        money=gift.money,
+        first_name=gift.first_name,
+        last_name=gift.last_name,
+        email=gift.email,
+        consented=gift.consented,
+        anonymous=gift.anonymous,
+        metadata=dict(session.metadata or {}),
+        created_at=now,
+        cancelled_at=None,
+    )
+
+
+def gift_of(donation: Donation) -> Gift:
+    """What the donor gives by a hosted donation."""
+    return Gift(
+        donation.money,
+        donation.first_name or "",
+        donation.last_name or "",
+        donation.email or "",
+        donation.consented,
+        donation.anonymous,
+    )
+
+
+def ensure_receivable(currency: str, received: tuple[str, ...]) -> None:
+    """The organisation, which receives these currencies, can be given money in this one.
+
+    Raises CannotAcceptDonations when it receives none, WrongTargetCurrency.
+    """
+    if not received:
+        raise CannotAcceptDonations
+    if currency not in received:
+        raise WrongTargetCurrency(f"the organisation receives {', '.join(received)}, not {currency}")

@@ -1,0 +1,266 @@
+"""Paying: the calls to the payment provider, between transactions (house 3).
+
+The recovery point is the ``payment`` row: ``starting`` is committed before the provider is asked, with the key that the
+call is made with. All flows lease the payment, so that one call at a time is under way for it; whatever a provider
+shows goes through ``donations.learn``, which has one effect however often and in whatever order it is told.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.donations import domain, service
+from almoner.giving.donations.domain import Donation, Gift, SessionDonation, Standing
+from almoner.giving.payments import service as payments
+from almoner.giving.payments.domain import (
+    NoSuchPayment,
+    NoticeRefused,
+    Payment,
+    ProviderEvent,
+    ProviderFailure,
+    ProviderPayment,
+    ProviderUnavailable,
+)
+from almoner.giving.payments.ports import Order, PaymentProvider
+from almoner.giving.sessions import service as sessions
+from almoner.giving.sessions.domain import DonationSession, SessionExpired
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform import flow
+from almoner.platform.db import Database, Partner, Tx
+from almoner.platform.flow import Done
+
+LEASED: Final = "payment"
+DEFAULT_LANGUAGE: Final = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentWork:
+    """What the flows work with."""
+
+    db: Database
+    provider: PaymentProvider
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One call to the provider. ``row`` is the leased payment; None for a question that changes nothing."""
+
+    row: UUID | None
+    make: Callable[[], Awaitable[ProviderPayment]]
+
+
+class _Asking:
+    """What all flows share: the lease's name, the call, and learning from the answer."""
+
+    name = LEASED
+
+    def __init__(self, provider: PaymentProvider) -> None:
+        self._provider = provider
+
+    async def call(self, ask: Ask) -> ProviderPayment:
+        """Ask the provider. Raises ProviderUnavailable; asking again is safe."""
+        try:
+            return await ask.make()
+        except ProviderFailure as failure:
+            raise ProviderUnavailable from failure
+
+    def create(self, tx: Tx, payment: Payment, session_id: UUID) -> Ask:
+        """Ask for the page of an attempt: all of it from stored rows, so that asking twice is asking once."""
+        page = f"{tx.links.pages}/give/{tx.ids.text('donationsession', session_id)}"
+        order = Order(
+            key=payments.key(tx, payment.id),
+            money=payment.money,
+            description=payment.description,
+            reference=payments.reference(payment.id),
+            return_url=f"{page}/return",
+            cancel_url=page,
+            callback_url=f"{tx.links.api}/callbacks/{payment.provider}",
+            language=payment.language,
+        )
+        return Ask(payment.id, lambda: self._provider.create(order))
+
+    def fetch(self, payment: str) -> Ask:
+        """Look at a payment."""
+        return Ask(None, lambda: self._provider.fetch(payment))
+
+    def cancel(self, payment: Payment, provider_payment: str) -> Ask:
+        """End an attempt that is not paid."""
+        return Ask(payment.id, lambda: self._provider.cancel(provider_payment))
+
+
+class _Begin(_Asking):
+    """The donor has chosen a gift and goes on to pay."""
+
+    def __init__(self, provider: PaymentProvider, session_id: UUID, gift: Gift) -> None:
+        super().__init__(provider)
+        self._session_id = session_id
+        self._gift = gift
+        self._ended: UUID | None = None
+
+    async def prepare(self, tx: Tx) -> Ask | Done[SessionDonation]:
+        """The donation and its attempt; then what the provider is to be asked, until it has given a page."""
+        session = await sessions.lock(tx, self._session_id)
+        donation = await service.live_of_session(tx, session.id)
+        payment = await payments.newest(tx, donation.id) if donation else None
+        if donation is None or payment is None or payment.status in ("failed", "cancelled"):
+            donation = await service.promise(tx, session, self._gift)
+            return await self._attempt(tx, session, donation)
+        if not payment.live:
+            return Done(domain.standing(donation, payment))
+        if tx.now >= session.grace_ends():
+            raise SessionExpired
+        if payment.provider_payment is None:
+            return self.create(tx, payment, session.id)
+        if self._gift.money == payment.money:
+            await service.change_donor(tx, donation, self._gift)
+            return Done(domain.standing(donation, payment))
+        session.ensure_open(tx.now)
+        if self._ended == payment.id:
+            return Done(domain.standing(donation, payment))  # the bank is busy with it: too late to change
+        self._ended = payment.id
+        return self.cancel(payment, payment.provider_payment)
+
+    async def _attempt(self, tx: Tx, session: DonationSession, donation: Donation) -> Ask:
+        if await payments.failed(tx, donation.id) >= domain.MAX_TRIES:
+            raise domain.TooManyTries
+        organisation = await organisations.get(tx, Partner(donation.partner_id), donation.organisation_id)
+        domain.ensure_receivable(donation.money.currency, organisation.receives)
+        language = session.language or DEFAULT_LANGUAGE
+        payment = await payments.begin(
+            tx, self._provider.name, donation.id, donation.money, organisation.shown_name, language
+        )
+        await service.close_after_grace(tx, session, payment)
+        return self.create(tx, payment, session.id)
+
+    async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> None:
+        """Learn, and go on from what is known then."""
+        await service.learn(tx, self._provider.name, found)
+
+
+class _Look(_Asking):
+    """The donor is back, or asks how it went."""
+
+    def __init__(self, provider: PaymentProvider, session_id: UUID) -> None:
+        super().__init__(provider)
+        self._session_id = session_id
+
+    async def prepare(self, tx: Tx) -> Ask | Done[SessionDonation]:
+        """Ask about an attempt that may have been paid since."""
+        known = await service.for_session(tx, self._session_id)
+        if known.standing is not Standing.UNDER_WAY or known.donation is None:
+            return Done(known)
+        payment = await payments.newest(tx, known.donation.id)
+        if payment is None or payment.provider_payment is None:
+            return Done(known)
+        return self.fetch(payment.provider_payment)
+
+    async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> Done[SessionDonation]:
+        """Learn, and say where the session stands now."""
+        await service.learn(tx, self._provider.name, found)
+        return Done(await service.for_session(tx, self._session_id))
+
+
+class _Hear(_Asking):
+    """The provider has sent a notice: a hint to look (M5)."""
+
+    def __init__(self, provider: PaymentProvider, event: ProviderEvent) -> None:
+        super().__init__(provider)
+        self._event = event
+
+    async def prepare(self, tx: Tx) -> Ask | Done[None]:
+        """Look at the payment that the notice names, unless it was heard before."""
+        if await payments.known(tx, self._provider.name, self._event):
+            return Done(None)
+        return self.fetch(self._event.payment)
+
+    async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> Done[None]:
+        """Learn, and remember the notice, in one transaction."""
+        await service.learn(tx, self._provider.name, found)
+        await payments.note(tx, self._provider.name, self._event)
+        return Done(None)
+
+
+class _End(_Asking):
+    """An attempt that must not be paid any more is ended at the provider; what it was before is learnt."""
+
+    def __init__(self, provider: PaymentProvider, payment_id: UUID) -> None:
+        super().__init__(provider)
+        self._payment_id = payment_id
+        self._asked = False
+
+    async def prepare(self, tx: Tx) -> Ask | Done[bool]:
+        """Cancel what is live; find out first what the provider calls it if its answer got lost."""
+        payment = await payments.find(tx, self._payment_id)
+        if payment is None or not payment.live:
+            return Done(True)
+        if payment.provider_payment is None:
+            return self.create(tx, payment, await service.session_of(tx, payment.donation_id))
+        if self._asked:
+            return Done(False)
+        self._asked = True
+        return self.cancel(payment, payment.provider_payment)
+
+    async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> None:
+        """Learn, and go on."""
+        await service.learn(tx, self._provider.name, found)
+
+
+class _Resume(_Asking):
+    """A call was never recorded: make it again with the same key."""
+
+    def __init__(self, provider: PaymentProvider, payment_id: UUID) -> None:
+        super().__init__(provider)
+        self._payment_id = payment_id
+
+    async def prepare(self, tx: Tx) -> Ask | Done[None]:
+        """Ask again for the page, or how the payment stands."""
+        payment = await payments.find(tx, self._payment_id)
+        if payment is None or not payment.live:
+            return Done(None)
+        if payment.provider_payment is None:
+            return self.create(tx, payment, await service.session_of(tx, payment.donation_id))
+        return self.fetch(payment.provider_payment)
+
+    async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> Done[None]:
+        """Learn."""
+        await service.learn(tx, self._provider.name, found)
+        return Done(None)
+
+
+async def begin_payment(work: PaymentWork, session_id: UUID, gift: Gift) -> SessionDonation:
+    """Make the session's donation and the provider's page for it; ``url`` is where the donor pays.
+
+    Without ``url`` the standing says why: PAID, HELD. A second call with the same gift gives the same page; with
+    another amount it ends the first payment and makes a new one. Raises NotFound, SessionExpired, SessionCompleted,
+    WrongTargetCurrency, CannotAcceptDonations, TooManyTries, ProviderUnavailable.
+    """
+    return await flow.run(work.db, _Begin(work.provider, session_id, gift))
+
+
+async def return_from_provider(work: PaymentWork, session_id: UUID) -> SessionDonation:
+    """Where the session stands, after asking the provider; what a browser says on its return is not believed.
+
+    Raises ProviderUnavailable: then ``donations.service.for_session`` tells what was known before.
+    """
+    return await flow.run(work.db, _Look(work.provider, session_id))
+
+
+async def hear(work: PaymentWork, event: ProviderEvent) -> None:
+    """Act on a notice; when this returns, its effect is committed. Raises NoticeRefused, ProviderUnavailable."""
+    try:
+        await flow.run(work.db, _Hear(work.provider, event))
+    except ProviderUnavailable as error:
+        if isinstance(error.__cause__, NoSuchPayment):
+            raise NoticeRefused("the notice names a payment that its provider does not know") from error
+        raise
+
+
+async def end_payment(work: PaymentWork, payment_id: UUID) -> bool:
+    """End an attempt at the provider; False when it is busy there and must be asked again later."""
+    return await flow.run(work.db, _End(work.provider, payment_id))
+
+
+async def finish_payment(work: PaymentWork, payment_id: UUID) -> None:
+    """Finish a call that a crashed process never recorded. Raises ProviderUnavailable."""
+    await flow.run(work.db, _Resume(work.provider, payment_id))

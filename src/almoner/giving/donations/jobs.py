@@ -1,0 +1,66 @@
+"""Background work of donations: the 24 hours, attempts to end at the provider, calls that a crash left unrecorded."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.donations import flows, service
+from almoner.giving.donations.flows import LEASED, PaymentWork
+from almoner.giving.donations.service import CLOSE_PAYMENT
+from almoner.giving.payments.domain import NoSuchPayment, ProviderUnavailable
+from almoner.giving.payments.ports import PaymentProvider
+from almoner.platform import flow, queue
+from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.queue import Done, Drop, Job, NewJob, Result, Retry
+from almoner.platform.work import Handler, Schedule, Work
+
+FINISH_PAYMENT: Final = "donations.finish_payment"
+AGAIN: Final = timedelta(minutes=1)
+
+
+async def close_payment(provider: PaymentProvider, work: Work, job: Job) -> Result:
+    """End an attempt that must not be paid any more."""
+    try:
+        ended = await flows.end_payment(PaymentWork(work.db, provider), UUID(job.payload["payment"]))
+    except ProviderUnavailable as error:
+        return _unavailable(error)
+    return Done() if ended else Retry(AGAIN, "the provider is busy with the payment")
+
+
+async def finish_payment(provider: PaymentProvider, work: Work, job: Job) -> Result:
+    """Finish a call of a process that crashed between asking and recording (I5)."""
+    try:
+        await flows.finish_payment(PaymentWork(work.db, provider), UUID(job.payload["payment"]))
+    except ProviderUnavailable as error:
+        return _unavailable(error)
+    return Done()
+
+
+def _unavailable(error: ProviderUnavailable) -> Result:
+    if isinstance(error.__cause__, NoSuchPayment):
+        return Drop("the provider does not know the payment")
+    return Retry(AGAIN, "the provider cannot be reached")
+
+
+def handlers(provider: PaymentProvider) -> Mapping[str, Handler]:
+    """The jobs, with the provider that they ask."""
+    return {CLOSE_PAYMENT: partial(close_payment, provider), FINISH_PAYMENT: partial(finish_payment, provider)}
+
+
+async def _calls_lost(tx: Tx) -> datetime | None:
+    """Leases run out by real time: one that has is due now."""
+    return tx.now if await flow.lost(tx, EVERYONE, LEASED) else None
+
+
+async def _finish_lost_calls(tx: Tx) -> int:
+    lost = await flow.collect_lost(tx, EVERYONE, LEASED, service.BATCH)
+    await queue.enqueue_all(tx, [NewJob(FINISH_PAYMENT, {"payment": str(payment_id)}) for payment_id in lost])
+    return len(lost)
+
+
+schedules: Final = (
+    Schedule("donations.cancel_abandoned", service.next_due, service.cancel_abandoned),
+    Schedule("donations.finish_lost_calls", _calls_lost, _finish_lost_calls),
+)

@@ -1,0 +1,38 @@
+"""Where providers send their notices: /callbacks/{provider}, no key, signed by the provider (M4, M5)."""
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from almoner.giving.donations import flows
+from almoner.giving.donations.flows import PaymentWork
+from almoner.kit.errors import ContentTooLarge, NotFound
+
+MAX_NOTICE: Final = 64 * 1024
+
+
+def callback_routes(work: PaymentWork) -> list[BaseRoute]:
+    """The route, for wiring to mount."""
+
+    async def hear(request: Request) -> Response:
+        """Answer 2xx only when the notice and its effect are committed."""
+        if request.path_params["provider"] != work.provider.name:
+            raise NotFound("there is no such payment provider")
+        body = await _read(request)
+        event = work.provider.read_notice(dict(request.headers), body, work.db.deployment.clock.wall())
+        await flows.hear(work, event)
+        return Response(status_code=204, headers={"Cache-Control": "no-store"})
+
+    return [Route("/callbacks/{provider}", hear, methods=["POST"])]
+
+
+async def _read(request: Request) -> bytes:
+    """The body, read no further than its limit. Raises ContentTooLarge."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_NOTICE:
+            raise ContentTooLarge("a notice has at most 64 kB")
+    return bytes(body)

@@ -1,0 +1,130 @@
+"""Donations on the wire (spec 2.8; settled 4)."""
+
+from typing import Annotated
+
+import msgspec
+from pydantic import Field
+
+from almoner.giving.donations.domain import Donation, DonationStatus, DonationType, Filters
+from almoner.kit.errors import IncorrectParams
+from almoner.kit.patch import UNSET
+from almoner.kit.time import iso, iso_or_none
+from almoner.platform.db import Tx
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.wire import DayOrMoment, Maybe, MetadataPatch, Out, PageQuery, Patch, YesNo
+
+
+class DonationsQuery(PageQuery):
+    """Filters of the list; all given ones must hold."""
+
+    user_id: Annotated[str, IdText("user")] | None = None
+    organisation_id: Annotated[str, IdText("organisation")] | None = None
+    status: DonationStatus | None = None
+    start_date: DayOrMoment | None = Field(None, description="Created then or later.")
+    end_date: DayOrMoment | None = Field(None, description="Created before then.")
+
+
+def filters_of(tx: Tx, query: DonationsQuery) -> Filters:
+    """What the query narrows the list by. Raises IncorrectParams for what is no id."""
+    user_id = tx.ids.parse("user", query.user_id) if query.user_id is not None else None
+    organisation_id = tx.ids.parse("organisation", query.organisation_id) if query.organisation_id is not None else None
+    reasons = []
+    if query.user_id is not None and user_id is None:
+        reasons.append("query.userId must be the id of a user")
+    if query.organisation_id is not None and organisation_id is None:
+        reasons.append("query.organisationId must be the id of an organisation")
+    if reasons:
+        raise IncorrectParams(*reasons)
+    return Filters(user_id, organisation_id, query.status, query.start_date, query.end_date)
+
+
+class DonationPatch(Patch):
+    """Changes to a donation."""
+
+    metadata: Maybe[MetadataPatch | None] = UNSET
+
+
+class HostedOut(msgspec.Struct, frozen=True, rename="camel"):
+    """Where a hosted donation came from."""
+
+    session_id: str
+
+
+class SubscriptionOut(msgspec.Struct, frozen=True, rename="camel"):
+    """``initial``: a one-off gift, or the first of a series."""
+
+    initial: bool
+
+
+class SettledAmountOut(msgspec.Struct, frozen=True, rename="camel"):
+    """What arrived after conversion, in minor units."""
+
+    amount: int
+    currency: str
+
+
+class DonationOut(Out, object_name="donation"):
+    """A donation as partners see it."""
+
+    id: str
+    user_id: str | None
+    organisation_id: str
+    type: DonationType
+    hosted: HostedOut | None
+    amount: int
+    currency_code: str
+    status: DonationStatus
+    first_name: str | None
+    last_name: str | None
+    email: str | None
+    consented_to_be_contacted_by_org: YesNo
+    anonymous: YesNo
+    gift_aid_id: str | None
+    donation_request_id: str | None
+    subscription: SubscriptionOut
+    metadata: dict[str, str]
+    created_at: str
+    cancelled_at: str | None
+    settled_at: str | None
+    settled_amount: SettledAmountOut | None
+    disbursed_at: str | None
+    reassigned_at: str | None
+    reassigned_from_organisation_id: str | None
+    refunded_at: str | None
+    refunded_amount: int | None
+
+
+_ONE_OFF = SubscriptionOut(initial=True)
+
+
+def donation_out(tx: Tx, donation: Donation) -> DonationOut:
+    """The answer for one donation, and the record in its events."""
+    ids = tx.ids
+    return DonationOut(
+        id=ids.text("donation", donation.id),
+        user_id=ids.optional("user", donation.user_id),
+        organisation_id=ids.text("organisation", donation.organisation_id),
+        type=donation.type,
+        hosted=HostedOut(ids.text("donationsession", donation.session_id)) if donation.session_id else None,
+        amount=donation.money.minor,
+        currency_code=donation.money.currency,
+        status=donation.status,
+        first_name=donation.first_name,
+        last_name=donation.last_name,
+        email=donation.email,
+        consented_to_be_contacted_by_org="yes" if donation.consented else "no",
+        anonymous="yes" if donation.anonymous else "no",
+        gift_aid_id=None,
+        donation_request_id=None,
+        subscription=_ONE_OFF,
+        metadata=dict(donation.metadata),
+        created_at=iso(donation.created_at),
+        cancelled_at=iso_or_none(donation.cancelled_at),
+        settled_at=None,
+        settled_amount=None,
+        disbursed_at=None,
+        reassigned_at=None,
+        reassigned_from_organisation_id=None,
+        refunded_at=None,
+        refunded_amount=None,
+    )

@@ -1,0 +1,192 @@
+"""What can be done with donations, and what becomes of what a provider tells us."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from almoner.giving.donations import domain, schemas, store
+from almoner.giving.donations.domain import Donation, Filters, Gift, SessionDonation
+from almoner.giving.payments import service as payments
+from almoner.giving.payments.domain import SETTLED, HoldReason, Payment, ProviderPayment, ProviderStatus
+from almoner.giving.sessions import service as sessions
+from almoner.giving.sessions.domain import DonationSession
+from almoner.kit import metadata as metadata_rules
+from almoner.kit.errors import NotFound
+from almoner.platform import outbox, queue
+from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.platform.queue import NewJob
+
+CLOSE_PAYMENT: Final = "donations.close_payment"
+BATCH: Final = 1000  # S4
+_log: Final = structlog.get_logger("almoner.giving")
+
+
+async def get(tx: Tx, partner: Partner, donation_id: UUID) -> Donation:
+    """One donation. Raises NotFound."""
+    if (donation := await store.find(tx, partner, donation_id)) is None:
+        raise NotFound
+    return donation
+
+
+async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Donation], int]:
+    """One page and the exact total."""
+    return await store.page(tx, partner, page_, filters)
+
+
+async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: dict[str, str | None] | None) -> Donation:
+    """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
+    if patch and (found := metadata_rules.problems(patch)):
+        raise domain.InvalidMetadata(*found)
+    if (donation := await store.lock(tx, partner, donation_id)) is None:
+        raise NotFound
+    merged = {} if patch is None else metadata_rules.merge(donation.metadata, patch)
+    if found := metadata_rules.problems(merged):
+        raise domain.InvalidMetadata(*found)
+    await store.set_metadata(tx, partner, donation_id, merged)
+    return await get(tx, partner, donation_id)
+
+
+async def for_session(tx: Tx, session_id: UUID) -> SessionDonation:
+    """Where a session stands by what we know now, for its page."""
+    donation = await store.newest_of_session(tx, EVERYONE, session_id)
+    return domain.standing(donation, await payments.newest(tx, donation.id) if donation else None)
+
+
+async def live_of_session(tx: Tx, session_id: UUID) -> Donation | None:
+    """The one donation of a session that is not cancelled."""
+    return await store.live_of_session(tx, EVERYONE, session_id)
+
+
+async def session_of(tx: Tx, donation_id: UUID) -> UUID:
+    """The session of a hosted donation. Raises LookupError for any other."""
+    if (session_id := await store.session_of(tx, EVERYONE, donation_id)) is None:
+        raise LookupError(f"donation {donation_id} has no session")
+    return session_id
+
+
+async def provider_payment(tx: Tx, partner: Partner, donation_id: UUID) -> str:
+    """What the provider calls the payment of an unpaid donation. Raises NotFound; InvalidState when there is none."""
+    donation = await get(tx, partner, donation_id)
+    payment = await payments.newest(tx, donation_id) if donation.status == "REQUESTED_PAYMENT" else None
+    if payment is None or payment.provider_payment is None:
+        raise domain.InvalidState(f"the donation is {donation.status} and has no payment that could be made")
+    return payment.provider_payment
+
+
+async def promise(tx: Tx, session: DonationSession, gift: Gift) -> Donation:
+    """The session's donation with this gift: a new one, or the unpaid one changed. The caller holds the session's lock.
+
+    Raises SessionExpired, SessionCompleted, WrongTargetCurrency.
+    """
+    session.ensure_open(tx.now)
+    if session.currency is not None and gift.money.currency != session.currency:
+        raise domain.WrongTargetCurrency(f"the session takes {session.currency}, not {gift.money.currency}")
+    if (promised := await live_of_session(tx, session.id)) is not None:
+        return await _change_gift(tx, promised, gift)
+    partner = Partner(session.partner_id)
+    donation = domain.promised(tx.new_id(), session, gift, tx.now)
+    await store.insert(tx, partner, donation)
+    await _emit(tx, domain.CREATED, donation)
+    return donation
+
+
+async def change_donor(tx: Tx, donation: Donation, gift: Gift) -> None:
+    """Note who gives, for a donation whose amount stays. The caller holds the session's lock."""
+    await _change_gift(tx, donation, gift)
+
+
+async def _change_gift(tx: Tx, promised: Donation, gift: Gift) -> Donation:
+    if domain.gift_of(promised) != gift:
+        await store.change_gift(tx, EVERYONE, promised.id, gift)
+    if (donation := await store.lock(tx, EVERYONE, promised.id)) is None:
+        raise NotFound
+    return donation
+
+
+async def learn(tx: Tx, provider: str, found: ProviderPayment) -> None:
+    """Act on a payment as its provider shows it; any number of times, in any order, the effect is one (M4).
+
+    Locks session, donation and payment, in this order, as everything does that needs more than one of them.
+    """
+    payment = await payments.find_for(tx, provider, found)
+    if payment is None:
+        if found.status is ProviderStatus.SUCCEEDED:
+            await _hold(tx, provider, found, None, HoldReason.UNKNOWN_PAYMENT)
+        return
+    session = await sessions.lock(tx, await session_of(tx, payment.donation_id))
+    donation = await store.lock(tx, EVERYONE, payment.donation_id)
+    assert donation is not None, "a payment references its donation"
+    payment = await payments.lock(tx, payment.id)
+    if payment.status in SETTLED:
+        return
+    match found.status:
+        case ProviderStatus.SUCCEEDED:
+            await _money_arrived(tx, session, donation, payment, found)
+        case ProviderStatus.FAILED | ProviderStatus.CANCELLED:
+            if payment.live:
+                await payments.move(tx, payment, found.status.value, found)
+        case ProviderStatus.OPEN | ProviderStatus.PROCESSING:
+            if payment.status == "starting":
+                await payments.move(tx, payment, "open", found)
+
+
+async def _money_arrived(
+    tx: Tx, session: DonationSession, donation: Donation, payment: Payment, found: ProviderPayment
+) -> None:
+    live = not tx.deployment.sandbox
+    reason = domain.judge(session, donation, payments.reference(payment.id), found, tx.now, live=live)
+    if reason is not None:
+        await _hold(tx, payment.provider, found, payment, reason)
+        return
+    await payments.move(tx, payment, "succeeded", found)
+    received = await store.receive(tx, EVERYONE, donation.id, payment.id)
+    assert received is not None, "judged under the donation's lock"
+    await sessions.complete(tx, session, donation.id)
+    await _emit(tx, domain.PAYMENT_RECEIVED, received)
+    await _emit(tx, domain.PAYMENT_SUCCESSFUL, received)
+    await _close_live(tx, [donation.id])
+
+
+async def _hold(tx: Tx, provider: str, found: ProviderPayment, payment: Payment | None, reason: HoldReason) -> None:
+    """Keep the money apart, and tell the people who run the service (M5, M6)."""
+    if payment is not None:
+        await payments.move(tx, payment, "held", found)
+    if await payments.hold(tx, provider, found, payment, reason):
+        _log.error("payment_held", provider=provider, payment=found.id, reason=reason.value)
+
+
+async def cancel_abandoned(tx: Tx, limit: int = BATCH) -> int:
+    """Cancel unpaid donations 24 h after their own creation (spec 3.2); how many were cancelled."""
+    cancelled = await store.cancel_abandoned(tx, EVERYONE, tx.now - domain.ABANDONED_AFTER, limit)
+    for donation in cancelled:
+        await _emit(tx, domain.CANCELLED, donation)
+    await _close_live(tx, [donation.id for donation in cancelled])
+    return len(cancelled)
+
+
+async def next_due(tx: Tx) -> datetime | None:
+    """When the next unpaid donation is to be cancelled."""
+    oldest = await store.next_abandoned(tx, EVERYONE)
+    return None if oldest is None else oldest + domain.ABANDONED_AFTER
+
+
+async def _close_live(tx: Tx, donation_ids: list[UUID]) -> None:
+    """Have the provider end what must not be paid any more."""
+    if donation_ids:
+        await queue.enqueue_all(tx, [_closing(payment_id) for payment_id in await payments.live_of(tx, donation_ids)])
+
+
+async def close_after_grace(tx: Tx, session: DonationSession, payment: Payment) -> None:
+    """Have the provider end a new attempt when the grace of its session is over, if it is not paid by then (S5)."""
+    await queue.enqueue_all(tx, [_closing(payment.id, session.grace_ends())])
+
+
+def _closing(payment_id: UUID, due: datetime | None = None) -> NewJob:
+    return NewJob(CLOSE_PAYMENT, {"payment": str(payment_id)}, due)
+
+
+async def _emit(tx: Tx, event_type: str, donation: Donation) -> None:
+    await outbox.emit(tx, donation.partner_id, event_type, schemas.donation_out(tx, donation))

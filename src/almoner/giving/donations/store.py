@@ -1,0 +1,243 @@
+"""SQL of donations."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.donations.domain import Donation, Filters, Gift
+from almoner.kit.money import Money
+from almoner.platform import counters
+from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+
+LIST: Final = "donation"
+_COLUMNS: Final = (
+    "id, partner_id, organisation_id, user_id, type, session_id, payment_id, status, amount_minor, currency, "
+    "first_name, last_name, email, consented, anonymous, metadata, created_at, cancelled_at"
+)
+
+
+_TOTAL: Final = (
+    f"select coalesce(sum(n), 0)::bigint as total from list_counter where partner_id = $1 and list = '{LIST}'"
+)
+
+# Each filter that is given becomes a condition of its own, so that PostgreSQL plans for the index that serves it.
+_CONDITIONS: Final = {
+    "user_id": "user_id = ",
+    "organisation_id": "organisation_id = ",
+    "status": "status = ",
+    "start": "created_at >= ",
+    "end": "created_at < ",
+}
+
+
+def _donation(row: Record) -> Donation:
+    (
+        id_,
+        partner_id,
+        organisation_id,
+        user_id,
+        type_,
+        session_id,
+        payment_id,
+        status,
+        minor,
+        currency,
+        first_name,
+        last_name,
+        email,
+        consented,
+        anonymous,
+        metadata,
+        created_at,
+        cancelled_at,
+    ) = row[:18]
+    return Donation(
+        id_,
+        partner_id,
+        organisation_id,
+        user_id,
+        type_,
+        session_id,
+        payment_id,
+        status,
+        Money(minor, currency),
+        first_name,
+        last_name,
+        email,
+        consented,
+        anonymous,
+        metadata,
+        created_at,
+        cancelled_at,
+    )
+
+
+async def insert(tx: Tx, partner: Partner, donation: Donation) -> None:
+    """Store a new donation. Raises UniqueViolationError for a second one of a session that is not cancelled."""
+    await tx.execute(
+        """
+        insert into donation (id, partner_id, organisation_id, user_id, type, session_id, status, amount_minor,
+                              currency, first_name, last_name, email, consented, anonymous, metadata, created_at,
+                              status_changed_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)
+        """,
+        donation.id,
+        partner.id,
+        donation.organisation_id,
+        donation.user_id,
+        donation.type,
+        donation.session_id,
+        donation.status,
+        donation.money.minor,
+        donation.money.currency,
+        donation.first_name,
+        donation.last_name,
+        donation.email,
+        donation.consented,
+        donation.anonymous,
+        donation.metadata,
+        donation.created_at,
+    )
+    await counters.add(tx, partner, LIST, 1)
+
+
+async def find(tx: Tx, partner: Partner, donation_id: UUID) -> Donation | None:
+    """One donation of the partner."""
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from donation where id = $2 and partner_id = $1", partner.id, donation_id
+    )
+    return _donation(row) if row else None
+
+
+async def lock(tx: Tx, scope: Partner | Everyone, donation_id: UUID) -> Donation | None:
+    """One donation, held until the transaction ends."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"""
+        select {_COLUMNS} from donation where id = $1 and ($2::uuid is null or partner_id = $2) for no key update
+        """,
+        donation_id,
+        partner_id,
+    )
+    return _donation(row) if row else None
+
+
+async def session_of(tx: Tx, _scope: Everyone, donation_id: UUID) -> UUID | None:
+    """The session that a donation belongs to; it never changes."""
+    found: UUID | None = await tx.fetchval("select session_id from donation where id = $1", donation_id)
+    return found
+
+
+async def live_of_session(tx: Tx, _scope: Everyone, session_id: UUID) -> Donation | None:
+    """The one donation of a session that is not cancelled."""
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from donation where session_id = $1 and status <> 'CANCELLED'", session_id
+    )
+    return _donation(row) if row else None
+
+
+async def newest_of_session(tx: Tx, _scope: Everyone, session_id: UUID) -> Donation | None:
+    """The donation that decides where a session stands: the one that is not cancelled, else the newest."""
+    row = await tx.fetchrow(
+        f"""
+        select {_COLUMNS} from donation where session_id = $1
+        order by status = 'CANCELLED', id desc limit 1
+        """,
+        session_id,
+    )
+    return _donation(row) if row else None
+
+
+async def change_gift(tx: Tx, _scope: Everyone, donation_id: UUID, gift: Gift) -> None:
+    """What the donor gives instead, before it is paid."""
+    await tx.execute(
+        """
+        update donation set amount_minor = $2, currency = $3, first_name = $4, last_name = $5, email = $6,
+                            consented = $7, anonymous = $8
+        where id = $1 and status = 'REQUESTED_PAYMENT'
+        """,
+        donation_id,
+        gift.money.minor,
+        gift.money.currency,
+        gift.first_name,
+        gift.last_name,
+        gift.email,
+        gift.consented,
+        gift.anonymous,
+    )
+
+
+async def receive(tx: Tx, _scope: Everyone, donation_id: UUID, payment_id: UUID) -> Donation | None:
+    """Move a donation to RECEIVED_PAYMENT; None when its state does not allow it."""
+    row = await tx.fetchrow(
+        f"""
+        update donation set status = 'RECEIVED_PAYMENT', payment_id = $2, status_changed_at = $3
+        where id = $1 and status = 'REQUESTED_PAYMENT' returning {_COLUMNS}
+        """,
+        donation_id,
+        payment_id,
+        tx.now,
+    )
+    return _donation(row) if row else None
+
+
+async def set_metadata(tx: Tx, partner: Partner, donation_id: UUID, metadata: dict[str, str]) -> None:
+    """Store the metadata of a locked donation."""
+    await tx.execute(
+        "update donation set metadata = $3 where partner_id = $1 and id = $2", partner.id, donation_id, metadata
+    )
+
+
+async def cancel_abandoned(tx: Tx, _scope: Everyone, created_until: datetime, limit: int) -> list[Donation]:
+    """Cancel up to ``limit`` unpaid hosted donations, oldest first, around those that are being worked on (S4)."""
+    rows = await tx.fetch(
+        f"""
+        update donation set status = 'CANCELLED', cancelled_at = $2, status_changed_at = $2
+        where id in (
+            select id from donation where status = 'REQUESTED_PAYMENT' and type = 'hosted' and created_at <= $1
+            order by created_at limit $3 for no key update skip locked
+        ) and status = 'REQUESTED_PAYMENT' returning {_COLUMNS}
+        """,
+        created_until,
+        tx.now,
+        limit,
+    )
+    return sorted((_donation(row) for row in rows), key=lambda donation: donation.id)
+
+
+async def next_abandoned(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the oldest unpaid hosted donation was created."""
+    found: datetime | None = await tx.fetchval(
+        "select min(created_at) from donation where status = 'REQUESTED_PAYMENT' and type = 'hosted'"
+    )
+    return found
+
+
+async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Donation], int]:
+    """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
+    conditions, values = ["partner_id = $1"], []
+    for name, condition in _CONDITIONS.items():
+        if (value := getattr(filters, name)) is not None:
+            values.append(value)
+            conditions.append(f"{condition}${len(values) + 3}")
+    where = " and ".join(conditions)
+    total = f"select count(*) as total from donation where {where}" if values else _TOTAL
+    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    after = f"and id {comparison} $2" if page_.after_id else "and $2::uuid is null"
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS}, total from ({total}) counted
+        left join lateral (
+            select {_COLUMNS} from donation where {where} {after} order by id {order} limit $3
+        ) listed on true
+        order by id {order}
+        """,
+        partner.id,
+        page_.after_id,
+        page_.limit,
+        *values,
+    )
+    return [_donation(row) for row in rows if row[0] is not None], rows[0]["total"]

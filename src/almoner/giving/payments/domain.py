@@ -1,0 +1,136 @@
+"""Payments at a provider: attempts, what the provider says of them, and when its money must be held (M4-M6)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from almoner.kit.errors import BadRequest, ServiceUnavailable
+from almoner.kit.money import Money
+from almoner.kit.states import Lifecycle
+
+PAYMENT: Final = Lifecycle(
+    "payment",
+    {
+        # An attempt that we took for ended may still turn out to be paid: the provider has the last word.
+        "starting": frozenset({"open", "succeeded", "held", "failed", "cancelled"}),
+        "open": frozenset({"succeeded", "held", "failed", "cancelled"}),
+        "failed": frozenset({"succeeded", "held"}),
+        "cancelled": frozenset({"succeeded", "held"}),
+    },
+)
+LIVE: Final = ("starting", "open")
+SETTLED: Final = ("succeeded", "held")
+
+
+class ProviderStatus(StrEnum):
+    """Where a payment stands at its provider."""
+
+    OPEN = "open"
+    PROCESSING = "processing"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class HoldReason(StrEnum):
+    """Why money that a provider took pays no donation."""
+
+    DONATION_CANCELLED = "donation_cancelled"
+    SESSION_OVER = "session_over"
+    PAID_TWICE = "paid_twice"
+    SHORT = "short"
+    OVER = "over"
+    OTHER_CURRENCY = "other_currency"
+    OTHER_REFERENCE = "other_reference"
+    OTHER_MODE = "other_mode"
+    UNKNOWN_PAYMENT = "unknown_payment"
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """One attempt. ``provider_payment`` and ``url`` are None until the provider has answered."""
+
+    id: UUID
+    donation_id: UUID
+    provider: str
+    provider_payment: str | None
+    url: str | None
+    status: str
+    money: Money
+    description: str
+    language: str
+    created_at: datetime
+
+    @property
+    def live(self) -> bool:
+        """Whether the donor may still pay it."""
+        return self.status in LIVE
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderPayment:
+    """A payment as its provider shows it: fetched from there, never taken from a notice. ``live``: real money."""
+
+    id: str
+    url: str
+    status: ProviderStatus
+    money: Money
+    reference: str
+    live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderEvent:
+    """A notice of a provider. Its signature was right; what it says is a hint and no more (M5)."""
+
+    id: str
+    type: str
+    payment: str
+    live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPayment:
+    """Money kept apart. ``payment_id`` and ``donation_id`` are None when nothing of ours matches."""
+
+    provider: str
+    provider_payment: str
+    payment_id: UUID | None
+    donation_id: UUID | None
+    reason: HoldReason
+    money: Money
+    reference: str
+
+
+class ProviderFailure(Exception):
+    """The provider could not be asked, or its answer makes no sense. Asking again with the same key is safe."""
+
+
+class NoSuchPayment(ProviderFailure):
+    """The provider does not know the payment."""
+
+
+class ProviderUnavailable(ServiceUnavailable):
+    message = "The payment provider cannot be reached just now; try again in a moment"
+
+
+class NoticeRefused(BadRequest):
+    code = "payment/notice_refused"
+    message = "The notice is not one of this provider: its signature, age or form is wrong"
+
+
+def difference(expected: Money, reference: str, found: ProviderPayment, *, live: bool) -> HoldReason | None:
+    """How what the provider shows differs from what was asked for, None when all agrees."""
+    if found.live is not live:
+        return HoldReason.OTHER_MODE
+    if found.reference != reference:
+        return HoldReason.OTHER_REFERENCE
+    if found.money.currency != expected.currency:
+        return HoldReason.OTHER_CURRENCY
+    if found.money < expected:
+        return HoldReason.SHORT
+    if expected < found.money:
+        return HoldReason.OVER
+    return None

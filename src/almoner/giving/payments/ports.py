@@ -1,0 +1,56 @@
+"""What giving needs of a payment provider. Implementations are adapters; one contract test runs on all of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from almoner.giving.payments.domain import ProviderEvent, ProviderPayment
+from almoner.kit.money import Money
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What we ask a provider to collect. ``key`` makes asking twice the same as asking once (I6)."""
+
+    key: str
+    money: Money
+    description: str
+    reference: str
+    return_url: str
+    cancel_url: str
+    callback_url: str
+    language: str
+
+
+class PaymentProvider(Protocol):
+    """A payment provider with hosted payment pages."""
+
+    @property
+    def name(self) -> str:
+        """As stored with each payment and used in the address of its notices."""
+        ...
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port of its pages, for the page rules about where forms may lead."""
+        ...
+
+    async def create(self, order: Order) -> ProviderPayment:
+        """A new open payment, or the one made earlier with this key. Raises ProviderFailure."""
+        ...
+
+    async def fetch(self, payment: str) -> ProviderPayment:
+        """The payment as it stands. Raises NoSuchPayment, ProviderFailure."""
+        ...
+
+    async def cancel(self, payment: str) -> ProviderPayment:
+        """End a payment that is not paid; one that has ended is shown as it ended. Raises as ``fetch``."""
+        ...
+
+    def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
+        """A notice whose signature is right and not older than five minutes at ``at`` (real time).
+
+        ``headers``: lower-case names. Raises NoticeRefused.
+        """
+        ...

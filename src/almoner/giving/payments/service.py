@@ -1,0 +1,97 @@
+"""Attempts to be paid, notices, and held money. What they mean for a donation is decided by ``giving.donations``."""
+
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.payments import store
+from almoner.giving.payments.domain import HeldPayment, HoldReason, Payment, ProviderEvent, ProviderPayment
+from almoner.kit.ids import decode, encode
+from almoner.kit.money import Money
+from almoner.platform.db import EVERYONE, Tx
+
+DESCRIPTION_LENGTH: Final = 500
+
+
+def reference(payment_id: UUID) -> str:
+    """What the provider shows beside the amount and gives back to us: 26 characters that name the attempt."""
+    return encode(payment_id)
+
+
+def key(tx: Tx, payment_id: UUID) -> str:
+    """The provider's idempotency key of an attempt: made from our own row, never from a caller's key (I6)."""
+    return f"{tx.deployment.environment}:payment:{encode(payment_id)}"
+
+
+async def begin(tx: Tx, provider: str, donation_id: UUID, money: Money, description: str, language: str) -> Payment:
+    """A new attempt; the provider is asked after this is committed."""
+    described = description[:DESCRIPTION_LENGTH]
+    payment = Payment(tx.new_id(), donation_id, provider, None, None, "starting", money, described, language, tx.now)
+    await store.insert(tx, EVERYONE, payment)
+    return payment
+
+
+async def lock(tx: Tx, payment_id: UUID) -> Payment:
+    """The attempt, held until the transaction ends. Raises LookupError when there is none."""
+    if (payment := await store.lock(tx, EVERYONE, payment_id)) is None:
+        raise LookupError(f"payment {payment_id}")
+    return payment
+
+
+async def find(tx: Tx, payment_id: UUID) -> Payment | None:
+    """One attempt."""
+    return await store.find(tx, EVERYONE, payment_id)
+
+
+async def find_for(tx: Tx, provider: str, found: ProviderPayment) -> Payment | None:
+    """The attempt that a provider's payment belongs to: by its id there, or (the answer got lost) by our reference."""
+    known = await store.find_at_provider(tx, EVERYONE, provider, found.id)
+    if known is not None:
+        return known
+    ours = decode(found.reference)
+    named = await store.find(tx, EVERYONE, ours) if ours else None
+    return named if named and named.provider == provider and named.provider_payment is None else None
+
+
+async def newest(tx: Tx, donation_id: UUID) -> Payment | None:
+    """The attempt of a donation that decides where it stands."""
+    return await store.newest(tx, EVERYONE, donation_id)
+
+
+async def failed(tx: Tx, donation_id: UUID) -> int:
+    """How many attempts of a donation failed."""
+    return await store.failed(tx, EVERYONE, donation_id)
+
+
+async def move(tx: Tx, payment: Payment, target: str, found: ProviderPayment | None = None) -> bool:
+    """Move an attempt, with what the provider calls it; False when its state does not allow the move."""
+    name, url = (found.id, found.url) if found else (None, None)
+    return await store.advance(tx, EVERYONE, payment.id, target, name, url)
+
+
+async def live_of(tx: Tx, donation_ids: list[UUID]) -> list[UUID]:
+    """The attempts of these donations that the donor may still pay."""
+    return await store.live_of(tx, EVERYONE, donation_ids)
+
+
+async def note(tx: Tx, provider: str, event: ProviderEvent) -> bool:
+    """Keep a notice with its effect; False when it was kept before."""
+    return await store.note_event(tx, EVERYONE, provider, event)
+
+
+async def known(tx: Tx, provider: str, event: ProviderEvent) -> bool:
+    """Whether a notice was kept before, and so has nothing more to tell."""
+    return await store.event_known(tx, EVERYONE, provider, event.id)
+
+
+async def hold(tx: Tx, provider: str, found: ProviderPayment, payment: Payment | None, reason: HoldReason) -> bool:
+    """Keep money apart with the reason; False when it is held already."""
+    held = HeldPayment(
+        provider,
+        found.id,
+        payment.id if payment else None,
+        payment.donation_id if payment else None,
+        reason,
+        found.money,
+        found.reference,
+    )
+    return await store.hold(tx, EVERYONE, held)

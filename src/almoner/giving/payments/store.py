@@ -1,0 +1,163 @@
+"""SQL of payments, of providers' notices and of held money, reached by donation or by provider, never by a key."""
+
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.payments.domain import LIVE, PAYMENT, HeldPayment, Payment, ProviderEvent
+from almoner.kit.money import Money
+from almoner.platform.db import Everyone, Tx
+
+_COLUMNS = (
+    "id, donation_id, provider, provider_payment, url, status, amount_minor, currency, description, language, "
+    "created_at"
+)
+
+
+def _payment(row: Record) -> Payment:
+    return Payment(
+        row["id"],
+        row["donation_id"],
+        row["provider"],
+        row["provider_payment"],
+        row["url"],
+        row["status"],
+        Money(row["amount_minor"], row["currency"]),
+        row["description"],
+        row["language"],
+        row["created_at"],
+    )
+
+
+async def insert(tx: Tx, _scope: Everyone, payment: Payment) -> None:
+    """Store a new attempt; one that is not live any more must have been found for every earlier one."""
+    await tx.execute(
+        """
+        insert into payment (id, donation_id, provider, status, amount_minor, currency, description, language,
+                             created_at, status_changed_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
+        """,
+        payment.id,
+        payment.donation_id,
+        payment.provider,
+        payment.status,
+        payment.money.minor,
+        payment.money.currency,
+        payment.description,
+        payment.language,
+        payment.created_at,
+    )
+
+
+async def find(tx: Tx, _scope: Everyone, payment_id: UUID) -> Payment | None:
+    """One attempt."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from payment where id = $1", payment_id)
+    return _payment(row) if row else None
+
+
+async def lock(tx: Tx, _scope: Everyone, payment_id: UUID) -> Payment | None:
+    """One attempt, held until the transaction ends."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from payment where id = $1 for no key update", payment_id)
+    return _payment(row) if row else None
+
+
+async def find_at_provider(tx: Tx, _scope: Everyone, provider: str, provider_payment: str) -> Payment | None:
+    """The attempt that the provider knows by this id."""
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from payment where provider = $1 and provider_payment = $2", provider, provider_payment
+    )
+    return _payment(row) if row else None
+
+
+async def newest(tx: Tx, _scope: Everyone, donation_id: UUID) -> Payment | None:
+    """The attempt of a donation that decides where it stands: held money first, then the newest."""
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from payment where donation_id = $1 order by status = 'held' desc, id desc limit 1",
+        donation_id,
+    )
+    return _payment(row) if row else None
+
+
+async def failed(tx: Tx, _scope: Everyone, donation_id: UUID) -> int:
+    """How many attempts of a donation failed."""
+    return int(
+        await tx.fetchval("select count(*) from payment where donation_id = $1 and status = 'failed'", donation_id)
+    )
+
+
+async def advance(
+    tx: Tx, _scope: Everyone, payment_id: UUID, target: str, provider_payment: str | None, url: str | None
+) -> bool:
+    """Move an attempt, and note what the provider calls it; False when its state does not allow the move."""
+    return bool(
+        await tx.fetchval(
+            """
+            update payment
+            set status = $2, provider_payment = coalesce(provider_payment, $4), url = coalesce(url, $5),
+                status_changed_at = $6
+            where id = $1 and status = any($3) returning true
+            """,
+            payment_id,
+            target,
+            PAYMENT.sources_of(target),
+            provider_payment,
+            url,
+            tx.now,
+        )
+    )
+
+
+async def live_of(tx: Tx, _scope: Everyone, donation_ids: list[UUID]) -> list[UUID]:
+    """The attempts of these donations that the donor may still pay."""
+    rows = await tx.fetch("select id from payment where donation_id = any($1) and status = any($2)", donation_ids, LIVE)
+    return [row["id"] for row in rows]
+
+
+async def note_event(tx: Tx, _scope: Everyone, provider: str, event: ProviderEvent) -> bool:
+    """Keep a notice; False when it was kept before."""
+    return bool(
+        await tx.fetchval(
+            """
+            insert into provider_event (provider, provider_event, type, provider_payment, received_at)
+            values ($1, $2, $3, $4, $5) on conflict on constraint provider_event_once do nothing returning true
+            """,
+            provider,
+            event.id,
+            event.type,
+            event.payment,
+            tx.now,
+        )
+    )
+
+
+async def event_known(tx: Tx, _scope: Everyone, provider: str, event_id: str) -> bool:
+    """Whether a notice was kept before."""
+    return bool(
+        await tx.fetchval(
+            "select exists (select from provider_event where provider = $1 and provider_event = $2)", provider, event_id
+        )
+    )
+
+
+async def hold(tx: Tx, _scope: Everyone, held: HeldPayment) -> bool:
+    """Keep money apart with its reason; False when it is held already."""
+    return bool(
+        await tx.fetchval(
+            """
+            insert into held_payment (id, provider, provider_payment, payment_id, donation_id, reason, amount_minor,
+                                      currency, reference, held_at)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            on conflict on constraint held_payment_once do nothing returning true
+            """,
+            tx.new_id(),
+            held.provider,
+            held.provider_payment,
+            held.payment_id,
+            held.donation_id,
+            held.reason.value,
+            held.money.minor,
+            held.money.currency,
+            held.reference,
+            tx.now,
+        )
+    )

@@ -1,0 +1,101 @@
+"""Donation sessions: their states, expiry and rules (spec 2.7, 3.1; settled 4 and 5)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.kit.errors import BadRequest
+from almoner.kit.states import Lifecycle
+
+SESSION: Final = Lifecycle(
+    "donation_session",
+    {
+        "open": frozenset({"completed", "expired"}),  # spec 3.1
+        "expired": frozenset({"completed"}),  # settled 5: an attempt under way at expiry may finish within the grace
+    },
+)
+SessionStatus = Literal["open", "completed", "expired"]
+LIFETIME: Final = timedelta(hours=24)  # spec 8
+PAGE: Final = "give"
+"""Purpose of the token in ``url``."""
+CREATED: Final = "internal.donation_session.created"
+GRACE: Final = timedelta(minutes=60)  # settled 5
+
+
+class OrganisationNotFound(BadRequest):
+    code = "donation_session/organisation_not_found"
+    message = "There is no organisation with this id"
+
+
+class UserNotFound(BadRequest):
+    code = "donation_session/user_not_found"
+    message = "There is no user with this id"
+
+
+class InvalidMetadata(BadRequest):
+    code = "donation_session/invalid_metadata"
+    message = "The metadata break the rules: at most 20 keys of up to 40 characters, values of up to 250"
+
+
+class CannotAcceptDonations(BadRequest):
+    code = "donation_session/cannot_accept_donations"
+    message = "This organisation cannot accept donations now: its register no longer lists it as active"
+
+
+class SessionExpired(BadRequest):
+    code = "donation_session/expired"
+    message = "The session has expired; create a new one"
+
+
+class SessionCompleted(BadRequest):
+    code = "donation_session/completed"
+    message = "A donation was already made with this session; create a new one for another gift"
+
+
+@dataclass(frozen=True, slots=True)
+class DonationSession:
+    """One session. ``stored_status`` may lag behind time; ``status_at`` never does (S3)."""
+
+    id: UUID
+    partner_id: UUID
+    organisation_id: UUID
+    user_id: UUID | None
+    stored_status: SessionStatus
+    language: str | None
+    currency: str | None
+    success_url: str | None
+    metadata: Mapping[str, str] | None
+    created_at: datetime
+    expires_at: datetime
+
+    def status_at(self, now: datetime) -> SessionStatus:
+        """``open``, ``completed`` or ``expired``, true at the moment ``now``."""
+        return "expired" if self.stored_status == "open" and now >= self.expires_at else self.stored_status
+
+    def grace_ends(self) -> datetime:
+        """Until when an attempt that was under way at expiry may still finish and count."""
+        return self.expires_at + GRACE
+
+    def ensure_open(self, now: datetime) -> None:
+        """Something new may begin. Raises SessionExpired, SessionCompleted."""
+        status = self.status_at(now)
+        if status == "expired":
+            raise SessionExpired
+        if status == "completed":
+            raise SessionCompleted
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """A session about to be made, with what its checks need.
+
+    ``success_host``: the host of ``success_url``. ``world_currency``: every organisation receives the currency, else
+    those of ``own_countries`` do.
+    """
+
+    session: DonationSession
+    success_host: str | None
+    world_currency: bool
+    own_countries: tuple[str, ...]

@@ -1,0 +1,103 @@
+"""Donation sessions on the wire (spec 2.7, 4.8; settled 4)."""
+
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, Field
+
+from almoner.giving.sessions.domain import PAGE, DonationSession, SessionStatus
+from almoner.kit import language, money
+from almoner.kit.time import iso
+from almoner.platform import addresses
+from almoner.platform.db import Tx
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.wire import CurrencyCode, In, Metadata, Out, PageQuery
+
+ANY_PORT: Final = addresses.Policy(loopback=True, ports=frozenset(range(1, 65536)))
+"""A donor's browser goes there, not we: any port will do. The service judges loopback: it knows where it runs."""
+
+
+def _web_address(text: str) -> str:
+    try:
+        addresses.read(text, ANY_PORT)
+    except addresses.AddressRefused as refused:
+        raise ValueError(refused.reason) from refused
+    return text
+
+
+def _language(text: str) -> str:
+    if not language.well_formed(text):
+        raise ValueError("must be a language tag such as en or pt-BR (RFC 5646)")
+    return text
+
+
+def _currency(text: str) -> str:
+    if text not in money.EXPONENTS:
+        raise ValueError("must be an active ISO 4217 currency such as GBP")
+    return text
+
+
+SuccessUrl = Annotated[
+    str,
+    AfterValidator(_web_address),
+    Field(
+        max_length=addresses.MAX_LENGTH,
+        description="Where the donor is sent after giving; https. Without it a success screen is shown.",
+        examples=["https://shop.example/thanks"],
+    ),
+]
+LanguageTag = Annotated[
+    str,
+    AfterValidator(_language),
+    Field(
+        max_length=35, description="RFC 5646; a language that is not offered falls back to English.", examples=["en"]
+    ),
+]
+Currency = Annotated[CurrencyCode, AfterValidator(_currency)]
+
+
+class DonationSessionsQuery(PageQuery):
+    """Donation sessions have no filters."""
+
+
+class DonationSessionIn(In):
+    """A new session."""
+
+    organisation_id: Annotated[str, IdText("organisation")]
+    user_id: Annotated[str, IdText("user")] | None = None
+    success_url: SuccessUrl | None = None
+    currency: Currency | None = None
+    language: LanguageTag | None = None
+    metadata: Metadata | None = None
+
+
+class DonationSessionOut(Out, object_name="donation_session"):
+    """A session as partners see it. Send the donor to ``url``."""
+
+    id: str
+    status: SessionStatus
+    organisation_id: str
+    user_id: str | None
+    language: str | None
+    currency: str | None
+    success_url: str | None
+    url: str
+    metadata: dict[str, str] | None
+    created_at: str
+    expires_at: str
+
+
+def session_out(tx: Tx, session: DonationSession) -> DonationSessionOut:
+    """The answer for one session, its status true at the moment of reading (S3)."""
+    return DonationSessionOut(
+        id=tx.ids.text("donationsession", session.id),
+        status=session.status_at(tx.now),
+        organisation_id=tx.ids.text("organisation", session.organisation_id),
+        user_id=tx.ids.optional("user", session.user_id),
+        language=session.language,
+        currency=session.currency,
+        success_url=session.success_url,
+        url=f"{tx.links.pages}/give?token={tx.vault.page_token(PAGE, session.id)}",
+        metadata=None if session.metadata is None else dict(session.metadata),
+        created_at=iso(session.created_at),
+        expires_at=iso(session.expires_at),
+    )

@@ -1,0 +1,182 @@
+"""SQL of donation sessions. Creating one is the hot path: a single statement that checks, writes and counts."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.sessions.domain import SESSION, DonationSession, NewSession
+from almoner.platform import counters, idempotency
+from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.platform.outbox import Frozen
+
+LIST: Final = "donation_session"
+_COLUMNS: Final = (
+    "id, partner_id, organisation_id, user_id, status, language, currency, success_url, metadata, created_at, "
+    "expires_at"
+)
+_TOTAL: Final = (
+    f"select coalesce(sum(n), 0)::bigint as total from list_counter where partner_id = $1 and list = '{LIST}'"
+)
+
+
+def _session(row: Record) -> DonationSession:
+    return DonationSession(*row[:11])
+
+
+CREATE: Final = f"""
+with {idempotency.CLAIM},
+organisation_seen as (
+    -- as organisations.domain.can_receive and receivable_currencies decide it
+    select active and 'nonprofit' = any(types) as receives,
+           $13::text is null or $18::boolean or country_code = any($19::text[]) as takes_currency
+    from organisation where id = $10 and (partner_id is null or partner_id = $1)
+),
+user_seen as (select from giving_user where partner_id = $1 and id = $11 and deleted_at is null),
+host_seen as (
+    select $17::text is null or redirect_hosts is null or $17 = any(redirect_hosts) as allowed
+    from partner where id = $1
+),
+made as (
+    insert into donation_session (id, partner_id, organisation_id, user_id, status, language, currency, success_url,
+                                  metadata, created_at, expires_at, status_changed_at)
+    select $9, $1, $10, $11::uuid, 'open', $12::text, $13, $14::text, $15::jsonb, $7, $16::timestamptz, $7
+    from free, organisation_seen, host_seen
+    where receives and takes_currency and allowed and ($11 is null or exists (select from user_seen))
+    returning 1
+),
+{idempotency.KEEP},
+counted as ({counters.BUMP.format(source=f"select $1, '{LIST}', $20::smallint, 1 from made")}),
+told as (
+    insert into internal_event (id, partner_id, type, payload, created_at)
+    select $21::uuid, $1, $22::text, $23::bytea, $7 from made
+)
+select exists (select from made) as made,
+       (select receives from organisation_seen) as receives,
+       (select takes_currency from organisation_seen) as takes_currency,
+       (select allowed from host_seen) as host_allowed,
+       $11 is null or exists (select from user_seen) as user_known,
+       {idempotency.OUTCOME}
+"""
+
+
+async def create(tx: Tx, _partner: Partner, claim: tuple[object, ...], new: NewSession, told: Frozen) -> Record:
+    """Check, create, keep the answer, count and tell in one statement. The row says what was found and made."""
+    session = new.session
+    row = await tx.fetchrow(
+        CREATE,
+        *claim,
+        session.id,
+        session.organisation_id,
+        session.user_id,
+        session.language,
+        session.currency,
+        session.success_url,
+        session.metadata,
+        session.expires_at,
+        new.success_host,
+        new.world_currency,
+        new.own_countries,
+        counters.slot(),
+        told.id,
+        told.type,
+        told.payload,
+    )
+    assert row is not None
+    return row
+
+
+async def find(tx: Tx, scope: Partner | Everyone, session_id: UUID) -> DonationSession | None:
+    """One session."""
+    if isinstance(scope, Partner):
+        sql = f"select {_COLUMNS} from donation_session where partner_id = $1 and id = $2"
+        row = await tx.fetchrow(sql, scope.id, session_id)
+    else:
+        row = await tx.fetchrow(f"select {_COLUMNS} from donation_session where id = $1", session_id)
+    return _session(row) if row else None
+
+
+async def lock(tx: Tx, _scope: Everyone, session_id: UUID) -> DonationSession | None:
+    """One session, held until the transaction ends. Whoever needs its donation too locks the session first."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from donation_session where id = $1 for no key update", session_id)
+    return _session(row) if row else None
+
+
+async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationSession], int]:
+    """One page in reading order, and the exact total from the counters, in one statement (P7)."""
+    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    after = f"id {comparison} $2" if page_.after_id else "$2::uuid is null"
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS}, total from ({_TOTAL}) counted
+        left join lateral (
+            select {_COLUMNS} from donation_session
+            where partner_id = $1 and {after}
+            order by id {order} limit $3
+        ) listed on true
+        order by id {order}
+        """,
+        partner.id,
+        page_.after_id,
+        page_.limit,
+    )
+    return [_session(row) for row in rows if row[0] is not None], rows[0]["total"]
+
+
+async def settle_choice(
+    tx: Tx, _scope: Everyone, session_id: UUID, language: str, currency: str
+) -> DonationSession | None:
+    """Fill what nobody has chosen yet; what was chosen stays."""
+    row = await tx.fetchrow(
+        f"""
+        update donation_session set language = coalesce(language, $2), currency = coalesce(currency, $3)
+        where id = $1 returning {_COLUMNS}
+        """,
+        session_id,
+        language,
+        currency,
+    )
+    return _session(row) if row else None
+
+
+async def complete(tx: Tx, _scope: Everyone, session_id: UUID, donation_id: UUID) -> bool:
+    """Move a session to completed by its donation; False when its state does not allow it."""
+    return bool(
+        await tx.fetchval(
+            """
+            update donation_session set status = 'completed', donation_id = $2, status_changed_at = $3
+            where id = $1 and status = any($4) returning true
+            """,
+            session_id,
+            donation_id,
+            tx.now,
+            SESSION.sources_of("completed"),
+        )
+    )
+
+
+async def expire(tx: Tx, _scope: Everyone, limit: int) -> int:
+    """Record the expiry of up to ``limit`` sessions, oldest first, around those that are being worked on (S4)."""
+    return int(
+        await tx.fetchval(
+            """
+            with due as (
+                select id from donation_session where status = 'open' and expires_at <= $1
+                order by expires_at limit $2 for no key update skip locked
+            ), expired as (
+                update donation_session set status = 'expired', status_changed_at = $1
+                from due where donation_session.id = due.id returning 1
+            ) select count(*) from expired
+            """,
+            tx.now,
+            limit,
+        )
+    )
+
+
+async def next_expiry(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the next open session expires, or should have."""
+    found: datetime | None = await tx.fetchval("select min(expires_at) from donation_session where status = 'open'")
+    return found

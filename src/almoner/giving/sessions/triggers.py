@@ -1,0 +1,11 @@
+"""Test values of the sandbox in a session's organisationId (spec 4.11; settled 9)."""
+
+import re
+from typing import Final
+
+_SUFFIX: Final = re.compile(r"-monetaryDonation:[A-Za-z]{1,20}\Z")
+
+
+def without_suffix(organisation_id: str) -> str:
+    """The id alone: a trigger's suffix is cut off before the id is looked up and stored."""
+    return _SUFFIX.sub("", organisation_id)

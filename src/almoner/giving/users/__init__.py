@@ -1,0 +1,1 @@
+"""Users: opaque records that tie donations to somebody in the partner's product."""
