@@ -1,6 +1,6 @@
 """What can be done with categories."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -37,6 +37,13 @@ async def get(tx: Tx, partner: Partner, category_id: UUID) -> Category:
 async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Category], int]:
     """One page and the total."""
     return await store.page(tx, partner, page_)
+
+
+async def of_organisations(
+    tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
+) -> dict[UUID, list[Category]]:
+    """The partner's categories of each of these organisations, by creation; those in none are left out."""
+    return await store.of_organisations(tx, partner, organisation_ids) if organisation_ids else {}
 
 
 async def change(

@@ -1,5 +1,6 @@
 """SQL of categories and of their members."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from asyncpg import Record
@@ -87,6 +88,24 @@ async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Category], i
         page_.limit,
     )
     return [_category(row) for row in rows if row["id"] is not None], rows[0]["total"]
+
+
+async def of_organisations(
+    tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
+) -> dict[UUID, list[Category]]:
+    """The partner's categories by organisation, in the order of creation."""
+    rows = await tx.fetch(
+        f"""
+        select m.organisation_id, {_COLUMNS} from category_member m join category c on c.id = m.category_id
+        where m.organisation_id = any($2::uuid[]) and m.partner_id = $1 order by c.id
+        """,
+        partner.id,
+        organisation_ids,
+    )
+    found: dict[UUID, list[Category]] = {}
+    for row in rows:
+        found.setdefault(row["organisation_id"], []).append(_category(row))
+    return found
 
 
 async def add_member(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> bool:

@@ -1,0 +1,35 @@
+"""Countries: three-letter codes, names, endonyms and currencies, from CLDR (``countries.json`` names its origin)."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Country:
+    """One country. ``currency`` is its first legal tender (ISO 4217); only Antarctica has none."""
+
+    code: str
+    name: str
+    currency: str | None
+    endonyms: Mapping[str, str]
+
+
+def _read() -> dict[str, Country]:
+    text = files("almoner.nonprofits.countries").joinpath("countries.json").read_text(encoding="utf-8")
+    return {
+        row["code"]: Country(row["code"], row["name"], row["currency"], row["endonyms"])
+        for row in json.loads(text)["countries"]
+    }
+
+
+COUNTRIES: Final[Mapping[str, Country]] = _read()
+"""By three-letter code, in the order of the codes."""
+
+
+def currency_of(country_code: str) -> str | None:
+    """The country's currency, None for an unknown country."""
+    country = COUNTRIES.get(country_code)
+    return country.currency if country else None

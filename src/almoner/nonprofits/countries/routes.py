@@ -1,0 +1,17 @@
+"""Endpoints of countries (settled 8)."""
+
+from almoner.nonprofits.countries import service as countries
+from almoner.nonprofits.countries.schemas import CountriesQuery, CountryOut, country_out
+from almoner.platform.http.caller import PUBLISHABLE
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.paging import Listing
+from almoner.platform.http.service import Call
+
+routes = Routes("Countries")
+
+
+@routes.get("/v1/countries", key=PUBLISHABLE, scope="registries:read")
+async def list_countries(call: Call, query: CountriesQuery) -> Listing[CountryOut]:
+    """List all countries, in one page."""
+    rows = await countries.every(call.tx, query.has_registry)
+    return call.all_of(rows, country_out)

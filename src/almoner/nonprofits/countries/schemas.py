@@ -1,0 +1,26 @@
+"""Countries on the wire (settled 4 and 8)."""
+
+from pydantic import Field
+
+from almoner.nonprofits.countries.service import Listed
+from almoner.platform.http.wire import Out, Query
+
+
+class CountriesQuery(Query):
+    """The filter of the list."""
+
+    has_registry: bool | None = Field(None, description="Only countries with (or without) a registry known here.")
+
+
+class CountryOut(Out, object_name="Country"):
+    """A country as partners see it; ``endonyms`` are its names in its own official languages."""
+
+    code: str
+    name: str
+    has_registry: bool
+    endonyms: dict[str, str]
+
+
+def country_out(row: Listed) -> CountryOut:
+    """The answer for one country."""
+    return CountryOut(row.country.code, row.country.name, row.has_registry, dict(row.country.endonyms))

@@ -1,0 +1,22 @@
+"""What can be asked about countries."""
+
+from dataclasses import dataclass
+
+from almoner.nonprofits.countries.domain import COUNTRIES, Country
+from almoner.nonprofits.registries import service as registries
+from almoner.platform.db import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A country, and whether a registry of it is known here."""
+
+    country: Country
+    has_registry: bool
+
+
+async def every(tx: Tx, has_registry: bool | None) -> list[Listed]:
+    """All countries in the order of their codes, or those with (without) a registry."""
+    known = await registries.country_codes(tx)
+    listed = [Listed(country, country.code in known) for country in COUNTRIES.values()]
+    return [row for row in listed if has_registry is None or row.has_registry is has_registry]

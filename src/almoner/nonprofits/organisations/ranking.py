@@ -1,0 +1,75 @@
+"""The order of search results: how well a name answers a query. Pure; RapidFuzz compares the words."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from rapidfuzz import fuzz
+from rapidfuzz.distance import OSA
+
+from almoner.nonprofits.organisations.words import WEAK, Query
+
+SIMILAR_WORDS: Final = 6
+"""Dictionary words that stand in for one misspelt word, at most."""
+
+NUMBER_MATCH: Final = 0
+"""The tier of a result found by its number; ``store_search`` gives tiers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What ranking knows of a result."""
+
+    id: UUID
+    tier: int
+    name: str
+    other: str
+    prominence: int
+
+
+def _core(text: str) -> str:
+    return " ".join(word for word in text.split() if word not in WEAK) or text
+
+
+def score(query: str, name: str) -> float:
+    """0 to 100: half for being the whole name, half for being a part of it, whatever the order of the words."""
+    return (fuzz.token_sort_ratio(query, name) + fuzz.token_set_ratio(query, name)) / 2
+
+
+def ranked(query: Query, candidates: Iterable[Candidate]) -> list[UUID]:
+    """The ids, best first: numbers, then names with every word as typed, then the rest by likeness.
+
+    Equal ones stand by prominence, shorter name, then id, so that the order is the same on every page.
+    """
+    asked = _core(query.text)
+    needed = frozenset(query.needed)
+
+    def place(candidate: Candidate) -> tuple[int, bool, int, int, int, UUID]:
+        name = candidate.name
+        likeness = score(asked, _core(name))
+        present = needed.issubset(name.split())
+        if candidate.other:
+            both = f"{name} {candidate.other}"
+            likeness = max(likeness, score(asked, _core(both)), score(asked, candidate.other))
+            present = present or needed.issubset(both.split())
+        first = 0 if candidate.tier == NUMBER_MATCH else 1
+        return (first, not present, -round(likeness / 2), -candidate.prominence, len(name), candidate.id)
+
+    return [candidate.id for candidate in sorted(candidates, key=place)]
+
+
+def repairable(word: str) -> bool:
+    """Whether a word may be misspelt: numbers and short words are taken as they stand."""
+    return len(word) >= 3 and not any(character.isdigit() for character in word)
+
+
+def similar(word: str, known: Sequence[tuple[str, int]]) -> list[str]:
+    """The known words (with their counts) that the word may be a slip of: fewest slips first, then the commoner one."""
+    slips = 1 if len(word) <= 4 else 2 if len(word) <= 8 else 3
+    near = []
+    for other, count in known:
+        distance = OSA.distance(word, other, score_cutoff=slips)
+        if distance <= slips and other != word:
+            near.append((distance, -count, other))
+    return [other for _, _, other in sorted(near)[:SIMILAR_WORDS]]

@@ -1,0 +1,86 @@
+"""Endpoints of organisations (settled 8)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.nonprofits.organisations import results
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.schemas import (
+    MilestoneOut,
+    OrganisationBrandingOut,
+    OrganisationOut,
+    OrganisationProfileOut,
+    OrganisationsQuery,
+    branding_out,
+    filters_of,
+    milestone_out,
+    profile_out,
+)
+from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import Listing
+from almoner.platform.http.service import Call
+from almoner.platform.http.wire import PageQuery
+
+OrganisationId = Annotated[UUID, PathId("organisation")]
+
+routes = Routes("Organisations")
+
+
+class MilestonesQuery(PageQuery):
+    """Milestones have no filters."""
+
+
+@routes.get("/v1/organisations", key=PUBLISHABLE, scope="organisations:read")
+async def search_organisations(call: Call, query: OrganisationsQuery) -> Listing[OrganisationOut]:
+    """Search organisations.
+
+    With `query` the best matches come first: the words of a name in any order, misspelt ones repaired, the last one
+    maybe
+    unfinished. Without it the list is in the order of creation.
+    """
+    filters = await organisations.filters_with(
+        call.tx, filters_of(call.tx, query), registry_name=query.registry_name, registry_number=query.registry_id
+    )
+    if query.page is not None:
+        return await results.by_number(call, query, query.page, filters)
+    return await results.by_cursor(call, query, filters)
+
+
+@routes.get("/v1/organisations/{id}", key=PUBLISHABLE, scope="organisations:read")
+async def get_organisation(call: Call, id: OrganisationId) -> OrganisationOut:
+    """Retrieve an organisation. The header `Data-As-Of` dates its register's data."""
+    return await results.single(call, await organisations.get(call.tx, call.partner, id))
+
+
+@routes.get("/v1/organisations/{countryCode}/{registry}/{registryId}", key=SECRET, scope="organisations:read")
+async def find_organisation(call: Call, country_code: str, registry: str, registry_id: str) -> OrganisationOut:
+    """Retrieve an organisation by country, registry (its id, code or name) and number in any spelling."""
+    return await results.single(
+        call, await organisations.by_number(call.tx, call.partner, country_code, registry, registry_id)
+    )
+
+
+@routes.get("/v1/organisations/{id}/profile", key=NO_KEY)
+async def get_organisation_profile(call: Call, id: OrganisationId) -> OrganisationProfileOut:
+    """Retrieve what everybody may know of an organisation; no key is needed."""
+    return profile_out(call.tx, await organisations.get_published(call.tx, id))
+
+
+@routes.get("/v1/organisations/{id}/branding", key=PUBLISHABLE, scope="organisations:read")
+async def get_organisation_branding(call: Call, id: OrganisationId) -> OrganisationBrandingOut:
+    """Retrieve how an organisation wishes to be shown; what it has not said falls back to its record."""
+    return branding_out(call.tx, await organisations.branding(call.tx, call.partner, id))
+
+
+@routes.get("/v1/organisations/{id}/milestones", key=PUBLISHABLE, scope="organisations:read")
+async def list_organisation_milestones(
+    call: Call,
+    id: OrganisationId,
+    query: MilestonesQuery,
+) -> Listing[MilestoneOut]:
+    """List the goals that an organisation publishes."""
+    page = call.page(query)
+    rows, total = await organisations.milestones(call.tx, call.partner, id, page)
+    return call.listing(page, rows, total, lambda row: milestone_out(call.tx, row), lambda row: (row.id.bytes,))

@@ -1,0 +1,275 @@
+"""Organisations on the wire (settled 1.1, 4, 8)."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from almoner.kit.errors import IncorrectParams
+from almoner.kit.time import iso, iso_or_none
+from almoner.nonprofits.categories.domain import Attribute, Category
+from almoner.nonprofits.organisations.domain import Branding, Milestone, Organisation, OrganisationType
+from almoner.nonprofits.organisations.filters import AnyOf, Filters
+from almoner.platform import media
+from almoner.platform.db import Tx
+from almoner.platform.http.wire import CountryCode, Out, PageQuery
+
+_PAGE_DIGITS = 6
+MOST_ALTERNATIVES = 100
+
+
+def _page_number(value: object) -> object:
+    if isinstance(value, str):
+        if not (value.isascii() and value.isdigit() and value.strip("0")):
+            raise ValueError("must be a positive integer")
+        return int(value) if len(value) <= _PAGE_DIGITS else 10**_PAGE_DIGITS
+    return value
+
+
+def _split(values: object) -> object:
+    """Repeated values, each a comma-separated list of alternatives."""
+    if isinstance(values, list):
+        return [[part.strip() for part in str(value).split(",") if part.strip()] for value in values]
+    return values
+
+
+def _flat(values: object) -> object:
+    split = _split(values)
+    return [part for group in split for part in group] if isinstance(split, list) else split
+
+
+PageNumber = Annotated[int, BeforeValidator(_page_number), Field(ge=1)]
+Several = Annotated[list[list[str]], BeforeValidator(_split), Field(max_length=20)]
+
+
+class OrganisationsQuery(PageQuery):
+    """The filters of organisation search."""
+
+    query: str | None = Field(None, max_length=500, description="Words of the name or description, or a number.")
+    page: PageNumber | None = Field(
+        None, description="A numbered page instead of a cursor, within the first 1,000 results."
+    )
+    country_code: CountryCode | None = None
+    registry_id: str | None = Field(
+        None,
+        max_length=100,
+        description="The number in its registry, in any spelling.",
+        json_schema_extra={"also": ["registryID"]},
+    )
+    registry_name: str | None = Field(None, max_length=255, description="A registry's name, code or id.")
+    category: Several = Field(
+        [], alias="category[]", description="In this category; repeated: in each; with commas: in one of them."
+    )
+    not_category: Several = Field([], alias="notCategory[]", description="In none of these categories.")
+    tags: Several = Field([], alias="tags[]", description="With this activity tag or sub-tag; as `category[]`.")
+    not_tags: Several = Field([], alias="notTags[]", description="With none of these activity tags or sub-tags.")
+    type: Annotated[list[OrganisationType], BeforeValidator(_flat)] = Field(
+        [], alias="type[]", description="Of one of these types."
+    )
+    usa_group_exempt: bool | None = Field(None, description="Exempt as a subordinate of a group ruling.")
+    active: bool | None = Field(None, description="Listed by its register now.")
+
+
+def filters_of(tx: Tx, query: OrganisationsQuery) -> Filters:
+    """The filters that name no registry. Raises IncorrectParams for malformed ids."""
+    reasons: list[str] = []
+
+    def ids(name: str, groups: list[list[str]], *types: str) -> tuple[AnyOf, ...]:
+        found = []
+        for group in groups:
+            parsed = [next((id_ for type_ in types if (id_ := tx.ids.parse(type_, text))), None) for text in group]
+            if None in parsed or not parsed or len(parsed) > MOST_ALTERNATIVES:
+                reasons.append(f"query.{name} must hold ids of type {' or '.join(types)}, at most {MOST_ALTERNATIVES}")
+            found.append(tuple(id_ for id_ in parsed if id_))
+        return tuple(found)
+
+    made = Filters(
+        country_code=query.country_code,
+        types=tuple(query.type),
+        categories=ids("category[]", query.category, "category"),
+        not_categories=sum(ids("notCategory[]", query.not_category, "category"), ()),
+        tags=ids("tags[]", query.tags, "activitytag", "activitysubtag"),
+        not_tags=sum(ids("notTags[]", query.not_tags, "activitytag", "activitysubtag"), ()),
+        usa_group_exempt=query.usa_group_exempt,
+        active=query.active,
+    )
+    if query.page is not None and query.cursor is not None:
+        reasons.append("query.page and query.cursor exclude each other")
+    if reasons:
+        raise IncorrectParams(*reasons)
+    return made
+
+
+class OrganisationCategoryOut(Out):
+    """A category of the calling partner that the organisation is in."""
+
+    id: str
+    name: str
+    attributes: dict[str, Attribute] | None
+    image_url: str | None
+    created_at: str
+
+
+class CountrySpecificOut(Out):
+    """What only one country's registers know."""
+
+    usa_group_exempt: bool | None
+
+
+class SourceOut(Out):
+    """Where the record comes from."""
+
+    registry_name: str
+    registry_id: str
+    data_as_of: str | None
+
+
+class ActivitySubTagOut(Out):
+    """An activity of the organisation."""
+
+    id: str
+    name: str
+
+
+class OrganisationOut(Out, object_name="organisation"):
+    """An organisation as partners see it."""
+
+    id: str
+    name: str
+    display_name: str | None
+    description: str
+    country_code: str
+    registry: str
+    registry_name: str
+    registry_id: str
+    types: list[OrganisationType]
+    active: bool
+    categories: list[OrganisationCategoryOut]
+    activity_sub_tags: list[ActivitySubTagOut]
+    logo: str | None
+    images: list[str]
+    website: str | None
+    websites: list[str]
+    address: str | None
+    address_line_1: str | None
+    address_line_2: str | None
+    city: str | None
+    state: str | None
+    postcode: str | None
+    registration_date: str | None
+    currency_code: str | None
+    claimed_at: str | None
+    is_branch_parent: bool
+    branch_of: str | None
+    country_specific_properties: CountrySpecificOut
+    sources: list[SourceOut]
+    created_at: str
+    updated_at: str
+
+
+class OrganisationProfileOut(Out, object_name="organisation"):
+    """What everybody may know of an organisation."""
+
+    id: str
+    name: str
+    display_name: str | None
+    description: str
+    logo: str | None
+
+
+class OrganisationBrandingOut(Out, object_name="organisation_branding"):
+    """How an organisation is shown."""
+
+    organisation_id: str
+    display_name: str
+    description: str
+    logo: str | None
+    images: list[str]
+    primary_color: str | None
+
+
+class MilestoneOut(Out, object_name="milestone"):
+    """A goal that a nonprofit publishes."""
+
+    id: str
+    amount: int
+    reward: str
+    currency_code: str
+    organisation_id: str
+
+
+def organisation_out(tx: Tx, row: Organisation, categories: list[Category]) -> OrganisationOut:
+    """The answer for one organisation, with the caller's categories that it is in."""
+    as_of = iso_or_none(row.data_as_of)
+    return OrganisationOut(
+        id=tx.ids.text("organisation", row.id),
+        name=row.name,
+        display_name=row.display_name,
+        description=row.description,
+        country_code=row.country_code,
+        registry=tx.ids.text("registry", row.registry_id),
+        registry_name=row.registry_name,
+        registry_id=row.registry_number,
+        types=list(row.types),
+        active=row.active,
+        categories=[_category_out(tx, category) for category in categories],
+        activity_sub_tags=[],
+        logo=row.logo,
+        images=list(row.images),
+        website=row.websites[0] if row.websites else None,
+        websites=list(row.websites),
+        address=row.address,
+        address_line_1=row.address_line_1,
+        address_line_2=row.address_line_2,
+        city=row.city,
+        state=row.state,
+        postcode=row.postcode,
+        registration_date=iso_or_none(row.registration_date),
+        currency_code=row.currency,
+        claimed_at=iso_or_none(row.claimed_at),
+        is_branch_parent=row.is_branch_parent,
+        branch_of=tx.ids.optional("organisation", row.branch_of),
+        country_specific_properties=CountrySpecificOut(row.usa_group_exempt),
+        sources=[SourceOut(row.registry_name, row.registry_number, as_of)],
+        created_at=iso(row.created_at),
+        updated_at=iso(row.updated_at),
+    )
+
+
+def _category_out(tx: Tx, category: Category) -> OrganisationCategoryOut:
+    return OrganisationCategoryOut(
+        id=tx.ids.text("category", category.id),
+        name=category.name,
+        attributes=None if category.attributes is None else dict(category.attributes),
+        image_url=media.address(tx.links, category.image_key),
+        created_at=iso(category.created_at),
+    )
+
+
+def profile_out(tx: Tx, row: Organisation) -> OrganisationProfileOut:
+    """The public profile."""
+    return OrganisationProfileOut(
+        tx.ids.text("organisation", row.id), row.name, row.display_name, row.description, row.logo
+    )
+
+
+def branding_out(tx: Tx, row: Branding) -> OrganisationBrandingOut:
+    """The answer for one branding."""
+    return OrganisationBrandingOut(
+        organisation_id=tx.ids.text("organisation", row.organisation_id),
+        display_name=row.display_name,
+        description=row.description,
+        logo=row.logo,
+        images=list(row.images),
+        primary_color=row.primary_color,
+    )
+
+
+def milestone_out(tx: Tx, row: Milestone) -> MilestoneOut:
+    """The answer for one milestone."""
+    return MilestoneOut(
+        id=tx.ids.text("milestone", row.id),
+        amount=row.amount_minor,
+        reward=row.reward,
+        currency_code=row.currency,
+        organisation_id=tx.ids.text("organisation", row.organisation_id),
+    )

@@ -1,0 +1,29 @@
+"""Endpoints of registries (settled 8)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.nonprofits.registries import service as registries
+from almoner.nonprofits.registries.schemas import RegistriesQuery, RegistryOut, registry_out
+from almoner.platform.http.caller import PUBLISHABLE
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import Listing
+from almoner.platform.http.service import Call
+
+RegistryId = Annotated[UUID, PathId("registry")]
+
+routes = Routes("Registries")
+
+
+@routes.get("/v1/registries", key=PUBLISHABLE, scope="registries:read")
+async def list_registries(call: Call, query: RegistriesQuery) -> Listing[RegistryOut]:
+    """List the registries of a country, in one page."""
+    rows = await registries.of_country(call.tx, query.country_code)
+    return call.all_of(rows, lambda row: registry_out(call.tx, row))
+
+
+@routes.get("/v1/registries/{id}", key=PUBLISHABLE, scope="registries:read")
+async def get_registry(call: Call, id: RegistryId) -> RegistryOut:
+    """Retrieve a registry."""
+    return registry_out(call.tx, await registries.get(call.tx, id))
