@@ -11,7 +11,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from almoner import __version__
 from almoner.kit.errors import MethodNotAllowed, NotFound
-from almoner.nonprofits.categories.routes import routes as categories
 from almoner.platform import media
 from almoner.platform.db import EVERYONE
 from almoner.platform.http.edge import Edge
@@ -20,11 +19,6 @@ from almoner.platform.http.openapi import describe
 from almoner.platform.http.probes import probe_routes
 from almoner.platform.http.service import Service
 from almoner.wiring import House
-
-
-def api_routes(house: House) -> list[Routes]:
-    """The declared endpoints of every slice."""
-    return [categories, *house.routes]
 
 
 def describe_api(house: House, routes: Sequence[Routes]) -> bytes:
@@ -57,7 +51,7 @@ class _Split:
 
 def create_app(house: House) -> ASGIApp:
     """Everything that one server answers. The house stays the caller's to close."""
-    routes = api_routes(house)
+    routes = house.routes
 
     async def show_media(request: Request) -> Response:
         async with house.db.read() as tx:

@@ -6,17 +6,40 @@ from dataclasses import dataclass, field
 from starlette.routing import BaseRoute
 
 from almoner.access.guard import KeyGuard, Limits
+from almoner.giving.donations.routes import routes as donations
+from almoner.giving.sessions.routes import routes as donation_sessions
+from almoner.giving.users.routes import routes as users
 from almoner.kit.ids import Ids
 from almoner.kit.time import Clock, SystemClock
+from almoner.nonprofits.categories.routes import routes as categories
+from almoner.nonprofits.countries.routes import routes as countries
+from almoner.nonprofits.organisations.routes import routes as organisations
+from almoner.nonprofits.registries.routes import routes as registries
 from almoner.platform import db as database
 from almoner.platform.crypto import Vault
 from almoner.platform.db import Database
 from almoner.platform.deployment import Deployment
+from almoner.platform.event_types import EVENT_TYPES, EventType
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.probes import Check
 from almoner.platform.ratelimit import Limit, RateLimiter
 from almoner.platform.telemetry import Telemetry
 from almoner.settings import Rate, Settings
+from almoner.webhooks.events.routes import routes as events
+from almoner.webhooks.subscriptions.routes import routes as webhook_subscriptions
+
+ROUTES = (
+    organisations,
+    countries,
+    registries,
+    categories,
+    users,
+    donation_sessions,
+    donations,
+    webhook_subscriptions,
+    events,
+)
+"""The declared endpoints of every slice, in the order of the interface description."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +54,7 @@ class House:
     routes: list[Routes] = field(default_factory=list)
     pages: list[BaseRoute] = field(default_factory=list)
     checks: Mapping[str, Check] = field(default_factory=dict)
-    events: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    events: Mapping[str, EventType] = field(default_factory=dict)
 
     async def close(self) -> None:
         """Close what was opened."""
@@ -61,4 +84,4 @@ async def open_house(settings: Settings, *, clock: Clock | None = None, telemetr
         _limit("address", settings.rate_limit_address),
     )
     guard = KeyGuard(db, clock, limiter, limits)
-    return House(settings, db, telemetry or Telemetry(), limiter, guard)
+    return House(settings, db, telemetry or Telemetry(), limiter, guard, routes=[*ROUTES], events=EVENT_TYPES)

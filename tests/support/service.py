@@ -54,7 +54,7 @@ class Service:
     @property
     def endpoints(self) -> Sequence[Endpoint]:
         """Every declared endpoint."""
-        return [endpoint for group in application.api_routes(self.house) for endpoint in group.endpoints]
+        return [endpoint for group in self.house.routes for endpoint in group.endpoints]
 
     async def tenant(self, *, scopes: frozenset[str] = frozenset()) -> Tenant:
         """A new partner."""

@@ -50,6 +50,8 @@ class Problem(Exception):
         self.reasons = reasons
 
     def __init_subclass__(cls) -> None:
+        if "code" not in vars(cls):
+            return  # a finer message under its parent's code
         known = _CATALOGUE.setdefault(cls.code, cls)
         if known is not cls and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
             raise TypeError(f"error code {cls.code} is declared by {known.__qualname__} and by {cls.__qualname__}")

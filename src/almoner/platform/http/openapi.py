@@ -24,6 +24,7 @@ from almoner.kit.errors import (
     UnsupportedContentType,
 )
 from almoner.kit.ids import Ids
+from almoner.platform.event_types import EventType
 from almoner.platform.http import errors
 from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.endpoints import Endpoint
@@ -42,11 +43,12 @@ Schema = dict[str, Any]
 
 
 def describe(
-    endpoints: Sequence[Endpoint], ids: Ids, server: str, version: str, events: Mapping[str, tuple[str, str]]
+    endpoints: Sequence[Endpoint], ids: Ids, server: str, version: str, events: Mapping[str, EventType]
 ) -> Schema:
-    """The whole description. ``events``: event type to (what it tells, name of the record's schema)."""
+    """The whole description, as JSON values."""
     outs, out_refs = _out_schemas(endpoints)
     ins, in_refs = _in_schemas(endpoints)
+    records = {record.object_name: {"$ref": ref} for record, ref in out_refs.items()}
     paths: dict[str, Any] = {}
     for endpoint in endpoints:
         operation = _operation(endpoint, out_refs, in_refs, ins, ids)
@@ -63,7 +65,7 @@ def describe(
         "servers": [{"url": server}],
         "tags": [{"name": tag} for tag in dict.fromkeys(endpoint.tag for endpoint in endpoints)],
         "paths": dict(sorted(paths.items())),
-        "webhooks": {name: _webhook(name, told, record, outs) for name, (told, record) in sorted(events.items())},
+        "webhooks": {name: _webhook(event, records) for name, event in sorted(events.items())},
         "components": {
             "schemas": dict(sorted(_with_ids(schemas, ids).items())),
             "responses": _error_responses(endpoints),
@@ -346,8 +348,8 @@ def _headers() -> Schema:
     }
 
 
-def _webhook(name: str, told: str, record: str, outs: Schema) -> Schema:
-    data = {"$ref": _REF.format(name=record)} if record in outs else {"type": "object"}
+def _webhook(event: EventType, records: Mapping[str, Schema]) -> Schema:
+    data = records.get(event.record, {"type": "object"})
     envelope: Schema = {
         "type": "object",
         "properties": {
@@ -357,7 +359,7 @@ def _webhook(name: str, told: str, record: str, outs: Schema) -> Schema:
                 "properties": {
                     "id": {"type": "string"},
                     "createdAt": {"type": "string", "format": "date-time"},
-                    "eventType": {"const": name},
+                    "eventType": {"const": event.name},
                     "eventData": data,
                 },
                 "required": ["id", "createdAt", "eventType", "eventData"],
@@ -367,8 +369,8 @@ def _webhook(name: str, told: str, record: str, outs: Schema) -> Schema:
     }
     return {
         "post": {
-            "operationId": "on" + "".join(part.capitalize() for part in name.replace("_", ".").split(".")),
-            "summary": told,
+            "operationId": "on" + "".join(part.capitalize() for part in event.name.replace("_", ".").split(".")),
+            "summary": f"Sent when {event.when}",
             "requestBody": {"required": True, "content": {"application/json": {"schema": envelope}}},
             "responses": {"2XX": {"description": "Taken; anything else is tried again."}},
         }
