@@ -16,6 +16,8 @@ from almoner.nonprofits.countries.routes import routes as countries
 from almoner.nonprofits.organisations.routes import routes as organisations
 from almoner.nonprofits.registries.routes import routes as registries
 from almoner.platform import db as database
+from almoner.platform.background import Background
+from almoner.platform.business_clock import BusinessClock, MovableClock
 from almoner.platform.crypto import Vault
 from almoner.platform.db import Database
 from almoner.platform.deployment import Deployment
@@ -24,7 +26,9 @@ from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.probes import Check
 from almoner.platform.ratelimit import Limit, RateLimiter
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.work import Duties
 from almoner.settings import Rate, Settings
+from almoner.webhooks.deliveries.routes import routes as webhook_deliveries
 from almoner.webhooks.events.routes import routes as events
 from almoner.webhooks.subscriptions.routes import routes as webhook_subscriptions
 
@@ -37,6 +41,7 @@ ROUTES = (
     donation_sessions,
     donations,
     webhook_subscriptions,
+    webhook_deliveries,
     events,
 )
 """The declared endpoints of every slice, in the order of the interface description."""
@@ -47,10 +52,12 @@ class House:
     """The living parts of one process."""
 
     settings: Settings
+    clock: MovableClock
     db: Database
     telemetry: Telemetry
     limiter: RateLimiter
     guard: KeyGuard
+    background: Background
     routes: list[Routes] = field(default_factory=list)
     pages: list[BaseRoute] = field(default_factory=list)
     checks: Mapping[str, Check] = field(default_factory=dict)
@@ -68,13 +75,27 @@ def _limit(policy: str, rate: Rate) -> Limit:
 def deployment_of(settings: Settings, clock: Clock) -> Deployment:
     """Where and as what the service runs."""
     return Deployment(
-        settings.environment, clock, Ids(sandbox=settings.sandbox), settings.links, Vault(settings.master_key_bytes)
+        settings.environment,
+        clock,
+        Ids(sandbox=settings.sandbox),
+        settings.links,
+        Vault(settings.master_key_bytes),
+        receivers=Policy(loopback=settings.sandbox and settings.loopback_only),
+        source_addresses=tuple(settings.webhook_source_addresses),
     )
 
 
-async def open_house(settings: Settings, *, clock: Clock | None = None, telemetry: Telemetry | None = None) -> House:
+def duties() -> Duties:
+    """What every slice does in the background."""
+    return Duties()
+
+
+async def open_house(
+    settings: Settings, *, clock: MovableClock | None = None, telemetry: Telemetry | None = None
+) -> House:
     """Connect to the database and compose. Raises OSError or asyncpg.PostgresError without a database."""
-    clock = clock or SystemClock()
+    clock = clock or BusinessClock(SystemClock())
+    telemetry = telemetry or Telemetry()
     deployment = deployment_of(settings, clock)
     db = await database.connect(settings.dsn, deployment, size=settings.database_pool)
     limiter = RateLimiter()
@@ -84,4 +105,5 @@ async def open_house(settings: Settings, *, clock: Clock | None = None, telemetr
         _limit("address", settings.rate_limit_address),
     )
     guard = KeyGuard(db, clock, limiter, limits)
-    return House(settings, db, telemetry or Telemetry(), limiter, guard, routes=[*ROUTES], events=EVENT_TYPES)
+    background = Background(db, duties(), telemetry)
+    return House(settings, clock, db, telemetry, limiter, guard, background, routes=[*ROUTES], events=EVENT_TYPES)
