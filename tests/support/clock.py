@@ -11,7 +11,7 @@ class TestClock:
     __test__ = False
 
     def __init__(self, start: datetime = START) -> None:
-        self._now = start
+        self._start = self._now = start
         self._ahead = timedelta()
 
     def now(self) -> datetime:
@@ -21,6 +21,15 @@ class TestClock:
     def wall(self) -> datetime:
         """Real time."""
         return datetime.now(UTC) + self._ahead
+
+    @property
+    def ahead(self) -> timedelta:
+        """How far business time has been moved."""
+        return self._now - self._start
+
+    def set_ahead(self, ahead: timedelta) -> None:
+        """Take over a move of the deployment's clock."""
+        self._now = max(self._now, self._start + ahead)
 
     def advance(self, by: timedelta | None = None, **amount: float) -> datetime:
         """Move business time: ``advance(hours=24)``; answers the new time."""

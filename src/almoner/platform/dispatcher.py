@@ -192,6 +192,14 @@ async def _numbered(tx: Tx, partners: Sequence[UUID]) -> list[Event]:
     return [event(row) for row in rows]
 
 
+async def waiting(tx: Tx) -> int:
+    """How many events have not been dispatched."""
+    count = await tx.fetchval(
+        "select (select count(*) from event where sequence is null) + (select count(*) from internal_event)"
+    )
+    return int(count)
+
+
 async def lag(tx: Tx) -> float:
     """Age in seconds of the oldest event that waits for its number; 0 when none does."""
     oldest = await tx.fetchval(

@@ -49,7 +49,8 @@ class Runner:
     async def idle(self) -> None:
         """Wait until all that was started has ended, and record it."""
         while self._running or self._finished:
-            await asyncio.gather(*(task for _, task in self._running.values()))
+            if self._running:
+                await asyncio.wait([task for _, task in self._running.values()])
             await self._record()
 
     async def run(self, stop: asyncio.Event) -> None:

@@ -79,10 +79,10 @@ class Sweeper:
                 self._telemetry.log("sweeper_waits", self._db.deployment.clock.wall(), **failure(error))
             await rest(stop, _LOOK_SECONDS)
 
-    async def next_due(self, tx: Tx) -> datetime | None:
-        """When the next sweep is due, in the past or to come."""
-        moments = [await schedule.due(tx) for schedule in self._schedules]
-        return min((moment for moment in moments if moment is not None), default=None)
+    async def moments(self, tx: Tx) -> list[datetime]:
+        """When each sweep that has something in sight is due, in the past or to come."""
+        due = [await schedule.due(tx) for schedule in self._schedules]
+        return [moment for moment in due if moment is not None]
 
 
 async def _take_turn(tx: Tx, name: str) -> bool:

@@ -1,0 +1,48 @@
+"""The loops of one process besides answering requests: pulse, clock, dispatcher; in a worker also jobs and sweeps."""
+
+import asyncio
+from typing import Final
+
+from almoner.platform import dispatcher
+from almoner.platform.bell import rest
+from almoner.platform.business_clock import ClockWatch
+from almoner.platform.failures import UNAVAILABLE, failure
+from almoner.platform.processes import Pulse, Role
+from almoner.wiring import House
+
+_NOTE_SECONDS: Final = 5.0
+
+
+async def run(house: House, role: Role, stop: asyncio.Event) -> None:
+    """Run until ``stop`` is set; then finish or give back what is in hand.
+
+    Every server dispatches events too; only a worker (``role`` says) runs jobs, sweeps and deliveries.
+    """
+    pulse = Pulse(house.db, role, house.telemetry, house.limiter.set_servers)
+    watch = ClockWatch(house.db, house.clock, pulse, house.telemetry)
+    await watch.look()
+    await pulse.beat()
+    async with asyncio.TaskGroup() as group:
+        background = house.background
+        group.create_task(background.dispatcher.run(stop) if role == "server" else background.run(stop))
+        group.create_task(_note(house, stop))
+        if house.settings.sandbox:
+            group.create_task(watch.run(stop))
+        group.create_task(pulse.run(stop))
+
+
+async def drain(house: House) -> None:
+    """Do everything that is due now, and what follows from it."""
+    await house.background.drain()
+
+
+async def _note(house: House, stop: asyncio.Event) -> None:
+    """Every few seconds: write down which keys were used, and measure how far the dispatcher is behind."""
+    while not stop.is_set():
+        await rest(stop, _NOTE_SECONDS)
+        try:
+            await house.guard.write_uses()
+            async with house.db.read() as tx:
+                house.telemetry.dispatch_lag.set(await dispatcher.lag(tx))
+        except UNAVAILABLE as error:
+            house.telemetry.log("notes_wait", house.clock.wall(), **failure(error))
