@@ -16,6 +16,8 @@ from uuid import UUID
 import asyncpg
 import orjson
 
+from almoner.giving.sessions.store import CREATE  # the same SQL, word for word
+
 DSN = os.environ["BENCH_DSN"]
 PARTNERS: dict[bytes, UUID] = {
     key.encode(): UUID(partner) for key, partner in orjson.loads(os.environ["BENCH_PARTNERS"]).items()
@@ -25,24 +27,6 @@ VALUES = {character: value for value, character in enumerate(ALPHABET)}
 
 Answer = tuple[int, bytes]
 
-CREATE = """
-with claim as materialized (select pg_try_advisory_xact_lock($9::bigint) as got),
-stored as materialized (select answer from idempotency_answer where partner_id = $1 and key_hash = $8),
-made as (
-    insert into donation_session
-        (id, partner_id, organisation_id, status, metadata, created_at, expires_at, status_changed_at)
-    select $2, $1, o.id, 'open', $4, $5, $6, $5 from organisation o, claim
-    where o.id = $3 and o.partner_id is null and claim.got and not exists (select from stored)
-    returning id
-), counted as (
-    insert into list_counter (partner_id, list, slot, n) select $1, 'donation_session', $7, 1 from made
-    on conflict (partner_id, list, slot) do update set n = list_counter.n + 1
-), kept as (
-    insert into idempotency_answer (partner_id, key_hash, route, fingerprint, answer, created_at, expires_at)
-    select $1, $8, 'POST /v1/donation-sessions', $10, $11, $5, $12 from made
-)
-select (select answer from stored), exists (select from made)
-"""
 COLUMNS = (
     "id, user_id, organisation_id, type, session_id, amount_minor, currency, status, first_name, last_name, email, "
     "consented, anonymous, metadata, created_at, cancelled_at"
@@ -136,23 +120,26 @@ async def create_session(partner: UUID, headers: dict[bytes, bytes], raw: bytes)
     }
     sent = orjson.dumps({"data": answer, "object": "donation_session"})
     key = hashlib.sha256(headers[b"idempotency-key"]).digest()
-    row = await pool.fetchrow(
-        CREATE,
-        partner,
+    claim = (partner, key, int.from_bytes(key[:8], signed=True), "POST /v1/donation-sessions")
+    stored = (hashlib.sha256(raw).digest(), sent, now, now + timedelta(days=21))
+    metadata = orjson.dumps(body.get("metadata") or {}).decode()
+    session: tuple[object, ...] = (
         made,
         parse(body["organisationId"]),
-        orjson.dumps(body.get("metadata") or {}).decode(),
-        now,
+        None,
+        None,
+        None,
+        None,
+        metadata,
         expires,
-        secrets.randbelow(16),
-        key,
-        int.from_bytes(key[:8], signed=True),
-        hashlib.sha256(raw).digest(),
-        sent,
-        now + timedelta(days=21),
+        None,
+        True,
+        [],
     )
+    event = (secrets.randbelow(16), new_id(), "internal.donation_session.created", sent)
+    row = await pool.fetchrow(CREATE, *claim, *stored, *session, *event)
     assert row is not None
-    return (200, row[0] or sent) if row[0] or row[1] else (400, b"{}")
+    return 200, row["stored_answer"] or sent
 
 
 async def get_donation(partner: UUID, value: str) -> Answer:

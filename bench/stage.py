@@ -1,0 +1,221 @@
+"""The stage of a benchmark: a database with real data, partners with keys, and the servers to be measured."""
+
+import asyncio
+import json
+import os
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from uuid import UUID
+
+import asyncpg
+import psutil
+
+from almoner import migrations, settings, wiring
+from almoner.access.keys import service as keys
+from almoner.access.partners import service as partners
+from almoner.cli import local
+from almoner.kit.ids import new_id
+from almoner.kit.time import SystemClock
+from almoner.platform.db import Database, Partner
+from almoner.settings import Settings
+
+PARTNERS = 10
+LIST_ROWS = 100_000
+ORGANISATIONS = 2_000
+IRS = UUID("019b76da-a800-7000-8000-000000000001")
+WORDS = "river valley animal food youth veterans library arts hope garden shelter mountain".split()
+KINDS = "Foundation Society Trust Fund Association Alliance Network League".split()
+METADATA = '{"campaign": "winter"}'
+NO_LIMIT = "1000000/1000000"
+
+
+@dataclass(slots=True)
+class Stage:
+    """What a run needs to know."""
+
+    settings: Settings
+    database_pid: int
+    database_version: str
+    keys: list[str] = field(default_factory=list)
+    partner_ids: list[UUID] = field(default_factory=list)
+    organisations: list[str] = field(default_factory=list)
+    donations: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables for the service and for the baselines."""
+        known = {key: str(partner) for key, partner in zip(self.keys, self.partner_ids, strict=True)}
+        master_key = self.settings.master_key
+        assert master_key is not None
+        return {
+            "ALMONER_DATABASE_URL": self.settings.dsn,
+            "ALMONER_OWNER_DATABASE_URL": self.settings.owner_dsn,
+            "ALMONER_MASTER_KEY": master_key.get_secret_value(),
+            "ALMONER_DATA_DIR": str(self.settings.data_dir),
+            "ALMONER_RATE_LIMIT_SECRET": NO_LIMIT,
+            "ALMONER_RATE_LIMIT_PUBLISHABLE": NO_LIMIT,
+            "ALMONER_RATE_LIMIT_ADDRESS": NO_LIMIT,
+            "BENCH_DSN": self.settings.dsn,
+            "BENCH_PARTNERS": json.dumps(known),
+        }
+
+
+@contextmanager
+def staged() -> Iterator[Stage]:
+    """An embedded server in a folder of its own, migrated and filled."""
+    folder = Path(tempfile.mkdtemp(prefix="almoner-bench-"))
+    folder.chmod(0o755)  # PostgreSQL's account must reach it when root measures
+    try:
+        with local.completed(settings.read(data_dir=folder)) as complete:
+            migrations.migrate(complete.owner_dsn)
+            yield asyncio.run(_fill(complete))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _fill(complete: Settings) -> Stage:
+    house = await wiring.open_house(complete)
+    try:
+        async with house.db.read() as tx:
+            version = str(await tx.fetchval("show server_version")).split()[0]
+            backend = int(await tx.fetchval("select pg_backend_pid()"))
+        stage = Stage(complete, psutil.Process(backend).ppid(), version)
+        await _partners(house.db, stage)
+        await _organisations(house.db, stage)
+        await _donations(house.db, stage)
+        return stage
+    finally:
+        await house.close()
+
+
+async def _partners(db: Database, stage: Stage) -> None:
+    async with db.write() as tx:
+        for number in range(PARTNERS):
+            account = await partners.create(tx, f"Partner {number}")
+            _, secret = await keys.create(tx, Partner(account.id), "secret", "bench")
+            stage.partner_ids.append(account.id)
+            stage.keys.append(secret)
+
+
+async def _organisations(db: Database, stage: Stage) -> None:
+    pick = random.Random(20261121)
+    async with db.write() as tx:
+        for number in range(ORGANISATIONS):
+            name = f"{pick.choice(WORDS)} {pick.choice(WORDS)} {pick.choice(KINDS)} {number}".title()
+            made = tx.new_id()
+            await tx.execute(
+                """
+                insert into organisation (id, registry_id, registry_number, number_key, name, country_code, types,
+                                          active, search_name, created_at, updated_at)
+                values ($1, $2, $3, $3, $4, 'USA', '{nonprofit}', true, $5, $6, $6)
+                """,
+                made,
+                IRS,
+                f"99{number:07d}",
+                name,
+                name.lower() + " ",
+                tx.now,
+            )
+            stage.organisations.append(tx.ids.text("organisation", made))
+            stage.names.append(name)
+
+
+async def _donations(db: Database, stage: Stage) -> None:
+    """One partner with 100,000 donations of the last hours, each of a session of its own."""
+    pick = random.Random(7)
+    owner = stage.partner_ids[0]
+    ids = db.deployment.ids
+    organisation = ids.parse("organisation", stage.organisations[0])
+    start = SystemClock().now() - timedelta(hours=10)
+    sessions, gifts = [], []
+    for number in range(LIST_ROWS):
+        at = start + timedelta(milliseconds=300 * number)
+        session, gift = new_id(at), new_id(at)
+        common = (owner, organisation)
+        sessions.append((session, *common, "open", METADATA, at, at + timedelta(hours=24), at))
+        donor = ("Ada", "Byron", f"donor{number}@example.org", True, False, METADATA)
+        amount = pick.randrange(100, 100_000)
+        gifts.append((gift, *common, "hosted", session, "REQUESTED_PAYMENT", amount, "USD", *donor, at, at))
+        if number % 100 == 0:
+            stage.donations.append(ids.text("donation", gift))
+    connection = await asyncpg.connect(stage.settings.dsn)  # COPY wants jsonb in its binary form
+    columns = "id partner_id organisation_id status metadata created_at expires_at status_changed_at"
+    await connection.copy_records_to_table("donation_session", records=sessions, columns=columns.split())
+    columns = (
+        "id partner_id organisation_id type session_id status amount_minor currency first_name last_name email "
+        "consented anonymous metadata created_at status_changed_at"
+    )
+    await connection.copy_records_to_table("donation", records=gifts, columns=columns.split())
+    for name in ("donation", "donation_session"):
+        await connection.execute(
+            "insert into list_counter (partner_id, list, slot, n) values ($1, $2, 0, $3)", owner, name, LIST_ROWS
+        )
+    await connection.close()
+
+
+def free_port() -> int:
+    """A port that nobody has."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return int(found.getsockname()[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One server to measure, already running."""
+
+    name: str
+    port: int
+    pid: int
+
+
+@contextmanager
+def server(stage: Stage, name: str, *command: str) -> Iterator[Variant]:
+    """A server process; ``{port}`` in its command and in ALMONER_PORT is a free port."""
+    port = free_port()
+    log = stage.settings.data_dir / f"{name.replace(' ', '-')}.log"
+    with process(stage, log, *(word.format(port=port) for word in command), ALMONER_PORT=str(port)) as running:
+        _wait(lambda: _listens(port), running, log)
+        yield Variant(name, port, running.pid)
+
+
+@contextmanager
+def process(stage: Stage, log: Path, *command: str, **variables: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """A Python process with the stage's environment, ended with the block."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
+    environment = {**kept, **stage.environment, **variables}
+    with log.open("wb") as output:
+        running = subprocess.Popen(
+            [sys.executable, *command], env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    try:
+        yield running
+    finally:
+        running.terminate()
+        running.wait(30)
+
+
+def _wait(ready: Callable[[], bool], running: "subprocess.Popen[bytes]", log: Path) -> None:
+    ends = time.monotonic() + 60
+    while not ready():
+        if running.poll() is not None or time.monotonic() > ends:
+            raise RuntimeError(f"a server does not answer:\n{log.read_text()[-3000:]}")
+        time.sleep(0.05)
+
+
+def _listens(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return True
+    except OSError:
+        return False
