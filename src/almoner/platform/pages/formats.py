@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Final
 
 from babel import Locale, dates, numbers
+from babel.core import get_global
 
 from almoner.kit import money as iso4217
 
@@ -60,8 +61,15 @@ def moment(at: datetime, locale: Locale) -> str:
 
 
 def country(code: str, locale: Locale) -> str:
-    """The name of a two-letter country in the language; the code itself when CLDR has none."""
-    return str(locale.territories.get(code, code))
+    """The name of a country (three letters) in the language; the code itself when CLDR has none."""
+    aliases = get_global("territory_aliases").get(code, [code])
+    return str(locale.territories.get(aliases[0], code))
+
+
+def currency_of_region(region: str, today: date) -> str | None:
+    """The currency in use in a region (two letters), None where CLDR knows none."""
+    found = numbers.get_territory_currencies(region, start_date=today)
+    return str(found[0]) if found else None
 
 
 def _applied(

@@ -1,0 +1,79 @@
+"""What a donor may give: least, most and suggested amounts of each currency; pure.
+
+Least amounts keep card testers and fees away (H6): about one US dollar. Suggestions are round in each currency.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from almoner.kit.money import exponent
+
+_MOST: Final = 100_000
+"""The largest gift on the page, in least amounts."""
+
+# Whole units: least, then four suggestions.
+_AMOUNTS: Final[dict[str, tuple[int, ...]]] = {
+    "AED": (5, 50, 100, 250, 500),
+    "BDT": (100, 500, 1_000, 2_500, 5_000),
+    "BHD": (1, 5, 10, 20, 50),
+    "BRL": (5, 30, 60, 120, 250),
+    "CLP": (1_000, 5_000, 10_000, 25_000, 50_000),
+    "COP": (4_000, 20_000, 50_000, 100_000, 200_000),
+    "CZK": (25, 200, 500, 1_000, 2_000),
+    "DKK": (10, 100, 200, 500, 1_000),
+    "EGP": (50, 250, 500, 1_000, 2_500),
+    "HKD": (10, 100, 200, 500, 1_000),
+    "HUF": (400, 2_000, 5_000, 10_000, 20_000),
+    "IDR": (15_000, 100_000, 250_000, 500_000, 1_000_000),
+    "ILS": (5, 50, 100, 200, 500),
+    "INR": (100, 500, 1_000, 2_500, 5_000),
+    "IQD": (1_500, 10_000, 25_000, 50_000, 100_000),
+    "ISK": (150, 1_000, 2_500, 5_000, 10_000),
+    "JOD": (1, 5, 10, 20, 50),
+    "JPY": (100, 1_000, 3_000, 5_000, 10_000),
+    "KES": (150, 500, 1_000, 2_500, 5_000),
+    "KRW": (1_000, 10_000, 30_000, 50_000, 100_000),
+    "KWD": (1, 5, 10, 20, 50),
+    "LBP": (100_000, 500_000, 1_000_000, 2_500_000, 5_000_000),
+    "LKR": (300, 1_000, 2_500, 5_000, 10_000),
+    "MAD": (10, 100, 200, 500, 1_000),
+    "MXN": (20, 100, 250, 500, 1_000),
+    "NGN": (1_500, 5_000, 10_000, 25_000, 50_000),
+    "NOK": (10, 100, 200, 500, 1_000),
+    "OMR": (1, 5, 10, 20, 50),
+    "PHP": (60, 250, 500, 1_000, 2_500),
+    "PKR": (300, 1_000, 2_500, 5_000, 10_000),
+    "PLN": (5, 50, 100, 200, 500),
+    "QAR": (5, 50, 100, 250, 500),
+    "RON": (5, 50, 100, 200, 500),
+    "RSD": (100, 1_000, 2_500, 5_000, 10_000),
+    "SAR": (5, 50, 100, 250, 500),
+    "SEK": (10, 100, 200, 500, 1_000),
+    "THB": (40, 300, 500, 1_000, 2_500),
+    "TND": (3, 20, 50, 100, 200),
+    "TRY": (50, 250, 500, 1_000, 2_500),
+    "TWD": (30, 300, 500, 1_000, 3_000),
+    "TZS": (2_500, 10_000, 25_000, 50_000, 100_000),
+    "UAH": (50, 200, 500, 1_000, 2_000),
+    "UGX": (4_000, 20_000, 50_000, 100_000, 200_000),
+    "VND": (25_000, 100_000, 250_000, 500_000, 1_000_000),
+    "ZAR": (20, 100, 250, 500, 1_000),
+}
+_OTHERS: Final = (1, 10, 25, 50, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """Minor units of one currency."""
+
+    currency: str
+    least: int
+    most: int
+    suggested: tuple[int, ...]
+
+
+def amounts(currency: str) -> Amounts:
+    """What may be given in a currency. Raises MoneyError for an unknown one."""
+    unit: int = 10 ** exponent(currency)
+    least, *suggested = _AMOUNTS.get(currency, _OTHERS)
+    return Amounts(currency, least * unit, least * unit * _MOST, tuple(amount * unit for amount in suggested))

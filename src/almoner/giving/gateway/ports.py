@@ -1,0 +1,22 @@
+"""What the page needs of the gift's own flows, which talk to the payment provider. Wiring puts it together."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from almoner.giving.donations.domain import Gift, SessionDonation
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """Paying for the gift of a session.
+
+    ``origin``: scheme, host and port of the provider's pages. ``begin`` promises the gift and opens its payment;
+    ``url`` of what it answers is the provider's page. It raises SessionExpired, SessionCompleted, TooManyTries and
+    ServiceUnavailable. ``come_back`` asks the provider and says where the session stands; it raises
+    ServiceUnavailable.
+    """
+
+    origin: str
+    begin: Callable[[UUID, Gift], Awaitable[SessionDonation]]
+    come_back: Callable[[UUID], Awaitable[SessionDonation]]

@@ -1,0 +1,106 @@
+"""The donor's form: what was typed, and the gift it makes or every problem at once."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from babel import Locale
+
+from almoner.giving.donations.domain import Gift
+from almoner.giving.gateway.domain import Amounts
+from almoner.kit.money import Money
+from almoner.platform.pages import figures
+from almoner.platform.pages.figures import Unreadable
+
+MAX_LENGTH: Final = 255  # spec 2.8, as every name and address of the interface
+OTHER: Final = "other"
+
+_EMAIL: Final = re.compile(r"[^\s@<>(),;:\\\"\[\]]{1,64}@[^\s@<>(),;:\\\"\[\].]+(\.[^\s@<>(),;:\\\"\[\].]+)+")
+
+_UNREADABLE: Final = {
+    Unreadable.EMPTY: "give.problem.amount.missing",
+    Unreadable.NOT_A_NUMBER: "give.problem.amount.not_a_number",
+    Unreadable.TOO_MANY_DECIMALS: "give.problem.amount.too_many_decimals",
+    Unreadable.TOO_LARGE: "give.problem.amount.too_large",
+}
+
+Problems = dict[str, str]
+"""Field id to the catalogue key of what is wrong with it, in the order of the page."""
+
+
+class TypedGift(msgspec.Struct, frozen=True):
+    """The form as posted: trimmed, without control characters, otherwise untouched.
+
+    ``amount`` is a suggested amount in minor units, or ``other`` for the one typed in ``typed``.
+    """
+
+    amount: str = ""
+    typed: str = ""
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+    anonymous: bool = False
+    contact: bool = False
+
+    @classmethod
+    def posted(cls, form: Mapping[str, object]) -> "TypedGift":
+        """From the posted fields."""
+        return cls(
+            amount=_clean(form.get("amount")),
+            typed=_clean(form.get("typed")),
+            first_name=_clean(form.get("first_name")),
+            last_name=_clean(form.get("last_name")),
+            email=_clean(form.get("email")),
+            anonymous=form.get("anonymous") == "yes",
+            contact=form.get("contact") == "yes",
+        )
+
+    def read(self, amounts: Amounts, locale: Locale) -> Gift | Problems:
+        """The gift, or what is wrong."""
+        problems: Problems = {}
+        minor = self._minor(amounts, locale)
+        if isinstance(minor, str):
+            problems[self._amount_field(amounts)] = minor
+        for field, value in (("first_name", self.first_name), ("last_name", self.last_name)):
+            if not value:
+                problems[field] = f"give.problem.{field}.missing"
+            elif len(value) > MAX_LENGTH:
+                problems[field] = f"give.problem.{field}.too_long"
+        if not self.email:
+            problems["email"] = "give.problem.email.missing"
+        elif len(self.email) > MAX_LENGTH:
+            problems["email"] = "give.problem.email.too_long"
+        elif not _EMAIL.fullmatch(self.email):
+            problems["email"] = "give.problem.email.wrong"
+        if problems or isinstance(minor, str):
+            return problems
+        return Gift(
+            money=Money(minor, amounts.currency),
+            first_name=self.first_name,
+            last_name=self.last_name,
+            email=self.email,
+            consented=self.contact,
+            anonymous=self.anonymous,
+        )
+
+    def _minor(self, amounts: Amounts, locale: Locale) -> int | str:
+        if self.amount in map(str, amounts.suggested):
+            return int(self.amount)
+        if self.amount not in ("", OTHER):
+            return "give.problem.amount.missing"
+        minor = figures.amount(self.typed, amounts.currency, locale)
+        if isinstance(minor, Unreadable):
+            return _UNREADABLE[minor]
+        if minor < amounts.least:
+            return "give.problem.amount.too_small"
+        return minor if minor <= amounts.most else "give.problem.amount.too_large"
+
+    def _amount_field(self, amounts: Amounts) -> str:
+        return "typed" if self.amount == OTHER or self.typed else f"amount-{amounts.suggested[0]}"
+
+
+def _clean(value: object) -> str:
+    text = value if isinstance(value, str) else ""
+    return "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cs")).strip()

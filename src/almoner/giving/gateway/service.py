@@ -1,0 +1,114 @@
+"""What the page shows of a session and its nonprofit, and the choice of language and currency (settled 4)."""
+
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Final
+from uuid import UUID
+
+from babel import Locale
+
+from almoner.giving.donations import service as donations
+from almoner.giving.donations.domain import SessionDonation
+from almoner.giving.sessions import service as sessions
+from almoner.giving.sessions.domain import DonationSession
+from almoner.kit import language as languages
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.nonprofits.registries import domain as registries_domain
+from almoner.nonprofits.registries import service as registries
+from almoner.platform.db import Partner, Tx
+from almoner.platform.pages import formats
+from almoner.platform.pages.catalogue import FALLBACK, Catalogues
+
+FALLBACK_CURRENCY: Final = "USD"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """The nonprofit as the page and the receipt show it. ``number`` as its register's readers write it."""
+
+    name: str
+    city: str | None
+    state: str | None
+    country_code: str
+    register: str
+    number: str
+    receives: tuple[str, ...]
+
+    @property
+    def monogram(self) -> str:
+        """One or two letters to stand for the name."""
+        words = [word for word in self.name.split() if word[0].isalpha()] or [self.name]
+        return "".join(word[0] for word in words[:2]).upper()
+
+    def place(self, locale: Locale) -> str:
+        """``Washington, DC, United States`` with the country in the reader's language."""
+        return ", ".join(part for part in (self.city, self.state, formats.country(self.country_code, locale)) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Giving:
+    """A session with its nonprofit and where its donation stands. ``status`` is true at the moment of reading (S3)."""
+
+    session: DonationSession
+    status: str
+    cause: Cause
+    gift: SessionDonation
+
+
+async def load(tx: Tx, session_id: UUID) -> Giving:
+    """All that the page shows. Raises NotFound."""
+    session = await sessions.for_page(tx, session_id)
+    gift = await donations.for_session(tx, session.id)
+    return Giving(session, session.status_at(tx.now), await cause(tx, session), gift)
+
+
+async def cause(tx: Tx, session: DonationSession) -> Cause:
+    """The nonprofit of a session. Raises NotFound."""
+    organisation = await organisations.get(tx, Partner(session.partner_id), session.organisation_id)
+    registry = await registries.get(tx, organisation.registry_id)
+    return Cause(
+        name=organisation.shown_name,
+        city=organisation.city,
+        state=organisation.state,
+        country_code=organisation.country_code,
+        register=_register(registry.english_name, registry.code),
+        number=_number(organisation),
+        receives=organisation.receives,
+    )
+
+
+def chosen(giving: Giving, accept_language: str | None, catalogues: Catalogues, today: date) -> Giving:
+    """Language and currency where nobody has chosen (settled 4).
+
+    The donor's language if it is offered, else English; the currency of the donor's region if the nonprofit receives
+    it, else US dollar.
+    """
+    session = giving.session
+    language = session.language or languages.negotiate(accept_language, catalogues.offered) or FALLBACK
+    currency = session.currency or _currency(giving.cause, accept_language, today)
+    return replace(giving, session=replace(session, language=language, currency=currency))
+
+
+async def settle(tx: Tx, giving: Giving) -> Giving:
+    """Keep what ``chosen`` chose, unless another visit was first: then that one's choice holds."""
+    session = giving.session
+    if session.language is None or session.currency is None:
+        raise ValueError("choose before settling")
+    return replace(giving, session=await sessions.settle_choice(tx, session.id, session.language, session.currency))
+
+
+def _currency(cause_: Cause, accept_language: str | None, today: date) -> str:
+    for tag in languages.preferences(accept_language):
+        if (region := languages.region(tag)) is not None:
+            currency = formats.currency_of_region(region, today)
+            return currency if currency in cause_.receives else FALLBACK_CURRENCY
+    return FALLBACK_CURRENCY
+
+
+def _register(name: str, code: str) -> str:
+    return f"{name} ({code})" if code != name else name
+
+
+def _number(organisation: Organisation) -> str:
+    return registries_domain.written(organisation.registry_code, organisation.registry_number)
