@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from typing import Final
 from uuid import UUID
 
+from almoner.platform import mail as mails
 from almoner.platform.db import Database
 from almoner.platform.mail import Mail
 
@@ -22,19 +23,7 @@ class Mailbox:
     async def send(self, mail: Mail) -> None:
         """Keep the mail; the same mail is kept once."""
         async with self._database.write() as tx:
-            await tx.execute(
-                """insert into sandbox_mail (id, partner_id, sender, recipient, subject, text, html, links, created_at)
-                   values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do nothing""",
-                mail_id(mail),
-                mail.partner,
-                self._sender,
-                mail.to,
-                mail.subject,
-                mail.text,
-                mail.html,
-                links(mail),
-                mail.at,
-            )
+            await mails.keep(tx, mail, mail_id(mail), self._sender, links(mail))
 
 
 def mail_id(mail: Mail) -> UUID:

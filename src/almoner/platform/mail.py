@@ -5,6 +5,8 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from almoner.platform.db import Tx
+
 
 class MailRefused(Exception):
     """The mail will never be taken: the address does not exist or is not one. Trying again is of no use."""
@@ -38,3 +40,20 @@ class MailTransport(Protocol):
     async def send(self, mail: Mail) -> None:
         """Hand the mail over. Raises MailRefused or MailDelayed."""
         ...
+
+
+async def keep(tx: Tx, mail: Mail, mail_id: UUID, sender: str, links: list[str]) -> None:
+    """Put a mail where the sandbox's mailbox shows it; a second one with the same id is left out."""
+    await tx.execute(
+        """insert into sandbox_mail (id, partner_id, sender, recipient, subject, text, html, links, created_at)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do nothing""",
+        mail_id,
+        mail.partner,
+        sender,
+        mail.to,
+        mail.subject,
+        mail.text,
+        mail.html,
+        links,
+        mail.at,
+    )

@@ -1,0 +1,71 @@
+"""A payment was received: a job sends the receipt. The job holds ids only; what it sends is read when it runs."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.giving.donations.domain import PAYMENT_SUCCESSFUL
+from almoner.giving.receipts import service
+from almoner.platform import queue
+from almoner.platform.db import Partner, Tx
+from almoner.platform.mail import MailDelayed, MailRefused, MailTransport
+from almoner.platform.outbox import Event, Reaction
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.queue import Done, Drop, Job, NewJob, Result, Retry
+from almoner.platform.work import Handler, Work
+
+SEND: Final = "receipts.send"
+
+_FIRST_WAIT: Final = timedelta(minutes=1)
+_LONGEST_WAIT: Final = timedelta(hours=6)
+_MOST_ATTEMPTS: Final = 16  # about three days
+
+
+class _Paid(msgspec.Struct):
+    """What is read of the event's donation."""
+
+    id: str
+    type: str
+
+
+async def on_payment(tx: Tx, events: Sequence[Event]) -> None:
+    """Enqueue the receipts of hosted donations."""
+    jobs = []
+    for event in events:
+        paid = msgspec.convert(event.record(), _Paid)
+        donation_id = tx.ids.parse("donation", paid.id)
+        if event.partner_id is not None and donation_id is not None and paid.type == "hosted":
+            payload = {"partner": str(event.partner_id), "donation": str(donation_id)}
+            jobs.append(NewJob(SEND, payload, unique=str(donation_id)))
+    await queue.enqueue_all(tx, jobs)
+
+
+reactions: Final = (Reaction(PAYMENT_SUCCESSFUL, on_payment),)
+
+
+def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
+    """The job's handler, with the carrier of mails."""
+
+    async def send(work: Work, job: Job) -> Result:
+        partner = Partner(UUID(job.payload["partner"]))
+        async with work.db.read() as tx:
+            mail = await service.compose(tx, pages, partner, UUID(job.payload["donation"]), job.due_at)
+        if mail is None:
+            return Done()
+        try:
+            await transport.send(mail)
+        except MailRefused as refused:
+            return Drop(str(refused))
+        except MailDelayed as delayed:
+            return Retry(_wait(job.attempt), str(delayed)) if job.attempt < _MOST_ATTEMPTS else Drop(str(delayed))
+        return Done()
+
+    return {SEND: send}
+
+
+def _wait(attempt: int) -> timedelta:
+    """1 minute, doubled after each attempt, at most six hours."""
+    return min(_FIRST_WAIT * (1 << (attempt - 1)), _LONGEST_WAIT)
