@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from starlette.routing import BaseRoute
 
 from almoner.access.guard import KeyGuard, Limits
+from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.giving.donations.routes import routes as donations
 from almoner.giving.sessions.routes import routes as donation_sessions
 from almoner.giving.users.routes import routes as users
@@ -14,8 +15,10 @@ from almoner.kit.time import Clock, SystemClock
 from almoner.nonprofits.categories.routes import routes as categories
 from almoner.nonprofits.countries.routes import routes as countries
 from almoner.nonprofits.organisations.routes import routes as organisations
+from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.nonprofits.registries.routes import routes as registries
 from almoner.platform import db as database
+from almoner.platform.addresses import Policy
 from almoner.platform.background import Background
 from almoner.platform.business_clock import BusinessClock, MovableClock
 from almoner.platform.crypto import Vault
@@ -24,10 +27,12 @@ from almoner.platform.deployment import Deployment
 from almoner.platform.event_types import EVENT_TYPES, EventType
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.probes import Check
+from almoner.platform.outbound import Outbound
 from almoner.platform.ratelimit import Limit, RateLimiter
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Duties
 from almoner.settings import Rate, Settings
+from almoner.webhooks.deliveries import jobs as webhook_jobs
 from almoner.webhooks.deliveries.routes import routes as webhook_deliveries
 from almoner.webhooks.events.routes import routes as events
 from almoner.webhooks.subscriptions.routes import routes as webhook_subscriptions
@@ -47,6 +52,10 @@ ROUTES = (
 """The declared endpoints of every slice, in the order of the interface description."""
 
 
+REGISTER_SOURCES: Mapping[str, RegisterSource] = {source.code: source for source in (IrsBmf(),)}
+"""The formats that `almoner registers import` reads."""
+
+
 @dataclass(frozen=True, slots=True)
 class House:
     """The living parts of one process."""
@@ -57,6 +66,7 @@ class House:
     telemetry: Telemetry
     limiter: RateLimiter
     guard: KeyGuard
+    outbound: Outbound
     background: Background
     routes: list[Routes] = field(default_factory=list)
     pages: list[BaseRoute] = field(default_factory=list)
@@ -65,6 +75,7 @@ class House:
 
     async def close(self) -> None:
         """Close what was opened."""
+        await self.outbound.close()
         await self.db.close()
 
 
@@ -85,9 +96,9 @@ def deployment_of(settings: Settings, clock: Clock) -> Deployment:
     )
 
 
-def duties() -> Duties:
+def duties(db: Database, outbound: Outbound) -> Duties:
     """What every slice does in the background."""
-    return Duties()
+    return Duties(handlers=webhook_jobs.handlers(db, outbound), reactions=webhook_jobs.reactions)
 
 
 async def open_house(
@@ -105,5 +116,8 @@ async def open_house(
         _limit("address", settings.rate_limit_address),
     )
     guard = KeyGuard(db, clock, limiter, limits)
-    background = Background(db, duties(), telemetry)
-    return House(settings, clock, db, telemetry, limiter, guard, background, routes=[*ROUTES], events=EVENT_TYPES)
+    outbound = Outbound(deployment.receivers)
+    background = Background(db, duties(db, outbound), telemetry)
+    return House(
+        settings, clock, db, telemetry, limiter, guard, outbound, background, routes=[*ROUTES], events=EVENT_TYPES
+    )
