@@ -1,25 +1,19 @@
 """``almoner partners`` and ``almoner keys``."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, TypeVar
+from typing import Annotated
 from uuid import UUID
 
 import typer
 
-from almoner import settings
 from almoner.access.keys import domain
 from almoner.access.keys import service as key_service
 from almoner.access.partners import service as partner_service
-from almoner.cli import local
-from almoner.kit.time import SystemClock, iso, iso_or_none
-from almoner.platform import db
+from almoner.cli.database import in_transaction
+from almoner.kit.time import iso, iso_or_none
 from almoner.platform.db import Partner, Tx
-from almoner.wiring import deployment_of
-
-Result = TypeVar("Result")
 
 partners = typer.Typer(help="The products that use this deployment.", no_args_is_help=True)
 keys = typer.Typer(help="The keys of partners; a secret is shown once, when it is made.", no_args_is_help=True)
@@ -34,21 +28,6 @@ class KeyKind(StrEnum):
     SECRET = "secret"  # noqa: S105 (the kind, not a secret)
     PUBLISHABLE = "publishable"
     SCIM = "scim"
-
-
-def in_transaction(use: Callable[[Tx], Awaitable[Result]]) -> Result:
-    """Run a use case in one transaction of its own."""
-    with local.completed(settings.read()) as complete:
-        return asyncio.run(_use(complete, use))
-
-
-async def _use(complete: settings.Settings, use: Callable[[Tx], Awaitable[Result]]) -> Result:
-    database = await db.connect(complete.dsn, deployment_of(complete, SystemClock()), size=1)
-    try:
-        async with database.write() as tx:
-            return await use(tx)
-    finally:
-        await database.close()
 
 
 def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> None:

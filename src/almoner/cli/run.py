@@ -10,7 +10,7 @@ import asyncpg
 import typer
 import uvloop
 
-from almoner import migrations, settings
+from almoner import migrations, settings, worker
 from almoner.app import create_app
 from almoner.cli import demo, local, registers
 from almoner.cli.ports import listen
@@ -46,11 +46,7 @@ def run() -> None:
     began = time.monotonic()
     given = settings.read()
     if not given.sandbox:
-        raise UnsafeSettings(
-            [
-                "ALMONER_ENVIRONMENT is production: use `almoner serve` and `almoner worker`; `almoner run` is the sandbox."
-            ]
-        )
+        raise UnsafeSettings(["ALMONER_ENVIRONMENT is production: run `almoner serve` and `almoner worker` there."])
     sockets = listen(given.host, given.port)
     provider_sockets = listen(given.host, given.port + 1, purpose=" (ALMONER_PORT + 1, the test payment provider)")
     with local.completed(given) as complete:
@@ -95,6 +91,7 @@ async def _live(
         sandbox = await demo.sandbox_content(house.db, demo.read_sandbox_file(file), demo.Pages())
         local.write_private(file, sandbox)
         async with asyncio.TaskGroup() as group:
+            group.create_task(worker.run(house, "server and worker", stop))
             group.create_task(answer(create_app(house), sockets, stop))
             _show_banner(house, sandbox, file, log, time.monotonic() - began)
     finally:

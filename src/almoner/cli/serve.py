@@ -10,7 +10,7 @@ import uvicorn
 import uvloop
 from starlette.types import ASGIApp
 
-from almoner import migrations, settings
+from almoner import migrations, settings, worker
 from almoner.app import create_app
 from almoner.cli import local
 from almoner.cli.ports import listen
@@ -82,7 +82,9 @@ async def _serve(complete: Settings, sockets: list[socket.socket]) -> None:
     stop = stop_on_signals()
     house = await open_house(complete)
     try:
-        await answer(create_app(house), sockets, stop)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(worker.run(house, "server", stop))
+            group.create_task(answer(create_app(house), sockets, stop))
     finally:
         await house.close()
 
@@ -98,3 +100,9 @@ def work() -> None:
 
 async def _work(complete: Settings) -> None:
     (await migrations.state(complete.dsn)).refuse_unless_current()
+    stop = stop_on_signals()
+    house = await open_house(complete)
+    try:
+        await worker.run(house, "worker", stop)
+    finally:
+        await house.close()

@@ -1,0 +1,40 @@
+"""The database for a command that does one thing."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from almoner import migrations, settings
+from almoner.cli import local
+from almoner.kit.time import SystemClock
+from almoner.platform import db
+from almoner.platform.db import Database, Tx
+from almoner.settings import Settings
+from almoner.wiring import deployment_of
+
+Result = TypeVar("Result")
+
+
+def with_database(use: Callable[[Database], Awaitable[Result]]) -> Result:
+    """Run a use case that opens its own transactions. Raises MigrationRefused when the database is of another form."""
+    with local.completed(settings.read()) as complete:
+        return asyncio.run(_use(complete, use))
+
+
+def in_transaction(use: Callable[[Tx], Awaitable[Result]]) -> Result:
+    """Run a use case in one transaction."""
+
+    async def inside(database: Database) -> Result:
+        async with database.write() as tx:
+            return await use(tx)
+
+    return with_database(inside)
+
+
+async def _use(complete: Settings, use: Callable[[Database], Awaitable[Result]]) -> Result:
+    (await migrations.state(complete.dsn)).refuse_unless_current()
+    database = await db.connect(complete.dsn, deployment_of(complete, SystemClock()), size=1)
+    try:
+        return await use(database)
+    finally:
+        await database.close()
