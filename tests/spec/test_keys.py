@@ -66,6 +66,8 @@ OWNED: dict[str, Make] = {
 }
 SHARED = {"registry"}
 """Reference data, the same for everybody."""
+TAKING_OUT = "DELETE /v1/categories/{categoryId}/{organisationId}"
+"""Answers 204 for an organisation that is not in the category, whatever it is: nothing is told."""
 
 
 async def call(client: Client, route: Route, **options: Any) -> httpx.Response:
@@ -208,10 +210,10 @@ async def test_k10_ids_of_one_partner_are_404_for_another_and_untouched(
         answers = []
         for value in (mine, nothing):
             path = await fill(service, other, endpoint, type_, value)
-            answers.append(await other.request(endpoint.method, path, **body_for(endpoint)))
+            answers.append(await other.request(endpoint.method, path, **await body_for(service, endpoint)))
         found = [(answer.status_code, answer.content) for answer in answers]
         assert found[0] == found[1], endpoint.route
-        assert found[0][0] == 404, endpoint.route
+        assert found[0][0] == 404 or (endpoint.route == TAKING_OUT and type_ == "organisation"), endpoint.route
         assert await snapshot(service, api, type_, mine) == before, endpoint.route
         reached += 1
     assert reached > 0
@@ -234,18 +236,18 @@ async def fill(service: Service, client: Client, endpoint: Endpoint, type_: str,
     return path
 
 
-def body_for(endpoint: Endpoint) -> dict[str, Any]:
+async def body_for(service: Service, endpoint: Endpoint) -> dict[str, Any]:
     """A body that the route reads without complaint: the id must be what is refused."""
     if endpoint.upload is not None:
         png = base64.b64decode(
             "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
         )
         return {"files": {endpoint.upload.field: ("a.png", png, "image/png")}}
-    bodies = {
-        "/v1/users/{id}/organisation": {},
-        "/v1/webhook-subscriptions/{id}/replay": {"from": "2026-03-01T00:00:00.000Z"},
+    bodies: dict[str, dict[str, Any]] = {
+        "setUserOrganisation": {"organisationId": await factories.nonprofit(service)},
+        "replayWebhookEvents": {"startDate": service.clock.now().date().isoformat()},
     }
-    return {"json": bodies.get(re.sub(r"\{[^}]*\}", "{id}", endpoint.path), {})} if endpoint.body else {}
+    return {"json": bodies.get(endpoint.operation_id, {})} if endpoint.body else {}
 
 
 async def snapshot(service: Service, api: Client, type_: str, value: str) -> bytes:
