@@ -9,16 +9,11 @@ from typing import Final
 from PIL import Image as Pillow
 from PIL import ImageOps
 
-from almoner.kit.errors import BadRequest
+from almoner.platform.http.uploads import FiletypeNotSupported
 
 _MOST_PIXELS: Final = 40_000_000
 _LONGEST_SIDE: Final = 1024
 _FORMATS: Final = ("JPEG", "PNG")
-
-
-class UnreadableImage(BadRequest):
-    code = "upload/unreadable_image"
-    message = "The file is not a readable JPEG or PNG image"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +25,7 @@ class Image:
 
 
 async def reencode(content: bytes) -> Image:
-    """Parse in full, turn upright, scale down, write anew. Raises UnreadableImage."""
+    """Parse in full, turn upright, scale down, write anew. Raises FiletypeNotSupported."""
     return await asyncio.to_thread(_reencode, content)
 
 
@@ -40,11 +35,11 @@ def _reencode(content: bytes) -> Image:
             warnings.simplefilter("error", Pillow.DecompressionBombWarning)
             opened = Pillow.open(BytesIO(content), formats=_FORMATS)
             if opened.width * opened.height > _MOST_PIXELS:
-                raise UnreadableImage(f"body.image has more than {_MOST_PIXELS} pixels")
+                raise FiletypeNotSupported(f"body.image has more than {_MOST_PIXELS} pixels")
             picture = ImageOps.exif_transpose(opened)
             picture.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
     except (OSError, ValueError, SyntaxError, Pillow.DecompressionBombError, Pillow.DecompressionBombWarning) as error:
-        raise UnreadableImage("body.image cannot be read as an image") from error
+        raise FiletypeNotSupported("body.image cannot be read as an image") from error
     written = BytesIO()
     if picture.mode in ("RGBA", "LA", "P", "PA"):
         picture.convert("RGBA").save(written, "PNG", optimize=True)

@@ -60,7 +60,7 @@ async def delete_category(call: Call, id: CategoryId) -> None:
     scope="categories:write",
     empty=200,
     upload=IMAGE,
-    errors=(*UPLOAD_ERRORS, images.UnreadableImage),
+    errors=UPLOAD_ERRORS,
 )
 async def set_category_image(call: Call, id: CategoryId, upload: Uploaded) -> None:
     """Upload the image that is shown with a category: JPEG or PNG, at most 5 MiB."""
