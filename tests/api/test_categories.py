@@ -193,8 +193,8 @@ async def test_an_image_is_written_anew_and_shown(api: Client, anonymous: Client
 @pytest.mark.parametrize(
     ("field", "content", "media_type", "code"),
     [
-        ("image", b"not an image", "image/png", "upload/unreadable_image"),
-        ("image", picture()[:200], "image/jpeg", "upload/unreadable_image"),
+        ("image", b"not an image", "image/png", "upload/filetype_not_supported"),
+        ("image", picture()[:200], "image/jpeg", "upload/filetype_not_supported"),
         ("image", b"GIF89a", "image/gif", "upload/filetype_not_supported"),
         ("image", b"", "image/png", "upload/file_is_missing"),
         ("file", picture(), "image/jpeg", "upload/file_is_missing"),
