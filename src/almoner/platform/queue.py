@@ -269,7 +269,7 @@ async def _again(tx: Tx, job: Job, retry: Retry) -> int:
     due = tx.now + max(retry.after, timedelta())
     tag = await tx.execute(
         """
-        update job set due_at = $3, ready = $3 <= $4, leased_until = null, last_error = $5
+        update job set due_at = $3, ready = $3::timestamptz <= $4, leased_until = null, last_error = $5
         where id = $1 and attempt = $2 and dead_at is null
         """,
         job.id,
