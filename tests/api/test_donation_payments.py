@@ -1,0 +1,449 @@
+"""A hosted donation from gift to money (spec 3.1, 3.2; settled 5 and 6; M4-M6, S5)."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from itertools import permutations
+from uuid import UUID
+
+import pytest
+
+from almoner.giving.donations import service as donations
+from almoner.giving.donations.domain import Standing, TooManyTries, WrongTargetCurrency
+from almoner.giving.payments.domain import ProviderStatus, ProviderUnavailable
+from almoner.giving.sessions import service as sessions
+from almoner.giving.sessions.domain import SessionCompleted, SessionExpired
+from almoner.kit.errors import NotFound
+from almoner.kit.money import Money
+from tests.support import giving as support
+from tests.support.client import Client, data
+from tests.support.fake_provider import notice
+from tests.support.giving import DAY, MOMENT, PAID, Giving, gift
+from tests.support.service import Service
+
+
+@pytest.fixture
+async def giving(service: Service, api: Client) -> Giving:
+    """A session whose donor is about to give."""
+    return await support.open_session(service, api, metadata={"campaign": "winter"})
+
+
+async def test_a_gift_becomes_a_donation_that_waits_for_its_money(giving: Giving) -> None:
+    begun = await giving.begin()
+    assert begun.standing is Standing.UNDER_WAY
+    assert begun.url == giving.provider.payments[giving.provider.only()].url
+    (donation,) = await giving.donations()
+    assert donation == {
+        "id": donation["id"],
+        "userId": None,
+        "organisationId": giving.session["organisationId"],
+        "type": "hosted",
+        "hosted": {"sessionId": giving.session["id"]},
+        "amount": 2500,
+        "currencyCode": "USD",
+        "status": "REQUESTED_PAYMENT",
+        "firstName": "Ada",
+        "lastName": "Byron",
+        "email": "ada@example.org",
+        "consentedToBeContactedByOrg": "yes",
+        "anonymous": "no",
+        "giftAidId": None,
+        "donationRequestId": None,
+        "subscription": {"initial": True},
+        "metadata": {"campaign": "winter"},
+        "createdAt": donation["createdAt"],
+        "cancelledAt": None,
+        "settledAt": None,
+        "settledAmount": None,
+        "disbursedAt": None,
+        "reassignedAt": None,
+        "reassignedFromOrganisationId": None,
+        "refundedAt": None,
+        "refundedAmount": None,
+    }
+    assert await giving.status() == "open"
+    assert await giving.events() == ["donation.created"]
+
+
+async def test_m4_the_browsers_return_alone_completes_the_donation(giving: Giving) -> None:
+    await giving.begin()
+    giving.provider.pay(giving.provider.only())
+    assert (await giving.come_back()).standing is Standing.PAID
+    assert (await giving.donations())[0]["status"] == "RECEIVED_PAYMENT"
+    assert await giving.status() == "completed"
+    assert await giving.events() == PAID
+
+
+async def test_m4_the_events_hold_the_record_as_it_was_then(giving: Giving) -> None:
+    await giving.begin()
+    giving.provider.pay(giving.provider.only())
+    await giving.come_back()
+    async with giving.service.db.read() as tx:
+        rows = await tx.fetch(
+            "select payload from event join donation_session s using (partner_id) where s.id = $1 order by n",
+            giving.session_id,
+        )
+    told = [json.loads(row["payload"])["data"]["eventData"] for row in rows]
+    assert [record["status"] for record in told] == ["REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "RECEIVED_PAYMENT"]
+    assert told[-1] == (await giving.donations())[0]
+
+
+async def one_notice(giving: Giving, payment: str) -> None:
+    answer = await giving.notify(payment, event=f"tpe_same_{payment}")
+    assert answer.status_code == 204
+
+
+async def other_notice(giving: Giving, payment: str) -> None:
+    assert (await giving.notify(payment)).status_code == 204
+
+
+async def wrong_notice(giving: Giving, payment: str) -> None:
+    assert (await giving.notify(payment, "payment.failed")).status_code == 204
+
+
+async def browser(giving: Giving, payment: str) -> None:
+    assert (await giving.come_back()).standing is Standing.PAID
+
+
+@pytest.mark.parametrize(
+    "order", sorted(set(permutations([one_notice, one_notice, other_notice, wrong_notice, browser])), key=repr)
+)
+async def test_m4_notices_and_return_in_any_order_make_one_donation_and_one_event_of_each_kind(
+    giving: Giving, order: tuple[Callable[[Giving, str], Awaitable[None]], ...]
+) -> None:
+    await giving.begin()
+    payment = giving.provider.only()
+    giving.provider.pay(payment)
+    for step in order:
+        await step(giving, payment)
+    assert [row["status"] for row in await giving.donations()] == ["RECEIVED_PAYMENT"]
+    assert await giving.events() == PAID
+    assert await giving.held() == []
+    assert await giving.status() == "completed"
+
+
+async def test_m4_a_notice_before_our_own_record_of_the_payment_finds_it_by_its_reference(giving: Giving) -> None:
+    giving.provider.lose_answers = 1
+    with pytest.raises(ProviderUnavailable):
+        await giving.begin()
+    payment = giving.provider.only()
+    giving.provider.pay(payment)
+    assert (await giving.notify(payment)).status_code == 204
+    assert await giving.events() == PAID
+    assert await giving.held() == []
+
+
+async def test_i6_asking_again_after_a_lost_answer_uses_the_same_key(giving: Giving) -> None:
+    for _ in range(3):
+        giving.provider.lose_answers = 1
+        with pytest.raises(ProviderUnavailable):
+            await giving.begin()
+    assert (await giving.begin()).url is not None
+    assert len(giving.provider.payments) == 1
+    assert giving.provider.calls == ["create"] * 4
+    assert await giving.events() == ["donation.created"]
+
+
+async def test_the_same_gift_again_leads_to_the_same_page(giving: Giving) -> None:
+    first = await giving.begin()
+    again = await giving.begin(gift(first_name="Augusta"))
+    assert again.url == first.url
+    assert giving.provider.calls == ["create"]
+    assert [(row["firstName"], row["status"]) for row in await giving.donations()] == [("Augusta", "REQUESTED_PAYMENT")]
+
+
+async def test_another_amount_ends_the_first_payment_and_edits_the_donation(giving: Giving) -> None:
+    await giving.begin()
+    first = giving.provider.only()
+    begun = await giving.begin(gift(4000))
+    assert giving.provider.payments[first].status is ProviderStatus.CANCELLED
+    assert begun.url != giving.provider.payments[first].url
+    assert [row["amount"] for row in await giving.donations()] == [4000]
+    assert await giving.events() == ["donation.created"]
+    second = next(payment for payment in giving.provider.payments if payment != first)
+    giving.provider.pay(second)
+    assert (await giving.come_back()).standing is Standing.PAID
+    assert (await giving.donations())[0]["amount"] == 4000
+
+
+async def test_m4_a_payment_made_while_its_amount_is_being_changed_counts_as_it_was_made(giving: Giving) -> None:
+    await giving.begin()
+    giving.provider.pay(giving.provider.only())
+    assert (await giving.begin(gift(4000))).standing is Standing.PAID
+    assert [(row["amount"], row["status"]) for row in await giving.donations()] == [(2500, "RECEIVED_PAYMENT")]
+    assert await giving.events() == PAID
+
+
+async def test_a_payment_that_the_bank_is_busy_with_keeps_its_amount(giving: Giving) -> None:
+    await giving.begin()
+    giving.provider.become(giving.provider.only(), ProviderStatus.PROCESSING)
+    assert (await giving.begin(gift(4000))).standing is Standing.UNDER_WAY
+    assert [row["amount"] for row in await giving.donations()] == [2500]
+
+
+async def test_a_declined_payment_may_be_tried_again_but_not_for_ever(giving: Giving) -> None:
+    for _ in range(5):
+        await giving.begin()
+        payment = list(giving.provider.payments)[-1]
+        giving.provider.become(payment, ProviderStatus.FAILED)
+        assert (await giving.come_back()).standing is Standing.DECLINED
+    with pytest.raises(TooManyTries):
+        await giving.begin()
+    assert len(giving.provider.payments) == 5
+    assert [row["status"] for row in await giving.donations()] == ["REQUESTED_PAYMENT"]
+
+
+async def test_a_completed_session_takes_nothing_more(giving: Giving) -> None:
+    await giving.begin()
+    giving.provider.pay(giving.provider.only())
+    await giving.come_back()
+    assert (await giving.begin(gift(100))).standing is Standing.PAID
+    assert len(giving.provider.payments) == 1
+    assert len(await giving.donations()) == 1
+
+
+async def test_a_session_that_does_not_exist_is_not_found(giving: Giving) -> None:
+    giving.session_id = UUID(int=1)
+    with pytest.raises(NotFound):
+        await giving.begin()
+
+
+@pytest.mark.parametrize("currency", ["EUR", "JPY"])
+async def test_the_currency_is_the_sessions_and_one_that_the_organisation_receives(
+    service: Service, api: Client, currency: str
+) -> None:
+    giving = await support.open_session(service, api, currency="USD" if currency == "EUR" else None)
+    with pytest.raises(WrongTargetCurrency):
+        await giving.begin(gift(1000, currency))
+    assert await giving.donations() == []
+    assert await giving.events() == []
+
+
+async def test_s3_nothing_new_begins_once_the_session_has_expired(giving: Giving) -> None:
+    giving.service.clock.advance(DAY - MOMENT)
+    await giving.begin()
+    giving.provider.become(giving.provider.only(), ProviderStatus.FAILED)
+    await giving.come_back()
+    giving.service.clock.advance(MOMENT)
+    with pytest.raises(SessionExpired):
+        await giving.begin()
+    assert len(giving.provider.payments) == 1
+
+
+async def test_s3_an_expired_session_takes_no_first_gift(giving: Giving) -> None:
+    giving.service.clock.advance(DAY)
+    with pytest.raises(SessionExpired):
+        await giving.begin()
+    assert await giving.donations() == []
+
+
+@pytest.mark.parametrize("swept", [False, True])
+async def test_s5_an_attempt_under_way_at_expiry_may_finish_for_60_minutes_and_counts(
+    giving: Giving, swept: bool
+) -> None:
+    giving.service.clock.advance(DAY - MOMENT)
+    begun = await giving.begin()
+    giving.service.clock.advance(timedelta(minutes=60))
+    if swept:
+        await sweep_sessions(giving.service)
+    assert await giving.status() == "expired"
+    assert (await giving.begin()).url == begun.url
+    with pytest.raises(SessionExpired):
+        await giving.begin(gift(9999))
+    giving.provider.pay(giving.provider.only())
+    assert (await giving.notify(giving.provider.only())).status_code == 204
+    assert await giving.status() == "completed"
+    assert await giving.events() == PAID
+
+
+async def test_m6_money_after_the_grace_is_held(giving: Giving) -> None:
+    giving.service.clock.advance(DAY - MOMENT)
+    await giving.begin()
+    giving.service.clock.advance(timedelta(minutes=60) + MOMENT)
+    with pytest.raises(SessionExpired):
+        await giving.begin()
+    giving.provider.pay(giving.provider.only())
+    assert (await giving.notify(giving.provider.only())).status_code == 204
+    assert await giving.held() == [("session_over", 2500, "USD")]
+    assert await giving.status() == "expired"
+    assert await giving.events() == ["donation.created"]
+
+
+async def test_an_abandoned_donation_is_cancelled_24_hours_after_its_own_creation(giving: Giving) -> None:
+    giving.service.clock.advance(hours=5)
+    await giving.begin()
+    giving.service.clock.advance(DAY - MOMENT)
+    await giving.sweep()
+    assert (await giving.donations())[0]["status"] == "REQUESTED_PAYMENT"
+    giving.service.clock.advance(MOMENT)
+    await giving.sweep()
+    (donation,) = await giving.donations()
+    assert donation["status"] == "CANCELLED"
+    assert donation["cancelledAt"] > donation["createdAt"]
+    assert await giving.events() == ["donation.created", "donation.cancelled"]
+    assert await giving.sweep() == 0
+    assert await giving.events() == ["donation.created", "donation.cancelled"]
+
+
+async def test_m6_money_after_the_cancellation_is_held(giving: Giving) -> None:
+    await giving.begin()
+    giving.service.clock.advance(DAY)
+    await giving.sweep()
+    giving.provider.pay(giving.provider.only())
+    for _ in range(2):
+        assert (await giving.notify(giving.provider.only())).status_code == 204
+    assert await giving.held() == [("donation_cancelled", 2500, "USD")]
+    assert (await giving.come_back()).standing is Standing.HELD
+    assert (await giving.donations())[0]["status"] == "CANCELLED"
+
+
+async def test_m6_money_that_comes_twice_is_held(giving: Giving) -> None:
+    await giving.begin()
+    first = giving.provider.only()
+    await giving.begin(gift(4000))
+    second = next(payment for payment in giving.provider.payments if payment != first)
+    giving.provider.pay(second)
+    await giving.come_back()
+    giving.provider.pay(first)
+    assert (await giving.notify(first)).status_code == 204
+    assert await giving.held() == [("paid_twice", 2500, "USD")]
+    assert await giving.events() == PAID
+
+
+async def test_m6_money_of_a_payment_whose_donation_has_changed_is_held(giving: Giving) -> None:
+    await giving.begin()
+    first = giving.provider.only()
+    await giving.begin(gift(4000))
+    giving.provider.pay(first)
+    assert (await giving.notify(first)).status_code == 204
+    assert await giving.held() == [("short", 2500, "USD")]
+    assert (await giving.donations())[0]["status"] == "REQUESTED_PAYMENT"
+    assert (await giving.come_back()).standing is Standing.HELD
+    assert (await giving.begin(gift(4000))).standing is Standing.HELD
+
+
+@pytest.mark.parametrize(
+    ("tampered", "reason"),
+    [
+        ({"money": Money(2499, "USD")}, "short"),
+        ({"money": Money(2501, "USD")}, "over"),
+        ({"money": Money(2500, "EUR")}, "other_currency"),
+        ({"reference": "7zzzzzzzzzzzzzzzzzzzzzzzzz"}, "other_reference"),
+        ({"live": True}, "other_mode"),
+    ],
+)
+@pytest.mark.parametrize("by_notice", [True, False])
+async def test_m5_what_differs_from_what_was_asked_for_is_held_and_never_posted(
+    giving: Giving, tampered: dict[str, object], reason: str, by_notice: bool
+) -> None:
+    await giving.begin()
+    paid = giving.provider.pay(giving.provider.only(), **tampered)
+    if by_notice:
+        assert (await giving.notify(paid.id)).status_code == 204
+    else:
+        assert (await giving.come_back()).standing is Standing.HELD
+    assert await giving.held() == [(reason, paid.money.minor, paid.money.currency)]
+    assert (await giving.donations())[0]["status"] == "REQUESTED_PAYMENT"
+    assert await giving.status() == "open"
+    assert await giving.events() == ["donation.created"]
+
+
+async def test_m5_money_of_a_payment_that_is_not_ours_is_held(giving: Giving) -> None:
+    await giving.begin()
+    ours = giving.provider.payments[giving.provider.only()]
+    giving.provider.payments["tp_stranger"] = replace(ours, id="tp_stranger", status=ProviderStatus.SUCCEEDED)
+    assert (await giving.notify("tp_stranger")).status_code == 204
+    assert await giving.held() == [("unknown_payment", 2500, "USD")]
+    assert await giving.events() == ["donation.created"]
+
+
+async def test_m5_a_notice_that_claims_success_is_only_a_hint(giving: Giving) -> None:
+    await giving.begin()
+    assert (await giving.notify(giving.provider.only())).status_code == 204
+    assert (await giving.donations())[0]["status"] == "REQUESTED_PAYMENT"
+    giving.provider.pay(giving.provider.only())
+    assert (await giving.notify(giving.provider.only())).status_code == 204
+    assert await giving.events() == PAID
+
+
+@pytest.mark.parametrize("spoilt", ["signature", "body", "age", "future", "header", "json", "fields"])
+async def test_m5_a_notice_that_is_not_the_providers_is_refused(giving: Giving, spoilt: str) -> None:
+    await giving.begin()
+    payment = giving.provider.only()
+    giving.provider.pay(payment)
+    wall = giving.service.clock.wall()
+    aged = {"age": -timedelta(seconds=302), "future": timedelta(seconds=302)}.get(spoilt, timedelta())
+    body, headers = notice(payment, at=wall + aged)
+    match spoilt:
+        case "signature":
+            headers["Provider-Signature"] = headers["Provider-Signature"][:-1] + "x"
+        case "body":
+            body = body.replace(b"succeeded", b"succeedee")
+        case "header":
+            del headers["Provider-Signature"]
+        case "json" | "fields":
+            headers = dict(headers)
+            body = b"{}" if spoilt == "fields" else b"\xff"
+    answer = await giving.post(body, headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "payment/notice_refused")
+    assert (await giving.donations())[0]["status"] == "REQUESTED_PAYMENT"
+
+
+async def test_a_notice_about_a_payment_that_the_provider_does_not_know_is_refused(giving: Giving) -> None:
+    answer = await giving.notify("tp_nowhere")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "payment/notice_refused")
+
+
+async def test_a_notice_of_another_provider_is_not_found_and_a_huge_one_too_large(giving: Giving) -> None:
+    body, headers = notice("tp_1", at=giving.service.clock.wall())
+    assert (await giving.post(body + b" " * 65_536, headers)).status_code == 413
+    assert (await giving.post(body, headers, to="other")).status_code == 404
+
+
+async def test_w1_a_notice_is_answered_2xx_only_when_its_effect_is_committed(giving: Giving) -> None:
+    await giving.begin()
+    payment = giving.provider.only()
+    giving.provider.pay(payment)
+    giving.provider.refuse = 1
+    answer = await giving.notify(payment, event="tpe_away")
+    assert answer.status_code == 503
+    assert (await giving.donations())[0]["status"] == "REQUESTED_PAYMENT"
+    assert (await giving.notify(payment, event="tpe_away")).status_code == 204
+    assert await giving.events() == PAID
+
+
+async def test_the_order_to_the_provider_names_our_pages_and_nothing_personal(giving: Giving) -> None:
+    await giving.begin()
+    ((key, (order, _)),) = giving.provider.orders.items()
+    links = giving.service.db.deployment.links
+    assert order.return_url == f"{links.pages}/give/{giving.session['id']}/return"
+    assert order.cancel_url == f"{links.pages}/give/{giving.session['id']}"
+    assert order.callback_url == f"{links.api}/callbacks/fake"
+    assert key.startswith("sandbox:payment:")
+    assert key.endswith(order.reference)
+    assert "ada" not in repr(order).lower()
+
+
+async def sweep_sessions(service: Service) -> None:
+    """Record the expiry of every session that has expired."""
+    async with service.db.write() as tx:
+        await sessions.expire(tx)
+
+
+async def test_the_record_of_a_donation_is_read_by_its_own_partner_alone(giving: Giving, other: Client) -> None:
+    await giving.begin()
+    (donation,) = await giving.donations()
+    assert data(await giving.api.get(f"/v1/donations/{donation['id']}")) == donation
+    assert (await other.get(f"/v1/donations/{donation['id']}")).status_code == 404
+    assert (await other.patch(f"/v1/donations/{donation['id']}", {"metadata": {"a": "b"}})).status_code == 404
+    assert data(await other.get("/v1/donations")) == []
+
+
+async def test_a_completed_session_refuses_a_donation_that_comes_too_late_to_know(giving: Giving) -> None:
+    await giving.begin()
+    giving.provider.pay(giving.provider.only())
+    await giving.come_back()
+    with pytest.raises(SessionCompleted):
+        async with giving.service.db.write() as tx:
+            await donations.promise(tx, await sessions.lock(tx, giving.session_id), gift())

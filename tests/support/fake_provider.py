@@ -1,0 +1,128 @@
+"""A payment provider in memory: what a real one may do, good and bad, one call at a time."""
+
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import count
+from typing import Any
+
+from almoner.giving.payments.domain import (
+    NoSuchPayment,
+    NoticeRefused,
+    ProviderEvent,
+    ProviderFailure,
+    ProviderPayment,
+    ProviderStatus,
+)
+from almoner.giving.payments.ports import Order
+
+SECRET = "fake-provider-secret"
+ENDED = (ProviderStatus.SUCCEEDED, ProviderStatus.FAILED, ProviderStatus.CANCELLED)
+_numbers = count(1)
+
+
+@dataclass(slots=True)
+class FakeProvider:
+    """``name`` is also the last part of the address of its notices.
+
+    ``lose_answers``: the next calls do their work and then fail, as when the line breaks. ``refuse``: they fail before.
+    """
+
+    name: str = "fake"
+    origin: str = "http://fake.localhost"
+    payments: dict[str, ProviderPayment] = field(default_factory=dict)
+    orders: dict[str, tuple[Order, str]] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    lose_answers: int = 0
+    refuse: int = 0
+
+    async def create(self, order: Order) -> ProviderPayment:
+        """A new payment, or the one of the same key; other data under the same key is refused."""
+        self._called("create")
+        if order.key in self.orders:
+            earlier, made = self.orders[order.key]
+            if earlier != order:
+                raise ProviderFailure("the key was used with other data")
+            return self._answered(self.payments[made])
+        made = f"tp_fake{next(_numbers)}"
+        self.orders[order.key] = (order, made)
+        shown = ProviderPayment(
+            made, f"{self.origin}/pay/{made}", ProviderStatus.OPEN, order.money, order.reference, live=False
+        )
+        self.payments[made] = shown
+        return self._answered(shown)
+
+    async def fetch(self, payment: str) -> ProviderPayment:
+        """The payment as it stands."""
+        self._called("fetch")
+        return self._answered(self._known(payment))
+
+    async def cancel(self, payment: str) -> ProviderPayment:
+        """End it unless it has ended or the bank is busy with it."""
+        self._called("cancel")
+        if self._known(payment).status is ProviderStatus.OPEN:
+            self.become(payment, ProviderStatus.CANCELLED)
+        return self._answered(self._known(payment))
+
+    def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
+        """Signature and age are checked as every provider's are."""
+        moment, _, given = headers.get("provider-signature", "").partition(",v1=")
+        moment = moment.removeprefix("t=")
+        if not moment.isdigit() or given != _signature(moment, body) or abs(at.timestamp() - int(moment)) > 300:
+            raise NoticeRefused("the signature is wrong")
+        try:
+            told = json.loads(body)
+            return ProviderEvent(told["id"], told["type"], told["payment"], told["livemode"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise NoticeRefused("the body is no notice") from error
+
+    def become(self, payment: str, status: ProviderStatus, **changed: Any) -> ProviderPayment:
+        """Something happens to a payment at the provider."""
+        self.payments[payment] = replace(self.payments[payment], status=status, **changed)
+        return self.payments[payment]
+
+    def pay(self, payment: str, **changed: Any) -> ProviderPayment:
+        """The donor pays."""
+        return self.become(payment, ProviderStatus.SUCCEEDED, **changed)
+
+    def only(self) -> str:
+        """The id of the one payment there is."""
+        (made,) = self.payments
+        return made
+
+    def _known(self, payment: str) -> ProviderPayment:
+        if payment not in self.payments:
+            raise NoSuchPayment(payment)
+        return self.payments[payment]
+
+    def _called(self, what: str) -> None:
+        self.calls.append(what)
+        if self.refuse > 0:
+            self.refuse -= 1
+            raise ProviderFailure("the provider is away")
+
+    def _answered(self, payment: ProviderPayment) -> ProviderPayment:
+        if self.lose_answers > 0:
+            self.lose_answers -= 1
+            raise ProviderFailure("the answer was lost")
+        return payment
+
+
+def notice(
+    payment: str, kind: str = "payment.succeeded", *, event: str | None = None, at: datetime, live: bool = False
+) -> tuple[bytes, dict[str, str]]:
+    """Body and headers of a signed notice."""
+    body = json.dumps(
+        {"id": event or f"tpe_{next(_numbers)}", "type": kind, "payment": payment, "livemode": live}
+    ).encode()
+    moment = str(int(at.timestamp()))
+    return body, {
+        "Provider-Signature": f"t={moment},v1={_signature(moment, body)}",
+        "Content-Type": "application/json",
+    }
+
+
+def _signature(moment: str, body: bytes) -> str:
+    return hmac.new(SECRET.encode(), f"{moment}.".encode() + body, "sha256").hexdigest()

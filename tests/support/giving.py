@@ -1,0 +1,112 @@
+"""Donors for tests: sessions, gifts and payments at the provider in memory, through the flows that life uses."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import httpx
+from starlette.routing import Router
+
+from almoner.giving.donations import flows
+from almoner.giving.donations import service as donations
+from almoner.giving.donations.domain import Gift, SessionDonation
+from almoner.giving.donations.flows import PaymentWork
+from almoner.giving.donations.pages import callback_routes
+from almoner.kit.money import Money
+from almoner.platform.http.edge import Edge
+from tests.support import factories
+from tests.support.client import Client, data
+from tests.support.fake_provider import FakeProvider, notice
+from tests.support.service import Service
+
+
+def gift(amount: int = 2500, currency: str = "USD", **changed: Any) -> Gift:
+    """What a donor gives."""
+    donor = {"first_name": "Ada", "last_name": "Byron", "email": "ada@example.org", **changed}
+    return Gift(Money(amount, currency), consented=donor.pop("consented", True), anonymous=False, **donor)
+
+
+@dataclass(slots=True)
+class Giving:
+    """One partner's session, and the provider that its donor pays at."""
+
+    service: Service
+    api: Client
+    session_id: UUID
+    session: dict[str, Any]
+    provider: FakeProvider = field(default_factory=FakeProvider)
+
+    @property
+    def work(self) -> PaymentWork:
+        """What the flows work with."""
+        return PaymentWork(self.service.db, self.provider)
+
+    async def begin(self, chosen: Gift | None = None) -> SessionDonation:
+        """The donor goes on to pay."""
+        return await flows.begin_payment(self.work, self.session_id, chosen or gift())
+
+    async def come_back(self) -> SessionDonation:
+        """The browser returns from the provider."""
+        return await flows.return_from_provider(self.work, self.session_id)
+
+    async def notify(self, payment: str, kind: str = "payment.succeeded", **told: Any) -> httpx.Response:
+        """The provider sends a notice."""
+        body, headers = notice(payment, kind, at=told.pop("at", self.service.clock.wall()), **told)
+        return await self.post(body, headers)
+
+    async def post(self, body: bytes, headers: dict[str, str], *, to: str = "fake") -> httpx.Response:
+        """Anything sent to the address of the provider's notices."""
+        edge = Edge(
+            Router(callback_routes(self.work)), self.service.house.telemetry, self.service.clock, https_only=False
+        )
+        client = Client(edge, "http://localhost", None)
+        try:
+            return await client.request("POST", f"/callbacks/{to}", content=body, headers=headers)
+        finally:
+            await client.close()
+
+    async def donations(self) -> list[dict[str, Any]]:
+        """The partner's donations, newest first."""
+        found: list[dict[str, Any]] = data(await self.api.get("/v1/donations"))
+        return found
+
+    async def status(self) -> str:
+        """Of the session, as the partner reads it."""
+        return str(data(await self.api.get(f"/v1/donation-sessions/{self.session['id']}"))["status"])
+
+    async def events(self) -> list[str]:
+        """The types of the partner's events, in the order in which they were written."""
+        async with self.service.db.read() as tx:
+            rows = await tx.fetch(
+                "select type from event join donation_session s using (partner_id) where s.id = $1 order by n",
+                self.session_id,
+            )
+        return [row["type"] for row in rows]
+
+    async def held(self) -> list[tuple[str, int, str]]:
+        """Reason, amount and currency of the money that had to be held."""
+        async with self.service.db.read() as tx:
+            rows = await tx.fetch(
+                "select reason, amount_minor, currency from held_payment where provider_payment = any($1) order by id",
+                list(self.provider.payments),
+            )
+        return [tuple(row) for row in rows]
+
+    async def sweep(self) -> int:
+        """Cancel what was abandoned."""
+        async with self.service.db.write() as tx:
+            return await donations.cancel_abandoned(tx)
+
+
+async def open_session(service: Service, api: Client, **body: Any) -> Giving:
+    """A new session with a provider of its own."""
+    made = await factories.session(service, api, **body)
+    session_id = service.db.deployment.ids.parse("donationsession", made["id"])
+    assert session_id is not None
+    return Giving(service, api, session_id, made)
+
+
+DAY = timedelta(hours=24)
+MOMENT = timedelta(milliseconds=1)
+PAID = ["donation.created", "donation.hosted.payment_received", "donation.payment_successful"]
