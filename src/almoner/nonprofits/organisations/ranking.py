@@ -13,6 +13,9 @@ from almoner.nonprofits.organisations.words import WEAK, Query
 SIMILAR_WORDS: Final = 6
 """Dictionary words that stand in for one misspelt word, at most."""
 
+LEAST_LIKE_WHOLE: Final = 65
+LEAST_LIKE_PART: Final = 75
+
 NUMBER_MATCH: Final = 0
 """The tier of a result found by its number; ``store_search`` gives tiers."""
 
@@ -57,6 +60,14 @@ def ranked(query: Query, candidates: Iterable[Candidate]) -> list[UUID]:
         return (first, not present, -round(likeness / 2), -candidate.prominence, len(name), candidate.id)
 
     return [candidate.id for candidate in sorted(candidates, key=place)]
+
+
+def resembles(query: Query, candidate: Candidate) -> bool:
+    """Whether a name that shares trigrams with a query is near enough to be offered."""
+    return (
+        fuzz.token_sort_ratio(query.text, candidate.name) >= LEAST_LIKE_WHOLE
+        or fuzz.partial_ratio(query.text, candidate.name) >= LEAST_LIKE_PART
+    )
 
 
 def repairable(word: str) -> bool:

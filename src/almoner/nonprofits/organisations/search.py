@@ -69,5 +69,6 @@ async def _matched(tx: Tx, scope: Scope, filters: Filters, query: Query, keys: S
         repaired = _Matched(await store_search.match(tx, scope, filters, query.text, tsquery, keys, 0, HEAD), tsquery)
     if repaired.match.total:
         return repaired
-    candidates = await store_search.alike(tx, scope, filters, query.text)
+    alike = await store_search.alike(tx, scope, filters, query.text)
+    candidates = [candidate for candidate in alike if ranking.resembles(query, candidate)]
     return _Matched(Match(candidates, len(candidates)), exact.tsquery)

@@ -96,8 +96,7 @@ async def page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset: int 
     where = _Where(scope, filters)
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
     after = f"and id {comparison} {where.bind(page_.after_id)}" if page_.position else ""
-    rows = await tx.fetch(
-        f"""
+    statement = f"""
         select listed.id, counted.total
         from (select count(*) as total from (select from organisation where {where} limit {COUNTED + 1}) found) counted
         left join lateral (
@@ -105,7 +104,9 @@ async def page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset: int 
             order by id {order} limit {where.bind(page_.limit)} offset {where.bind(offset)}
         ) listed on true
         order by listed.id {order}
-        """,
+        """
+    rows = await tx.fetch(
+        statement,
         *where.values,
     )
     return [row["id"] for row in rows if row["id"] is not None], rows[0]["total"]
@@ -120,8 +121,7 @@ async def match(
     """
     where = _Where(scope, filters)
     asked, begun, beyond, numbers = (where.bind(value) for value in (tsquery, text, text + "~", list(keys)))
-    rows = await tx.fetch(
-        f"""
+    statement = f"""
         with named as materialized (
             select {_FIELDS} from organisation where {_WORDS} @@ {asked}::tsquery and {where} limit {COUNTED + 1}
         ), described as materialized (
@@ -143,7 +143,9 @@ async def match(
         )
         select *, count(*) over () as total from matched
         order by tier, length(search_name), search_name, id offset {where.bind(offset)} limit {where.bind(limit)}
-        """,
+        """
+    rows = await tx.fetch(
+        statement,
         *where.values,
     )
     return Match([_candidate(row) for row in rows], rows[0]["total"] if rows else 0)
@@ -190,11 +192,12 @@ async def alike(tx: Tx, scope: Scope, filters: Filters, text: str) -> list[Candi
     asked = where.bind(text)
     try:
         async with asyncio.timeout(_TRIGRAM_SECONDS):
-            rows = await tx.fetch(
-                f"""
+            statement = f"""
                 select 3 as tier, {_FIELDS} from organisation where {asked} <<% search_name and {where}
                 order by strict_word_similarity({asked}, search_name) desc, id limit {_ALIKE_BY_TRIGRAMS}
-                """,
+                """
+            rows = await tx.fetch(
+                statement,
                 *where.values,
             )
     except TimeoutError:

@@ -1,4 +1,4 @@
-"""Files of a register as they lie on disk: plain or gzip, hashed by content, read as text once."""
+"""Files of a register as they lie on disk: plain, gzip or zip, hashed by content, read as text once."""
 
 import io
 import re
@@ -8,22 +8,35 @@ from datetime import UTC, datetime
 from gzip import GzipFile
 from hashlib import file_digest
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
+from zipfile import BadZipFile, ZipExtFile, ZipFile
 
 from almoner.nonprofits.registers.domain import FileFacts, ImportRefused
+
+_Content = io.BufferedReader | GzipFile | ZipExtFile
 
 _DAY: Final = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
 
 
 @contextmanager
-def _content(path: Path) -> Iterator[tuple[io.BufferedReader | GzipFile, io.BufferedReader]]:
+def _content(path: Path) -> Iterator[tuple[_Content, io.BufferedReader]]:
     """(content, file on disk): the second tells how far reading is."""
     with path.open("rb") as raw:
         if path.suffix == ".gz":
             with GzipFile(fileobj=raw) as unpacked:
                 yield unpacked, raw
+        elif path.suffix == ".zip":
+            with ZipFile(raw) as archive, archive.open(_only_member(archive, path)) as member:
+                yield cast("ZipExtFile", member), raw
         else:
             yield raw, raw
+
+
+def _only_member(archive: ZipFile, path: Path) -> str:
+    names = [member.filename for member in archive.infolist() if not member.is_dir()]
+    if len(names) != 1:
+        raise ImportRefused(f"{path} holds {len(names)} files; unpack it and name the one to load")
+    return names[0]
 
 
 def facts(path: Path) -> FileFacts:
@@ -31,14 +44,14 @@ def facts(path: Path) -> FileFacts:
     try:
         with _content(path) as (content, _):
             return FileFacts(path.name, file_digest(content, "sha256").digest(), path.stat().st_size)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, BadZipFile) as error:
         raise ImportRefused(f"{path} cannot be read: {error}") from error
 
 
 class Lines:
     """The lines of a file; ``position`` is how many bytes of it were read."""
 
-    def __init__(self, content: io.BufferedReader | GzipFile, raw: io.BufferedReader, encoding: str) -> None:
+    def __init__(self, content: _Content, raw: io.BufferedReader, encoding: str) -> None:
         self._raw = raw
         # What is not text in this encoding becomes U+FFFD, and the row goes to quarantine.
         self._text = io.TextIOWrapper(content, encoding=encoding, errors="replace", newline="")

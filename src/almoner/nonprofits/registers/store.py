@@ -38,6 +38,11 @@ COPIED: Final = (
 
 _DELIVERED: Final = COPIED[3:]
 _COMPARED: Final = tuple(column for column in _DELIVERED if column != "number_key")
+_COLUMNS: Final = ", ".join(_DELIVERED)
+_ROW_COLUMNS: Final = ", ".join(f"r.{column}" for column in _DELIVERED)
+_SET: Final = ", ".join(f"{column} = r.{column}" for column in _COMPARED)
+_OLD: Final = ", ".join(f"o.{column}" for column in _COMPARED)
+_NEW: Final = ", ".join(f"r.{column}" for column in _COMPARED)
 
 
 async def lock_registry(tx: Tx, _: Everyone, registry_id: UUID) -> None:
@@ -55,7 +60,7 @@ async def create_rows(tx: Tx, _: Everyone) -> None:
     await tx.execute(
         f"""
         create temporary table register_row on commit drop as
-        select id, 0::smallint as file_position, 0 as line, {", ".join(_DELIVERED)} from organisation limit 0
+        select id, 0::smallint as file_position, 0 as line, {_COLUMNS} from organisation limit 0
         """
     )
 
@@ -138,14 +143,12 @@ async def merge_changed(tx: Tx, _: Everyone, registry_id: UUID) -> int:
     done = await tx.execute(
         f"""
         update organisation o set
-            {", ".join(f"{column} = r.{column}" for column in _COMPARED)},
+            {_SET},
             active = true, last_seen = null, updated_at = $2
         from register_row r
         where o.registry_id = $1 and o.partner_id is null and o.number_key = r.number_key and (
             o.last_seen is not null
-            or ({", ".join(f"o.{column}" for column in _COMPARED)}) is distinct from ({
-            ", ".join(f"r.{column}" for column in _COMPARED)
-        })
+            or ({_OLD}) is distinct from ({_NEW})
         )
         """,
         registry_id,
@@ -159,10 +162,10 @@ async def merge_new(tx: Tx, _: Everyone, registry_id: UUID, data_as_of: datetime
     done = await tx.execute(
         f"""
         insert into organisation (
-            id, registry_id, country_code, {", ".join(_DELIVERED)}, branch_of, active, first_seen, created_at,
+            id, registry_id, country_code, {_COLUMNS}, branch_of, active, first_seen, created_at,
             updated_at
         )
-        select r.id, $1, g.country_code, {", ".join(f"r.{column}" for column in _DELIVERED)},
+        select r.id, $1, g.country_code, {_ROW_COLUMNS},
             case when r.usa_group_exempt then c.id end, true, $2, $3, $3
         from register_row r
         join registry g on g.id = $1
