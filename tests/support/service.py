@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 
 from almoner import app as application
 from almoner import settings as configuration
-from almoner import wiring
+from almoner import wiring, worker
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import Kind
 from almoner.access.partners import service as partners
@@ -55,6 +55,10 @@ class Service:
     def endpoints(self) -> Sequence[Endpoint]:
         """Every declared endpoint."""
         return [endpoint for group in self.house.routes for endpoint in group.endpoints]
+
+    async def drain(self) -> None:
+        """Number events, react, sweep and run jobs until nothing is due."""
+        await worker.drain(self.house)
 
     async def tenant(self, *, scopes: frozenset[str] = frozenset()) -> Tenant:
         """A new partner."""
