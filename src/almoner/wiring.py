@@ -2,12 +2,27 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
 
 from starlette.routing import BaseRoute
 
 from almoner.access.guard import KeyGuard, Limits
+from almoner.adapters.mail_mailbox import Mailbox
+from almoner.adapters.mail_smtp import SmtpServer
+from almoner.adapters.payments_test import TestProvider
 from almoner.adapters.registers_irs_bmf import IrsBmf
+from almoner.giving.donations import flows
+from almoner.giving.donations import jobs as donation_jobs
+from almoner.giving.donations.flows import PaymentWork
+from almoner.giving.donations.pages import callback_routes
 from almoner.giving.donations.routes import routes as donations
+from almoner.giving.gateway.pages import TEMPLATES, TRIES, GivePages
+from almoner.giving.gateway.ports import Checkout
+from almoner.giving.payments.ports import PaymentProvider
+from almoner.giving.receipts import jobs as receipt_jobs
+from almoner.giving.receipts import service as receipts
+from almoner.giving.sessions import jobs as session_jobs
 from almoner.giving.sessions.routes import routes as donation_sessions
 from almoner.giving.users.routes import routes as users
 from almoner.kit.ids import Ids
@@ -18,6 +33,7 @@ from almoner.nonprofits.organisations.routes import routes as organisations
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.nonprofits.registries.routes import routes as registries
 from almoner.platform import db as database
+from almoner.platform import dispatcher, idempotency
 from almoner.platform.addresses import Policy
 from almoner.platform.background import Background
 from almoner.platform.business_clock import BusinessClock, MovableClock
@@ -25,12 +41,17 @@ from almoner.platform.crypto import Vault
 from almoner.platform.db import Database
 from almoner.platform.deployment import Deployment
 from almoner.platform.event_types import EVENT_TYPES, EventType
+from almoner.platform.failures import UNAVAILABLE
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.probes import Check
+from almoner.platform.mail import MailTransport
 from almoner.platform.outbound import Outbound
+from almoner.platform.pages import assets, reports
+from almoner.platform.pages.rendering import Pages
 from almoner.platform.ratelimit import Limit, RateLimiter
 from almoner.platform.telemetry import Telemetry
-from almoner.platform.work import Duties
+from almoner.platform.work import Duties, Schedule
+from almoner.provider_test.app import ProviderTest
 from almoner.settings import Rate, Settings
 from almoner.webhooks.deliveries import jobs as webhook_jobs
 from almoner.webhooks.deliveries.routes import routes as webhook_deliveries
@@ -52,6 +73,9 @@ ROUTES = (
 """The declared endpoints of every slice, in the order of the interface description."""
 
 
+_SANDBOX_SENDER = "Almoner sandbox <sandbox@almoner.example>"
+_MOST_LAG = 30.0  # seconds
+
 REGISTER_SOURCES: Mapping[str, RegisterSource] = {source.code: source for source in (IrsBmf(),)}
 """The formats that `almoner registers import` reads."""
 
@@ -68,6 +92,8 @@ class House:
     guard: KeyGuard
     outbound: Outbound
     background: Background
+    provider: TestProvider | None
+    provider_app: ProviderTest | None
     routes: list[Routes] = field(default_factory=list)
     pages: list[BaseRoute] = field(default_factory=list)
     checks: Mapping[str, Check] = field(default_factory=dict)
@@ -76,11 +102,20 @@ class House:
     async def close(self) -> None:
         """Close what was opened."""
         await self.outbound.close()
+        if self.provider is not None:
+            await self.provider.close()
         await self.db.close()
 
 
-def _limit(policy: str, rate: Rate) -> Limit:
-    return Limit(policy, rate.per_second, rate.burst)
+def _limits(settings: Settings) -> Limits:
+    def limit(policy: str, rate: Rate) -> Limit:
+        return Limit(policy, rate.per_second, rate.burst)
+
+    return Limits(
+        limit("secret", settings.secret_key_rate),
+        limit("publishable", settings.rate_limit_publishable),
+        limit("address", settings.rate_limit_address),
+    )
 
 
 def deployment_of(settings: Settings, clock: Clock) -> Deployment:
@@ -96,9 +131,56 @@ def deployment_of(settings: Settings, clock: Clock) -> Deployment:
     )
 
 
-def duties(db: Database, outbound: Outbound) -> Duties:
+TIDYING = (Schedule("idempotency.purge", idempotency.next_due, idempotency.purge, every=timedelta(hours=1)),)
+
+
+def duties(db: Database, outbound: Outbound, provider: PaymentProvider | None, transport: MailTransport) -> Duties:
     """What every slice does in the background."""
-    return Duties(handlers=webhook_jobs.handlers(db, outbound), reactions=webhook_jobs.reactions)
+    handlers = {
+        **webhook_jobs.handlers(db, outbound),
+        **receipt_jobs.handlers(Pages(db.deployment, receipts.MAILS), transport),
+    }
+    if provider is not None:
+        handlers |= donation_jobs.handlers(provider)
+    return Duties(
+        handlers,
+        reactions=(*webhook_jobs.reactions, *receipt_jobs.reactions),
+        schedules=(*session_jobs.schedules, *donation_jobs.schedules, *TIDYING),
+    )
+
+
+def _mail(settings: Settings, db: Database) -> MailTransport:
+    sender = settings.mail_from or _SANDBOX_SENDER
+    if settings.mail_url is not None:
+        return SmtpServer(settings.mail_url.get_secret_value(), sender, db.deployment.clock)
+    return Mailbox(db, sender)
+
+
+def _giving_pages(db: Database, provider: PaymentProvider, limiter: RateLimiter) -> list[BaseRoute]:
+    work = PaymentWork(db, provider)
+    checkout = Checkout(provider.origin, partial(flows.begin_payment, work), partial(flows.return_from_provider, work))
+    gateway = GivePages(db, Pages(db.deployment, TEMPLATES), checkout, limiter, TRIES)
+    return [*gateway.routes(), *callback_routes(work)]
+
+
+def _checks(db: Database) -> dict[str, Check]:
+    async def reachable() -> str | None:
+        try:
+            async with db.read() as tx:
+                await tx.fetchval("select 1")
+        except UNAVAILABLE:
+            return "the database cannot be reached"
+        return None
+
+    async def dispatched() -> str | None:
+        try:
+            async with db.read() as tx:
+                behind = await dispatcher.lag(tx)
+        except UNAVAILABLE:
+            return "the database cannot be reached"
+        return None if behind < _MOST_LAG else f"events wait {behind:.0f} s for their number"
+
+    return {"database": reachable, "worker": dispatched}
 
 
 async def open_house(
@@ -110,14 +192,29 @@ async def open_house(
     deployment = deployment_of(settings, clock)
     db = await database.connect(settings.dsn, deployment, size=settings.database_pool)
     limiter = RateLimiter()
-    limits = Limits(
-        _limit("secret", settings.secret_key_rate),
-        _limit("publishable", settings.rate_limit_publishable),
-        _limit("address", settings.rate_limit_address),
-    )
-    guard = KeyGuard(db, clock, limiter, limits)
+    guard = KeyGuard(db, clock, limiter, _limits(settings))
     outbound = Outbound(deployment.receivers)
-    background = Background(db, duties(db, outbound), telemetry)
+    pages: list[BaseRoute] = [*assets.ROUTES, *reports.routes(telemetry, clock)]
+    provider = provider_app = None
+    if settings.sandbox:
+        secret = deployment.vault.keyed_hash("provider-test", b"merchant").hex()
+        provider = TestProvider(settings.provider_base_url, secret)
+        provider_app = ProviderTest(db, outbound, telemetry, url=settings.provider_base_url, secret=secret)
+        pages += _giving_pages(db, provider, limiter)
+    background = Background(db, duties(db, outbound, provider, _mail(settings, db)), telemetry)
     return House(
-        settings, clock, db, telemetry, limiter, guard, outbound, background, routes=[*ROUTES], events=EVENT_TYPES
+        settings,
+        clock,
+        db,
+        telemetry,
+        limiter,
+        guard,
+        outbound,
+        background,
+        provider,
+        provider_app,
+        routes=[*ROUTES],
+        pages=pages,
+        checks=_checks(db),
+        events=EVENT_TYPES,
     )

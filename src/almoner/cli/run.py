@@ -93,6 +93,9 @@ async def _live(
         async with asyncio.TaskGroup() as group:
             group.create_task(worker.run(house, "server and worker", stop))
             group.create_task(answer(create_app(house), sockets, stop))
+            if house.provider_app is not None:
+                group.create_task(answer(house.provider_app, provider_sockets, stop))
+                group.create_task(house.provider_app.run(stop))
             _show_banner(house, sandbox, file, log, time.monotonic() - began)
     finally:
         await house.close()

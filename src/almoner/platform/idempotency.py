@@ -8,7 +8,7 @@ stored answer.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -178,6 +178,12 @@ async def forget_expired(tx: Tx, partner: UUID, key_hash: bytes) -> None:
         key_hash,
         tx.now,
     )
+
+
+async def next_due(tx: Tx) -> datetime | None:
+    """When the first answer expires that has not been removed."""
+    due: datetime | None = await tx.fetchval("select min(expires_at) from idempotency_answer")
+    return due
 
 
 async def purge(tx: Tx, limit: int = 1000) -> int:
