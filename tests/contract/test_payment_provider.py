@@ -1,0 +1,269 @@
+"""What giving relies on in a payment provider, run on the one in memory and on the built-in one behind its adapter."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import count
+
+import pytest
+import uvicorn
+
+from almoner.adapters.payments_test import TestProvider
+from almoner.giving.payments.domain import NoSuchPayment, NoticeRefused, ProviderEvent, ProviderFailure, ProviderStatus
+from almoner.giving.payments.ports import Order, PaymentProvider
+from almoner.kit.money import MAX_MINOR, Money
+from almoner.platform.addresses import Policy
+from almoner.platform.outbound import Outbound
+from almoner.provider_test import service as till
+from almoner.provider_test.app import ProviderTest
+from almoner.provider_test.callbacks import signature
+from almoner.provider_test.domain import Card
+from tests.support import fake_provider
+from tests.support.fake_provider import FakeProvider
+from tests.support.service import Service
+
+SECRET = fake_provider.SECRET
+_keys = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """A provider, and the donor's side of it."""
+
+    provider: PaymentProvider
+    pay: Callable[[str], Awaitable[None]]
+
+
+def order(**changed: object) -> Order:
+    """What we might ask for; another key each time."""
+    number = next(_keys)
+    asked = Order(
+        key=f"sandbox:payment:{number}",
+        money=Money(2500, "USD"),
+        description="Förderverein für Löwen 🦁",
+        reference=f"reference{number}",
+        return_url="http://localhost:8080/give/x/return",
+        cancel_url="http://localhost:8080/give/x",
+        callback_url="http://localhost:8080/callbacks/test",
+        language="ar",
+    )
+    return replace(asked, **changed)  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def served(app: ProviderTest, port: socket.socket) -> AsyncIterator[None]:
+    """The application over real HTTP until the block ends."""
+    server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, ws="none"))
+    running = asyncio.create_task(server.serve(sockets=[port]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await running
+
+
+@asynccontextmanager
+async def built_in(service: Service) -> AsyncIterator[Contract]:
+    """The built-in provider behind its adapter."""
+    with socket.create_server(("127.0.0.1", 0)) as port:
+        url = f"http://127.0.0.1:{port.getsockname()[1]}"
+        outbound = Outbound(Policy(loopback=True))
+        app = ProviderTest(service.db, outbound, service.house.telemetry, url=url, secret=SECRET)
+        adapter = TestProvider(url, SECRET)
+
+        async def pay(payment: str) -> None:
+            async with service.db.write() as tx:
+                await till.pay(tx, payment, Card("4242424242424242"))
+
+        async with served(app, port):
+            try:
+                yield Contract(adapter, pay)
+            finally:
+                await adapter.close()
+                await outbound.close()
+
+
+@asynccontextmanager
+async def in_memory(_service: Service) -> AsyncIterator[Contract]:
+    """The one that the other tests use."""
+    fake = FakeProvider()
+
+    async def pay(payment: str) -> None:
+        fake.pay(payment)
+
+    yield Contract(fake, pay)
+
+
+@pytest.fixture(params=[in_memory, built_in], ids=["in_memory", "built_in"])
+async def contract(request: pytest.FixtureRequest, service: Service) -> AsyncIterator[Contract]:
+    """Each implementation in turn."""
+    async with request.param(service) as made:
+        yield made
+
+
+class TestPaymentProvider:
+    """The contract."""
+
+    async def test_a_new_payment_is_open_and_shows_what_was_asked_for(self, contract: Contract) -> None:
+        asked = order()
+        made = await contract.provider.create(asked)
+        assert made.status is ProviderStatus.OPEN
+        assert (made.money, made.reference, made.live) == (asked.money, asked.reference, False)
+        assert made.url.startswith(contract.provider.origin + "/")
+        assert await contract.provider.fetch(made.id) == made
+
+    async def test_i6_the_same_key_gives_the_same_payment(self, contract: Contract) -> None:
+        asked = order()
+        made = [await contract.provider.create(asked) for _ in range(3)]
+        assert made == [made[0]] * 3
+        assert (await contract.provider.create(order())).id != made[0].id
+
+    async def test_i6_many_at_once_with_one_key_make_one_payment(self, contract: Contract) -> None:
+        asked = order()
+        made = await asyncio.gather(*(contract.provider.create(asked) for _ in range(16)))
+        assert len({one.id for one in made}) == 1
+
+    async def test_i6_the_same_key_with_other_data_is_refused(self, contract: Contract) -> None:
+        asked = order()
+        await contract.provider.create(asked)
+        with pytest.raises(ProviderFailure):
+            await contract.provider.create(replace(asked, money=Money(2501, "USD")))
+
+    @pytest.mark.parametrize("money", [Money(1, "JPY"), Money(1500, "KWD"), Money(MAX_MINOR, "USD")])
+    async def test_amounts_of_every_size_come_back_unharmed(self, contract: Contract, money: Money) -> None:
+        assert (await contract.provider.create(order(money=money))).money == money
+
+    async def test_a_paid_payment_has_succeeded_for_good(self, contract: Contract) -> None:
+        made = await contract.provider.create(order())
+        await contract.pay(made.id)
+        paid = replace(made, status=ProviderStatus.SUCCEEDED)
+        assert await contract.provider.fetch(made.id) == paid
+        assert await contract.provider.cancel(made.id) == paid
+
+    async def test_a_payment_that_is_not_paid_can_be_cancelled(self, contract: Contract) -> None:
+        made = await contract.provider.create(order())
+        cancelled = replace(made, status=ProviderStatus.CANCELLED)
+        assert await contract.provider.cancel(made.id) == cancelled
+        assert await contract.provider.cancel(made.id) == cancelled
+        assert await contract.provider.fetch(made.id) == cancelled
+
+    @pytest.mark.parametrize("payment", ["tp_nowhere", "../../healthz", "a b", "%00", "tp_\u0661"])
+    async def test_an_unknown_payment_is_told_as_such(self, contract: Contract, payment: str) -> None:
+        for asked in (contract.provider.fetch, contract.provider.cancel):
+            with pytest.raises(NoSuchPayment):
+                await asked(payment)
+
+    async def test_a_notice_is_read_when_its_signature_is_right_and_fresh(
+        self, contract: Contract, service: Service
+    ) -> None:
+        at = service.clock.wall()
+        for aside in (timedelta(), timedelta(seconds=299), -timedelta(seconds=299)):
+            event = read(contract.provider, at + aside, at=at)
+            assert (event.id, event.type, event.payment, event.live) == (
+                "tpe_1",
+                "payment.succeeded",
+                "tp_1",
+                False,
+            )
+
+    @pytest.mark.parametrize("seconds", [-302, 302, 86_400])
+    async def test_an_old_notice_is_refused(self, contract: Contract, service: Service, seconds: int) -> None:
+        at = service.clock.wall()
+        with pytest.raises(NoticeRefused):
+            read(contract.provider, at + timedelta(seconds=seconds), at=at)
+
+    async def test_m5_a_notice_that_was_touched_is_refused(self, contract: Contract, service: Service) -> None:
+        at = service.clock.wall()
+        body, header = signed(at)
+        for place in range(0, len(body), 7):
+            touched = body[:place] + bytes([body[place] ^ 1]) + body[place + 1 :]
+            with pytest.raises(NoticeRefused):
+                contract.provider.read_notice({"provider-signature": header}, touched, at)
+        later = header.replace(f"t={int(at.timestamp())}", f"t={int(at.timestamp()) + 1}")
+        for wrong in (later, header[:-1], header[:-2] + "00", "", "t=1", header.upper(), header + ",v1="):
+            with pytest.raises(NoticeRefused):
+                contract.provider.read_notice({"provider-signature": wrong}, body, at)
+        with pytest.raises(NoticeRefused):
+            contract.provider.read_notice({}, body, at)
+
+    @pytest.mark.parametrize("content", [b"", b"[]", b"null", b"{", b"{}", b'{"id": "tpe_1"}', b"\xff\xfe"])
+    async def test_a_signed_notice_that_says_nothing_is_refused(
+        self, contract: Contract, service: Service, content: bytes
+    ) -> None:
+        at = service.clock.wall()
+        header = signature(SECRET, int(at.timestamp()), content)
+        with pytest.raises(NoticeRefused):
+            contract.provider.read_notice({"provider-signature": header}, content, at)
+
+
+def signed(at: datetime) -> tuple[bytes, str]:
+    """A notice's body and the header that signs it, by the provider's own hand."""
+    body = json.dumps({"id": "tpe_1", "type": "payment.succeeded", "payment": "tp_1", "livemode": False}).encode()
+    return body, signature(SECRET, int(at.timestamp()), body)
+
+
+def read(provider: PaymentProvider, signed_at: datetime, *, at: datetime) -> ProviderEvent:
+    """Read a notice signed at one moment at another."""
+    body, header = signed(signed_at)
+    return provider.read_notice({"provider-signature": header}, body, at)
+
+
+class TestAnswersOfTheAdapter:
+    """A provider that answers nonsense is a failure, never money."""
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            b"",
+            b"<html>",
+            b"[]",
+            b"{}",
+            b'{"id":"tp_1","url":"http://x/","status":"paid","amount":1,"currency":"USD","reference":"r"}',
+            b'{"id":"tp_1","url":"http://x/","status":"open","amount":1.5,"currency":"USD","reference":"r"}',
+            b'{"id":"tp_1","url":"http://x/","status":"open","amount":"1","currency":"USD","reference":"r"}',
+            b'{"id":"tp_1","url":"http://x/","status":"open","amount":0,"currency":"USD","reference":"r"}',
+            b'{"id":"tp_1","url":"http://x/","status":"open","amount":9007199254740992,"currency":"USD","reference":"r"}',
+            b'{"id":"tp_1","url":"http://x/","status":"open","amount":1,"currency":"XXX","reference":"r"}',
+            b'{"id":"tp_1","url":"javascript:x","status":"open","amount":1,"currency":"USD","reference":"r"}',
+        ],
+    )
+    @pytest.mark.parametrize("status", [200, 302, 500])
+    async def test_m5_nonsense_is_a_failure(self, answer: bytes, status: int) -> None:
+        async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            head = f"HTTP/1.1 {status} X\r\nContent-Length: {len(answer)}\r\nLocation: /\r\nConnection: close\r\n\r\n"
+            writer.write(head.encode() + answer)
+            await writer.drain()
+            writer.close()
+
+        async with await asyncio.start_server(speak, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            adapter = TestProvider(f"http://127.0.0.1:{port}", SECRET)
+            try:
+                with pytest.raises(ProviderFailure) as failure:
+                    await adapter.fetch("tp_1")
+                assert not isinstance(failure.value, NoSuchPayment)
+            finally:
+                await adapter.close()
+
+    async def test_nobody_there_is_a_failure(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as port:
+            adapter = TestProvider(f"http://127.0.0.1:{port.getsockname()[1]}", SECRET)
+        try:
+            with pytest.raises(ProviderFailure):
+                await adapter.create(order())
+        finally:
+            await adapter.close()
+
+    async def test_no_call_is_made_inside_a_transaction(self, service: Service) -> None:
+        adapter = TestProvider("http://127.0.0.1:9", SECRET)
+        try:
+            async with service.db.write():
+                with pytest.raises(RuntimeError):
+                    await adapter.fetch("tp_1")
+        finally:
+            await adapter.close()
