@@ -25,7 +25,7 @@ def describe_api(house: House, routes: Sequence[Routes]) -> bytes:
     """The interface description as JSON, readable."""
     endpoints = [endpoint for group in routes for endpoint in group.endpoints]
     deployment = house.db.deployment
-    described = describe(endpoints, deployment.ids, deployment.links.api, __version__, house.events)
+    described = describe(endpoints, deployment.ids, deployment.links.api, __version__, house.events.values())
     return msgspec.json.format(msgspec.json.encode(described), indent=2) + b"\n"
 
 

@@ -93,6 +93,12 @@ class Endpoint:
         return to_camel(self.handler.__name__)
 
     @property
+    def path_parameters(self) -> dict[str, PathId | None]:
+        """As ``path_ids``, by the names that the address gives them."""
+        names = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
+        return dict(zip(names, self.path_ids.values(), strict=True))
+
+    @property
     def route(self) -> str:
         """``POST /v1/categories``: the name used in logs, metrics and rate limits."""
         return f"{self.method} {self.path}"

@@ -1,8 +1,10 @@
 """The interface description (OpenAPI 3.1), derived from the declared endpoints so that it cannot drift from them."""
 
 import inspect
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 import msgspec
 from pydantic.json_schema import models_json_schema
@@ -25,35 +27,59 @@ from almoner.kit.errors import (
 )
 from almoner.kit.ids import Ids
 from almoner.platform.event_types import EventType
-from almoner.platform.http import errors
+from almoner.platform.http import answers, conventions, following
 from almoner.platform.http.caller import KeyKind
+from almoner.platform.http.conventions import Schema
 from almoner.platform.http.endpoints import Endpoint
+from almoner.platform.http.examples import Examples
 from almoner.platform.http.ids import ID_TYPE_KEYWORD
 from almoner.platform.http.wire import In, Out, PageQuery, Query
 
-_REF = "#/components/schemas/{name}"
-_DESCRIPTION = """\
+_REF: Final = "#/components/schemas/{name}"
+_DESCRIPTION: Final = """\
 Validates nonprofits and takes donations for them.
 
-Send your key in the `Authorization` header. Every POST honours `Idempotency-Key`. Lists are paged by cursor. Amounts
-are integers in the currency's minor unit. Errors always have the same shape; their codes are listed everywhere.
+Send your key in the `Authorization` header. Every POST honours `Idempotency-Key`. Lists are paged by cursor. Amounts \
+are integers in the currency's minor unit. Errors always have the same shape; every operation lists its codes.
 """
+_SECURITY: Final[dict[KeyKind, list[Schema]]] = {
+    KeyKind.NONE: [],
+    KeyKind.PUBLISHABLE: [{"publishableKey": []}, {"secretKey": []}],
+    KeyKind.SECRET: [{"secretKey": []}],
+    KeyKind.SCIM: [{"scimKey": []}],
+}
+_NEEDS: Final = {
+    KeyKind.NONE: "Needs no key.",
+    KeyKind.PUBLISHABLE: "Needs a publishable or a secret key with the scope `{scope}`.",
+    KeyKind.SECRET: "Needs a secret key with the scope `{scope}`.",
+    KeyKind.SCIM: "Needs a SCIM key with the scope `{scope}`.",
+}
 
-Schema = dict[str, Any]
+_CLAUSE_ENDS: Final = re.compile(r"[.:;]\s")
 
 
-def describe(
-    endpoints: Sequence[Endpoint], ids: Ids, server: str, version: str, events: Mapping[str, EventType]
-) -> Schema:
-    """The whole description, as JSON values."""
-    outs, out_refs = _out_schemas(endpoints)
-    ins, in_refs = _in_schemas(endpoints)
-    records = {record.object_name: {"$ref": ref} for record, ref in out_refs.items()}
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the operations refer to: schemas by name, and the references of the models."""
+
+    schemas: Schema
+    outs: Mapping[type[Out], str]
+    ins: Mapping[type[In], str]
+    ids: Ids
+    examples: Examples
+
+
+def describe(endpoints: Sequence[Endpoint], ids: Ids, server: str, version: str, events: Iterable[EventType]) -> Schema:
+    """The whole description of a service that answers at ``server``."""
+    out_schemas, outs = _out_schemas(endpoints)
+    in_schemas, ins = _in_schemas(endpoints)
+    schemas = _with_ids({**out_schemas, **in_schemas, "Error": answers.ERROR}, ids)
+    known = _Known(schemas, outs, ins, ids, Examples(schemas))
+    links = following.links(endpoints)
     paths: dict[str, Any] = {}
     for endpoint in endpoints:
-        operation = _operation(endpoint, out_refs, in_refs, ins, ids)
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
-    schemas = {**outs, **ins, **_shared_schemas()}
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, known, links)
+    records = {record.object_name: ref for record, ref in reversed(outs.items())}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -65,11 +91,11 @@ def describe(
         "servers": [{"url": server}],
         "tags": [{"name": tag} for tag in dict.fromkeys(endpoint.tag for endpoint in endpoints)],
         "paths": dict(sorted(paths.items())),
-        "webhooks": {name: _webhook(event, records) for name, event in sorted(events.items())},
+        "webhooks": {event.name: answers.webhook(event, records, ids, known.examples) for event in events},
         "components": {
-            "schemas": dict(sorted(_with_ids(schemas, ids).items())),
-            "responses": _error_responses(endpoints),
-            "headers": _headers(),
+            "schemas": dict(sorted(schemas.items())),
+            "responses": answers.shared_errors(problem for endpoint in endpoints for problem in problems_of(endpoint)),
+            "headers": answers.HEADERS,
             "securitySchemes": {
                 "secretKey": _key_scheme(
                     "The secret key, as it is, after `Bearer`, or as the user name of HTTP Basic."
@@ -84,17 +110,51 @@ def _key_scheme(description: str) -> Schema:
     return {"type": "apiKey", "in": "header", "name": "Authorization", "description": description}
 
 
-def _out_schemas(endpoints: Sequence[Endpoint]) -> tuple[Schema, dict[type, str]]:
+def problems_of(endpoint: Endpoint) -> list[type[Problem]]:
+    """Every problem that the endpoint can answer with: those that follow from the declaration and those it names."""
+    found: list[type[Problem]] = [IncorrectParams]
+    if endpoint.query is not None and issubclass(endpoint.query, PageQuery):
+        found.append(CursorError)
+    if endpoint.method == "POST" and endpoint.key is not KeyKind.NONE:
+        found += [OriginalCallInProgress, SameKeyDifferentData, KeyInUse]
+    if endpoint.key is not KeyKind.NONE:
+        found += [Unauthorised, Forbidden]
+    if "{" in endpoint.path:
+        found.append(NotFound)
+    if endpoint.method != "GET":
+        found.append(ContentTooLarge)
+        if endpoint.upload is None:
+            found.append(UnsupportedContentType)
+    found += [*endpoint.errors, RateExceeded, InternalError, ServiceUnavailable]
+    return list(dict.fromkeys(found))
+
+
+def _out_schemas(endpoints: Sequence[Endpoint]) -> tuple[Schema, dict[type[Out], str]]:
     records = list(dict.fromkeys(e.record for e in endpoints if e.record is not None))
     found, components = msgspec.json.schema_components(records, ref_template=_REF)
     refs = {record: schema["$ref"] for record, schema in zip(records, found, strict=True)}
-    for record in records:
-        name = refs[record].rsplit("/", 1)[1]
-        components[name]["required"] = sorted(components[name].get("properties", {}))
+    objects = {refs[record].rsplit("/", 1)[1]: record.object_name for record in records}
+    for name, schema in components.items():
+        properties = schema.get("properties", {})
+        if name in objects:
+            schema["required"] = sorted(properties)
+        for field, property_ in properties.items():
+            _say_what_the_name_says(field, property_, objects.get(name) or name.removesuffix("Out"))
     return {name: _tidy(schema) for name, schema in components.items()}, refs
 
 
-def _in_schemas(endpoints: Sequence[Endpoint]) -> tuple[Schema, dict[type, str]]:
+def _say_what_the_name_says(field: str, property_: Schema, record: str) -> None:
+    """Identifiers and moments are plain strings in the records; their names tell them apart."""
+    for option in property_.get("anyOf", [property_]):
+        if option.get("type") != "string" or {"enum", "format", "pattern", ID_TYPE_KEYWORD} & option.keys():
+            continue
+        if type_ := conventions.id_type(field, record):
+            option[ID_TYPE_KEYWORD] = type_
+        elif format_ := conventions.string_format(field):
+            option["format"] = format_
+
+
+def _in_schemas(endpoints: Sequence[Endpoint]) -> tuple[Schema, dict[type[In], str]]:
     models: list[tuple[type[In], Literal["validation"]]] = [
         (model, "validation") for model in dict.fromkeys(e.body for e in endpoints if e.body is not None)
     ]
@@ -106,10 +166,21 @@ def _in_schemas(endpoints: Sequence[Endpoint]) -> tuple[Schema, dict[type, str]]
 
 
 def _tidy(schema: Any) -> Any:
-    """Drop generated titles, which say nothing that the names do not."""
-    if isinstance(schema, dict):
-        return {key: _tidy(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))}
-    return [_tidy(item) for item in schema] if isinstance(schema, list) else schema
+    """Drop generated titles, which say nothing that the names do not; write code as Markdown does."""
+    if isinstance(schema, list):
+        return [_tidy(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: _tidy(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))}
+    if isinstance(told := made.get("description"), str):
+        made["description"] = _prose(told)
+    return made
+
+
+def _prose(text: str) -> str:
+    """A docstring as Markdown: one line for each paragraph."""
+    paragraphs = inspect.cleandoc(text).replace("``", "`").split("\n\n")
+    return "\n\n".join(re.sub(r"\s+", " ", paragraph).strip() for paragraph in paragraphs)
 
 
 def _with_ids(schemas: Any, ids: Ids) -> Any:
@@ -118,65 +189,60 @@ def _with_ids(schemas: Any, ids: Ids) -> Any:
         return [_with_ids(item, ids) for item in schemas]
     if not isinstance(schemas, dict):
         return schemas
-    made = {key: _with_ids(value, ids) for key, value in schemas.items() if key != ID_TYPE_KEYWORD}
+    made = {key: _with_ids(value, ids) for key, value in schemas.items()}
     if isinstance(marked := schemas.get(ID_TYPE_KEYWORD), str):
         made |= {"pattern": ids.pattern(marked), "examples": [ids.example(marked)]}
     return made
 
 
-def _operation(
-    endpoint: Endpoint, out_refs: Mapping[type, str], in_refs: Mapping[type, str], ins: Schema, ids: Ids
-) -> Schema:
-    summary, _, rest = (inspect.getdoc(endpoint.handler) or "").partition("\n")
+def _operation(endpoint: Endpoint, known: _Known, links: following.Links) -> Schema:
+    told = _prose(inspect.getdoc(endpoint.handler) or "")
     operation: Schema = {
         "operationId": endpoint.operation_id,
         "tags": [endpoint.tag],
-        "summary": summary.strip().rstrip("."),
-        "description": rest.strip() or summary.strip(),
-        "parameters": _parameters(endpoint, ids),
-        "responses": _responses(endpoint, out_refs),
+        "summary": _CLAUSE_ENDS.split(told, maxsplit=1)[0].rstrip("."),
+        "description": f"{told}\n\n{_NEEDS[endpoint.key].format(scope=endpoint.scope)}",
+        "parameters": _parameters(endpoint, known.ids),
+        "responses": _responses(endpoint, known, links),
+        "security": _SECURITY[endpoint.key],
     }
-    operation["security"] = {
-        KeyKind.NONE: [],
-        KeyKind.PUBLISHABLE: [{"publishableKey": []}, {"secretKey": []}],
-        KeyKind.SECRET: [{"secretKey": []}],
-        KeyKind.SCIM: [{"scimKey": []}],
-    }[endpoint.key]
     if endpoint.scope:
         operation["x-scope"] = endpoint.scope
     if endpoint.retirement:
         operation["deprecated"] = True
-    if endpoint.body is not None:
-        ref = in_refs[endpoint.body]
-        required = bool(ins[ref.rsplit("/", 1)[1]].get("required"))
-        operation["requestBody"] = {"required": required, "content": {"application/json": {"schema": {"$ref": ref}}}}
-    if endpoint.upload is not None:
-        part = {"type": "string", "contentMediaType": ", ".join(endpoint.upload.media_types)}
-        operation["requestBody"] = {
-            "required": True,
-            "content": {
-                "multipart/form-data": {
-                    "schema": {
-                        "type": "object",
-                        "properties": {endpoint.upload.field: part},
-                        "required": [endpoint.upload.field],
-                    },
-                    "encoding": {endpoint.upload.field: {"contentType": ", ".join(endpoint.upload.media_types)}},
-                }
-            },
-        }
+    if body := _request_body(endpoint, known):
+        operation["requestBody"] = body
     return operation
 
 
+def _request_body(endpoint: Endpoint, known: _Known) -> Schema | None:
+    if endpoint.body is not None:
+        schema = {"$ref": known.ins[endpoint.body]}
+        content: Schema = {"schema": schema, "example": known.examples.request(schema)}
+        required = bool(known.examples.resolved(schema).get("required"))
+        return {"required": required, "content": {"application/json": content}}
+    if endpoint.upload is not None:
+        media_types = ", ".join(endpoint.upload.media_types)
+        part = {
+            "type": "string",
+            "contentMediaType": media_types,
+            "description": f"The file: {media_types}; at most {endpoint.upload.max_bytes:,} bytes.",
+        }
+        fields = {"type": "object", "properties": {endpoint.upload.field: part}, "required": [endpoint.upload.field]}
+        encoding = {endpoint.upload.field: {"contentType": media_types}}
+        return {"required": True, "content": {"multipart/form-data": {"schema": fields, "encoding": encoding}}}
+    return None
+
+
 def _parameters(endpoint: Endpoint, ids: Ids) -> list[Schema]:
-    names = [part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")]
     found: list[Schema] = []
-    for name, mark in zip(names, endpoint.path_ids.values(), strict=True):
-        schema: Schema = {"type": "string"}
+    for name, mark in endpoint.path_parameters.items():
         if mark is not None:
-            schema |= {"pattern": ids.pattern(mark.type), "examples": [ids.example(mark.type)]}
+            schema: Schema = _with_ids({"type": "string", ID_TYPE_KEYWORD: mark.type}, ids)
         else:
-            schema |= {"minLength": 1}
+            schema = {"type": "string", "minLength": 1}
+            if (example := conventions.example(name)) is not None:
+                schema["examples"] = [example]
         found.append({"name": name, "in": "path", "required": True, "schema": schema})
     if endpoint.query is not None:
         found += _query_parameters(endpoint.query, ids)
@@ -187,7 +253,7 @@ def _parameters(endpoint: Endpoint, ids: Ids) -> list[Schema]:
                 "in": "header",
                 "required": False,
                 "description": "Makes the call happen once: a repeat within 21 days is given the first answer.",
-                "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
+                "schema": {"type": "string", "pattern": "^[!-~]{1,255}$", "examples": ["order-1024"]},
             }
         )
     return found
@@ -221,157 +287,18 @@ def _without_null(property_: Schema) -> Schema:
     return {key: value for key, value in cleaned.items() if value is not None}
 
 
-def _responses(endpoint: Endpoint, out_refs: Mapping[type, str]) -> Schema:
-    status = str(endpoint.empty or 200)
-    headers = {
-        name: {"$ref": f"#/components/headers/{name}"} for name in ("Request-Id", "RateLimit", "RateLimit-Policy")
+def _responses(endpoint: Endpoint, known: _Known, links: following.Links) -> Schema:
+    success: Schema = {
+        "description": "Done; the answer has no body." if endpoint.empty else "Done.",
+        "headers": answers.of_every_answer(),
     }
-    success: Schema = {"description": "Done." if endpoint.empty else "The answer.", "headers": headers}
     record = endpoint.record
     if record is not None:
-        success["content"] = {"application/json": {"schema": _envelope(endpoint, record, out_refs[record])}}
+        schema = answers.envelope(endpoint, record, known.outs[record], known.ids)
+        example = known.examples.answer(schema)
+        success["content"] = {"application/json": {"schema": schema, "example": example}}
     elif not endpoint.empty:
         success["content"] = {"application/json": {"schema": {"type": "object"}}}
-    responses: Schema = {status: success}
-    by_status: dict[int, list[type[Problem]]] = {}
-    for problem in problems_of(endpoint):
-        by_status.setdefault(errors.status_of(problem), []).append(problem)
-    for code, found in sorted(by_status.items()):
-        if len(found) == 1:
-            responses[str(code)] = {"$ref": f"#/components/responses/{found[0].__name__}"}
-        else:
-            responses[str(code)] = _error_response(found)
-    return responses
-
-
-def _envelope(endpoint: Endpoint, record: type[Out], ref: str) -> Schema:
-    name: Schema = {"const": record.object_name}
-    if not endpoint.lists:
-        properties: Schema = {"data": {"$ref": ref}, "object": name}
-    else:
-        address = {"type": ["string", "null"], "format": "uri"}
-        properties = {
-            "data": {"type": "array", "items": {"$ref": ref}},
-            "object": name,
-            "totalResults": {"type": "integer", "minimum": 0},
-            "pageSize": {"type": "integer", "minimum": 1, "maximum": 100},
-            "_links": {
-                "type": "object",
-                "properties": {"current": {"type": "string", "format": "uri"}, "next": address, "prev": address},
-                "required": ["current", "next", "prev"],
-            },
-        }
-    return {"type": "object", "properties": properties, "required": list(properties)}
-
-
-def problems_of(endpoint: Endpoint) -> list[type[Problem]]:
-    """Every problem that the endpoint can answer with: those that follow from the declaration and those it names."""
-    found: list[type[Problem]] = [IncorrectParams]
-    if endpoint.query is not None and issubclass(endpoint.query, PageQuery):
-        found.append(CursorError)
-    if endpoint.method == "POST" and endpoint.key is not KeyKind.NONE:
-        found += [OriginalCallInProgress, SameKeyDifferentData, KeyInUse]
-    if endpoint.key is not KeyKind.NONE:
-        found += [Unauthorised, Forbidden]
-    if "{" in endpoint.path:
-        found.append(NotFound)
-    if endpoint.method != "GET":
-        found.append(ContentTooLarge)
-        if endpoint.upload is None:
-            found.append(UnsupportedContentType)
-    found += [*endpoint.errors, RateExceeded, InternalError, ServiceUnavailable]
-    return list(dict.fromkeys(found))
-
-
-def _error_responses(endpoints: Sequence[Endpoint]) -> Schema:
-    classes = dict.fromkeys(problem for endpoint in endpoints for problem in problems_of(endpoint))
-    return {problem.__name__: _error_response([problem]) for problem in sorted(classes, key=lambda p: p.__name__)}
-
-
-def _error_response(problems: Sequence[type[Problem]]) -> Schema:
-    examples = {
-        problem.code: {
-            "value": {
-                "error": {"code": problem.code, "title": problem.title, "message": problem.message, "reasons": []}
-            }
-        }
-        for problem in problems
-    }
-    headers = {"Request-Id": {"$ref": "#/components/headers/Request-Id"}}
-    if RateExceeded in problems:
-        headers["Retry-After"] = {"$ref": "#/components/headers/Retry-After"}
-    return {
-        "description": "; ".join(f"`{problem.code}`: {problem.message}" for problem in problems),
-        "headers": headers,
-        "content": {
-            "application/json": {
-                "schema": {
-                    "allOf": [{"$ref": "#/components/schemas/Error"}],
-                    "properties": {"error": {"properties": {"code": {"enum": [problem.code for problem in problems]}}}},
-                },
-                "examples": examples,
-            }
-        },
-    }
-
-
-def _shared_schemas() -> Schema:
-    return {
-        "Error": {
-            "type": "object",
-            "properties": {
-                "error": {
-                    "type": "object",
-                    "properties": {
-                        "code": {"type": "string"},
-                        "title": {"type": "string"},
-                        "message": {"type": "string"},
-                        "reasons": {"type": "array", "items": {"type": "string"}},
-                    },
-                    "required": ["code", "title", "message", "reasons"],
-                }
-            },
-            "required": ["error"],
-        },
-    }
-
-
-def _headers() -> Schema:
-    def header(description: str, schema: Schema) -> Schema:
-        return {"description": description, "schema": schema}
-
-    return {
-        "Request-Id": header("Names this call in our logs.", {"type": "string", "pattern": "^req_[0-9a-f]{32}$"}),
-        "RateLimit": header("What is left of the limit, and seconds until it is full again.", {"type": "string"}),
-        "RateLimit-Policy": header("The limit: calls at once, and the window in seconds.", {"type": "string"}),
-        "Retry-After": header("Whole seconds to wait.", {"type": "integer", "minimum": 1}),
-    }
-
-
-def _webhook(event: EventType, records: Mapping[str, Schema]) -> Schema:
-    data = records.get(event.record, {"type": "object"})
-    envelope: Schema = {
-        "type": "object",
-        "properties": {
-            "object": {"const": "event"},
-            "data": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "string"},
-                    "createdAt": {"type": "string", "format": "date-time"},
-                    "eventType": {"const": event.name},
-                    "eventData": data,
-                },
-                "required": ["id", "createdAt", "eventType", "eventData"],
-            },
-        },
-        "required": ["object", "data"],
-    }
-    return {
-        "post": {
-            "operationId": "on" + "".join(part.capitalize() for part in event.name.replace("_", ".").split(".")),
-            "summary": f"Sent when {event.when}",
-            "requestBody": {"required": True, "content": {"application/json": {"schema": envelope}}},
-            "responses": {"2XX": {"description": "Taken; anything else is tried again."}},
-        }
-    }
+    if found := links.get(endpoint.operation_id):
+        success["links"] = found
+    return {str(endpoint.empty or 200): success, **answers.errors_of(problems_of(endpoint))}

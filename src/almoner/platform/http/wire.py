@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, Un
 from urllib.parse import urlsplit
 
 import msgspec
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
@@ -143,9 +143,15 @@ def _web_address(text: str) -> str:
 Text255 = Annotated[str, Field(min_length=1, max_length=255)]
 WebAddress = Annotated[str, Field(max_length=255), AfterValidator(_web_address)]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
-DayOrMoment = Annotated[datetime, BeforeValidator(_day_or_moment)]
+DayOrMoment = Annotated[
+    datetime,
+    BeforeValidator(_day_or_moment),
+    WithJsonSchema(
+        {"type": "string", "oneOf": [{"format": "date"}, {"format": "date-time"}], "examples": ["2026-11-01"]}
+    ),
+]
 YesNo = Literal["yes", "no"]
-CurrencyCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["GBP"], description="ISO 4217 code.")]
+CurrencyCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["USD"], description="ISO 4217 code.")]
 CountryCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["USA"], description="Three-letter country code.")]
 
 Metadata = Annotated[

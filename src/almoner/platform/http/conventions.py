@@ -1,0 +1,105 @@
+"""What the name of a field says: one meaning per name over the whole interface (spec 2.1, settled 4).
+
+Records carry plain strings; that ``createdAt`` is a moment and ``organisationId`` an identifier is read from the name,
+so that no schema can forget to say it. What a schema says itself always wins.
+"""
+
+from typing import Any, Final
+
+from almoner.kit.ids import TYPES
+
+Schema = dict[str, Any]
+
+MOMENT: Final = "2026-11-21T09:30:00.000Z"
+
+_MOMENTS: Final = frozenset({"timestamp", "dataAsOf", "registrationDate"})
+_NUMBERS_OF_REGISTERS: Final = frozenset({"registryId"})
+"""Named like an identifier, and none: the number that a registry gave (spec 2.3)."""
+
+_IDENTIFIERS: Final = {"branchOf": "organisation", "registry": "registry", "sessionId": "donationsession"}
+"""Identifiers whose names do not end in their type."""
+
+_TELLING: Final = frozenset({"hosted", "userId"})
+"""Members that may be null, and are worth showing when they are not."""
+
+_TYPICAL: Final = ("hosted", "nonprofit", "RECEIVED_PAYMENT", "open", "active", "succeeded")
+"""Of several values that a field may hold, those that an example shows."""
+
+_EXAMPLES: Final[dict[str, object]] = {
+    "active": True,
+    "addressLine1": "12 High Street",
+    "address": "12 High Street, Casper, WY 82601",
+    "amount": 2500,
+    "attributes": {"colour": "green", "featured": True},
+    "city": "Casper",
+    "code": "USA",
+    "countryCode": "USA",
+    "currency": "USD",
+    "currencyCode": "USD",
+    "durationMs": 120,
+    "description": "Meals for families in Natrona County.",
+    "displayName": "Relief Fund",
+    "email": "ada@example.org",
+    "endonyms": {"en": "United States"},
+    "englishName": "Internal Revenue Service",
+    "eventType": "donation.created",
+    "firstName": "Ada",
+    "images": [],
+    "imageUrl": "https://api.example.org/media/3f9c2b7a",
+    "initial": True,
+    "language": "en",
+    "lastName": "Example",
+    "metadata": {"campaign": "winter"},
+    "name": "Relief Fund",
+    "number": 1,
+    "postcode": "82601",
+    "query": "relief fund",
+    "registryId": "83-0123456",
+    "registryName": "Internal Revenue Service",
+    "reward": "A new kitchen",
+    "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    "sequence": 1024,
+    "state": "WY",
+    "successUrl": "https://shop.example/thanks",
+    "text": "Thank you for your gift.",
+    "statusCode": 200,
+    "subject": "Your gift",
+    "url": "https://hooks.example.com/almoner",
+    "website": "https://example.org",
+    "websites": ["https://example.org"],
+}
+
+
+def id_type(name: str, record: str) -> str | None:
+    """The type of identifier that a field holds, if any.
+
+    ``record`` names what the field belongs to, by its ``object`` or its schema: ``id`` is its own identifier.
+    """
+    if name in _IDENTIFIERS:
+        return _IDENTIFIERS[name]
+    if name in _NUMBERS_OF_REGISTERS or not name.endswith(("Id", "id")):
+        return None
+    held = record.replace("_", "") if name == "id" else name.removesuffix("Id")
+    return max((type_ for type_ in TYPES if held.lower().endswith(type_)), key=len, default=None)
+
+
+def string_format(name: str) -> str | None:
+    """The format of a string field by its name."""
+    if name.endswith("At") or name in _MOMENTS:
+        return "date-time"
+    return "uri" if name == "url" or name.endswith("Url") else None
+
+
+def example(name: str) -> object | None:
+    """A plausible value for a field of this name; None when the name tells too little."""
+    return _EXAMPLES.get(name)
+
+
+def is_telling(name: str) -> bool:
+    """Whether a member that may be null is shown with a value."""
+    return name in _TELLING or example(name) is not None
+
+
+def typical(values: list[Any]) -> Any:
+    """The value of an enumeration that an example shows."""
+    return next((value for value in _TYPICAL if value in values), values[0])

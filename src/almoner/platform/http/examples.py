@@ -1,0 +1,120 @@
+"""Examples made from schemas: always the same ones, and valid by the schema they stand beside.
+
+What a schema declares (``examples``, ``const``, ``default``) comes first, then what the field's name says, then the
+smallest value that the schema allows.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from almoner.platform.http import conventions
+from almoner.platform.http.conventions import Schema
+from almoner.platform.http.ids import ID_TYPE_KEYWORD
+
+_REF: Final = "#/components/schemas/"
+_FORMATS: Final = {
+    "date-time": conventions.MOMENT,
+    "date": conventions.MOMENT[:10],
+    "uri": "https://example.org/",
+    "uuid": "0190f2c4-5a2e-7cc3-9a4b-1d2e3f405162",
+}
+_WORD: Final = "text"
+
+
+class Examples:
+    """Makes examples; ``schemas`` are the components that references name."""
+
+    def __init__(self, schemas: Mapping[str, Schema]) -> None:
+        self._schemas = schemas
+
+    def answer(self, schema: Schema) -> Any:
+        """A whole record: every member, those that may be null only where their value says something."""
+        return self._make(schema, "", whole=True)
+
+    def request(self, schema: Schema) -> Any:
+        """A body that one would send: what is required, and optional members with a declared example, except ids."""
+        return self._make(schema, "", whole=False)
+
+    def resolved(self, schema: Schema) -> Schema:
+        """The schema that a reference names, what stands beside the reference added."""
+        if "$ref" not in schema:
+            return schema
+        named = self._schemas[schema["$ref"].removeprefix(_REF)]
+        return {**self.resolved(named), **{key: value for key, value in schema.items() if key != "$ref"}}
+
+    def _make(self, given: Schema, name: str, *, whole: bool) -> Any:
+        schema = self.resolved(given)
+        if schema.get("examples"):
+            return schema["examples"][0]
+        if schema.get("enum"):
+            return conventions.typical(schema["enum"])
+        for keyword in ("const", "default"):
+            if schema.get(keyword) is not None:
+                return schema[keyword]
+        if options := schema.get("anyOf") or schema.get("oneOf"):
+            return self._make(next(option for option in options if not _is_null(option)), name, whole=whole)
+        kind = next(iter(kind for kind in _kinds(schema) if kind != "null"), "object")
+        if kind == "object":
+            return self._object(schema, name, whole=whole)
+        if kind == "array":
+            return self._array(schema, name, whole=whole)
+        return _scalar(kind, schema, name)
+
+    def _object(self, schema: Schema, name: str, *, whole: bool) -> Any:
+        properties = schema.get("properties")
+        if not properties:
+            return conventions.example(name) or {}
+        required = schema.get("required", ())
+        made: dict[str, Any] = {}
+        for key, value in properties.items():
+            if whole and self._stays_null(value, key):
+                made[key] = None
+            elif whole or key in required or (self._is_declared(value) and not self._is_id(value)):
+                made[key] = self._make(value, key, whole=whole)
+        return made
+
+    def _array(self, schema: Schema, name: str, *, whole: bool) -> Any:
+        known = conventions.example(name)
+        if isinstance(known, list):
+            return known
+        items = schema.get("items", {})
+        return [self._make(items, name.removesuffix("s"), whole=whole)] if items else []
+
+    def _stays_null(self, given: Schema, name: str) -> bool:
+        schema = self.resolved(given)
+        may_be_null = "null" in _kinds(schema) or any(map(_is_null, schema.get("anyOf", ())))
+        shown = conventions.is_telling(name) or (self._is_declared(given) and not self._is_id(given))
+        return may_be_null and not shown
+
+    def _is_id(self, given: Schema) -> bool:
+        schema = self.resolved(given)
+        return any(ID_TYPE_KEYWORD in option for option in (schema, *schema.get("anyOf", ())))
+
+    def _is_declared(self, given: Schema) -> bool:
+        schema = self.resolved(given)
+        return bool(schema.get("examples")) or any(option.get("examples") for option in schema.get("anyOf", ()))
+
+
+def _kinds(schema: Schema) -> list[str]:
+    kinds = schema.get("type", [])
+    return [kinds] if isinstance(kinds, str) else list(kinds)
+
+
+def _is_null(schema: Schema) -> bool:
+    return schema.get("type") == "null"
+
+
+def _scalar(kind: str, schema: Schema, name: str) -> Any:
+    known = conventions.example(name)
+    match kind:
+        case "string":
+            if isinstance(known, str) and len(known) <= schema.get("maxLength", len(known)):
+                return known
+            word = _FORMATS.get(schema.get("format", ""), _WORD)
+            return word.ljust(schema.get("minLength", 0), "x")[: schema.get("maxLength")]
+        case "integer" | "number":
+            if isinstance(known, int):
+                return known
+            return max(schema.get("minimum", 0), schema.get("exclusiveMinimum", -1) + 1)
+        case _:
+            return known is True

@@ -1,0 +1,61 @@
+"""Which operation can follow which (OpenAPI links): what one answers names the record that the next one takes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from almoner.platform.http.conventions import Schema, id_type
+from almoner.platform.http.endpoints import Endpoint
+from almoner.platform.http.ids import ID_TYPE_KEYWORD
+
+Links = Mapping[str, Schema]
+
+
+def links(endpoints: Sequence[Endpoint]) -> Links:
+    """By operation: links from each source of a record to the operations that take its identifier.
+
+    The source is the POST that creates the record; where there is none, the list that finds it.
+    """
+    found: dict[str, Schema] = {}
+    for type_, source in sources(endpoints).items():
+        first = "/0" if source.lists else ""
+        given = f"$response.body#/data{first}/id"
+        made = found.setdefault(source.operation_id, {})
+        for endpoint in endpoints:
+            if link := _link(endpoint, type_, given):
+                made[endpoint.operation_id] = link
+    return {operation: made for operation, made in found.items() if made}
+
+
+def sources(endpoints: Sequence[Endpoint]) -> dict[str, Endpoint]:
+    """Type of identifier to the operation that one gets such identifiers from."""
+    found: dict[str, Endpoint] = {}
+    for endpoint in sorted(endpoints, key=lambda one: one.method != "POST"):
+        type_ = id_type("id", endpoint.record.object_name) if endpoint.record and "{" not in endpoint.path else None
+        if type_ and "id" in endpoint.record.__struct_fields__ and (endpoint.lists or endpoint.method == "POST"):
+            found.setdefault(type_, endpoint)
+    return found
+
+
+def required_ids(endpoint: Endpoint) -> dict[str, str]:
+    """Required body fields that hold identifiers, with their types."""
+    if endpoint.body is None:
+        return {}
+    schema: dict[str, Any] = endpoint.body.model_json_schema()
+    return {
+        name: property_[ID_TYPE_KEYWORD]
+        for name, property_ in schema.get("properties", {}).items()
+        if name in schema.get("required", ()) and ID_TYPE_KEYWORD in property_
+    }
+
+
+def _link(endpoint: Endpoint, type_: str, given: str) -> Schema | None:
+    parameters = {name: given for name, mark in endpoint.path_parameters.items() if mark and mark.type == type_}
+    body = {name: given for name, mark in required_ids(endpoint).items() if mark == type_}
+    if not parameters and not body:
+        return None
+    link: Schema = {"operationId": endpoint.operation_id}
+    if parameters:
+        link["parameters"] = parameters
+    if body:
+        link["requestBody"] = body
+    return link

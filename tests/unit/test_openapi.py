@@ -1,0 +1,295 @@
+"""The interface description: one test for each thing that follows from a declaration."""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import pytest
+from pydantic import Field
+
+from almoner.kit.errors import BadRequest
+from almoner.kit.ids import Ids
+from almoner.kit.patch import UNSET
+from almoner.platform.event_types import EventType
+from almoner.platform.http import conventions
+from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
+from almoner.platform.http.endpoints import Retirement, Routes
+from almoner.platform.http.ids import IdText, PathId
+from almoner.platform.http.openapi import describe
+from almoner.platform.http.paging import Listing
+from almoner.platform.http.service import Call
+from almoner.platform.http.uploads import Upload, Uploaded
+from almoner.platform.http.wire import DayOrMoment, In, Maybe, Out, PageQuery, Patch, Text255
+
+IDS = Ids(sandbox=True)
+RETIRED = Retirement("@1767225600", "Fri, 01 Jan 2027 00:00:00 GMT", "https://example.org/changes")
+
+
+class OutOfStock(BadRequest):
+    code = "test/out_of_stock"
+    message = "There is none left"
+
+
+class UserIn(In):
+    name: Text255
+    organisation_id: Annotated[str, IdText("organisation")]
+    note: str | None = None
+    colour: Annotated[str, Field(examples=["green"])] | None = None
+    registry: Annotated[str, IdText("registry")] | None = None
+
+
+class UserPatch(Patch):
+    name: Maybe[Text255] = UNSET
+
+
+class UserOut(Out, object_name="user"):
+    """A user; ``name`` is shown."""
+
+    id: str
+    name: str
+    organisation_id: str | None
+    status: Literal["active", "abandoned"]
+    created_at: str
+    deleted_at: str | None
+
+
+class UsersQuery(PageQuery):
+    name: str | None = Field(
+        None, max_length=10, description="Part of the name.", json_schema_extra={"also": "title"}
+    )
+    since: DayOrMoment | None = None
+    tags: list[str] = Field([], alias="tags[]")
+
+
+routes = Routes("Users")
+
+
+@routes.get("/v1/users", key=PUBLISHABLE, scope="users:read")
+async def list_users(call: Call, query: UsersQuery) -> Listing[UserOut]:
+    """List users: all of them.
+
+    In the order in which
+    they came.
+    """
+    raise NotImplementedError
+
+
+@routes.post("/v1/users", key=SECRET, scope="users:write", errors=(OutOfStock,))
+async def create_user(call: Call, body: UserIn) -> UserOut:
+    """Create a user."""
+    raise NotImplementedError
+
+
+@routes.patch("/v1/users/{userId}", key=SECRET, scope="users:write", retirement=RETIRED)
+async def update_user(call: Call, user_id: Annotated[UUID, PathId("user")], body: UserPatch) -> UserOut:
+    """Change a user."""
+    raise NotImplementedError
+
+
+@routes.post(
+    "/v1/users/{userId}/portrait",
+    key=SECRET,
+    scope="users:write",
+    empty=200,
+    upload=Upload("file", 1000, ("image/png",)),
+)
+async def draw_user(call: Call, user_id: Annotated[UUID, PathId("user")], upload: Uploaded) -> None:
+    """Draw a user."""
+    raise NotImplementedError
+
+
+@routes.get("/v1/users/{name}/public", key=NO_KEY)
+async def show_user(call: Call, name: str) -> UserOut:
+    """Show a user."""
+    raise NotImplementedError
+
+
+EVENTS = [EventType("user.made", "user", "a user is made"), EventType("cat.made", "cat", "a cat is made")]
+DESCRIBED = describe(routes.endpoints, IDS, "https://api.example.org", "1.2.3", EVENTS)
+SCHEMAS = DESCRIBED["components"]["schemas"]
+
+
+def operation(path: str, method: str) -> dict[str, Any]:
+    found: dict[str, Any] = DESCRIBED["paths"][path][method]
+    return found
+
+
+def parameters(path: str, method: str) -> dict[str, dict[str, Any]]:
+    return {parameter["name"]: parameter for parameter in operation(path, method)["parameters"]}
+
+
+LIST, CREATE, UPDATE = (
+    operation("/v1/users", "get"),
+    operation("/v1/users", "post"),
+    operation("/v1/users/{userId}", "patch"),
+)
+
+
+def test_the_handlers_name_is_the_operation_id() -> None:
+    assert (LIST["operationId"], CREATE["operationId"]) == ("listUsers", "createUser")
+
+
+def test_the_docstring_is_summary_and_description() -> None:
+    assert LIST["summary"] == "List users"
+    assert LIST["description"].startswith("List users: all of them.\n\nIn the order in which they came.\n\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "security", "told"),
+    [
+        ("/v1/users", "get", [{"publishableKey": []}, {"secretKey": []}], "publishable or a secret key"),
+        ("/v1/users", "post", [{"secretKey": []}], "a secret key with the scope `users:write`"),
+        ("/v1/users/{name}/public", "get", [], "Needs no key."),
+    ],
+)
+def test_key_and_scope_are_told(path: str, method: str, security: list[Any], told: str) -> None:
+    assert operation(path, method)["security"] == security
+    assert told in operation(path, method)["description"]
+
+
+def test_path_ids_carry_pattern_and_example() -> None:
+    schema = parameters("/v1/users/{userId}", "patch")["userId"]["schema"]
+    assert schema["pattern"] == IDS.pattern("user")
+    assert IDS.parse("user", schema["examples"][0])
+
+
+def test_other_path_parameters_are_text_with_an_example_by_their_name() -> None:
+    schema = parameters("/v1/users/{name}/public", "get")["name"]["schema"]
+    assert schema == {"type": "string", "minLength": 1, "examples": ["Relief Fund"]}
+
+
+def test_query_parameters_have_limits_defaults_spellings_and_are_never_null() -> None:
+    found = parameters("/v1/users", "get")
+    assert found["name"]["schema"] == {"type": "string", "maxLength": 10}
+    assert found["name"]["description"] == "Part of the name. Also accepted as `title`."
+    assert found["direction"]["schema"]["default"] == "DESC"
+    assert (found["tags[]"]["style"], found["tags[]"]["explode"]) == ("form", True)
+    assert found["since"]["schema"]["oneOf"] == [{"format": "date"}, {"format": "date-time"}]
+
+
+def test_every_post_with_a_key_takes_an_idempotency_key() -> None:
+    assert "Idempotency-Key" in parameters("/v1/users", "post")
+    assert "Idempotency-Key" in parameters("/v1/users/{userId}/portrait", "post")
+    assert "Idempotency-Key" not in parameters("/v1/users/{userId}", "patch")
+
+
+def test_a_body_is_required_when_a_member_of_it_is() -> None:
+    assert CREATE["requestBody"]["required"] is True
+    assert UPDATE["requestBody"]["required"] is False
+    assert SCHEMAS["UserIn"]["required"] == ["name", "organisationId"]
+
+
+def test_an_example_of_a_body_has_what_is_required_and_what_is_declared() -> None:
+    example = CREATE["requestBody"]["content"]["application/json"]["example"]
+    assert example == {"name": "Relief Fund", "organisationId": IDS.example("organisation"), "colour": "green"}
+
+
+def test_an_upload_names_its_field_size_and_media_types() -> None:
+    content = operation("/v1/users/{userId}/portrait", "post")["requestBody"]["content"]["multipart/form-data"]
+    assert content["schema"]["required"] == ["file"]
+    assert "1,000 bytes" in content["schema"]["properties"]["file"]["description"]
+    assert content["encoding"] == {"file": {"contentType": "image/png"}}
+
+
+def test_an_empty_answer_has_no_content() -> None:
+    assert "content" not in operation("/v1/users/{userId}/portrait", "post")["responses"]["200"]
+
+
+def test_a_record_has_its_envelope_and_all_its_members() -> None:
+    schema = CREATE["responses"]["200"]["content"]["application/json"]["schema"]
+    assert schema["properties"] == {"data": {"$ref": "#/components/schemas/UserOut"}, "object": {"const": "user"}}
+    assert SCHEMAS["UserOut"]["required"] == sorted(SCHEMAS["UserOut"]["properties"])
+
+
+def test_a_list_has_total_size_and_links() -> None:
+    schema = LIST["responses"]["200"]["content"]["application/json"]["schema"]
+    assert schema["required"] == ["data", "object", "totalResults", "pageSize", "_links"]
+    assert schema["properties"]["pageSize"]["maximum"] == 100
+
+
+def test_names_of_members_say_what_plain_strings_are() -> None:
+    found = SCHEMAS["UserOut"]["properties"]
+    assert found["id"]["pattern"] == IDS.pattern("user")
+    assert found["organisationId"]["anyOf"][0]["pattern"] == IDS.pattern("organisation")
+    assert found["createdAt"]["format"] == "date-time"
+    assert found["deletedAt"]["anyOf"][0]["format"] == "date-time"
+
+
+@pytest.mark.parametrize(
+    ("name", "record", "type_"),
+    [
+        ("id", "gift_aid", "giftaid"),
+        ("id", "Category", "category"),
+        ("id", "OrganisationCategory", "category"),
+        ("id", "milestone", None),
+        ("webhookSubscriptionId", "event", "webhooksubscription"),
+        ("reassignedFromOrganisationId", "donation", "organisation"),
+        ("registryId", "organisation", None),
+        ("sessionId", "Hosted", "donationsession"),
+        ("paid", "donation", None),
+        ("name", "donation", None),
+    ],
+)
+def test_identifiers_by_their_names(name: str, record: str, type_: str | None) -> None:
+    assert conventions.id_type(name, record) == type_
+
+
+def test_an_example_of_a_record_leaves_null_what_has_not_happened() -> None:
+    example = CREATE["responses"]["200"]["content"]["application/json"]["example"]
+    assert example["object"] == "user"
+    assert (example["data"]["deletedAt"], example["data"]["organisationId"]) == (None, None)
+    assert (example["data"]["createdAt"], example["data"]["status"]) == (conventions.MOMENT, "active")
+
+
+def test_docstrings_and_titles_are_tidied() -> None:
+    assert SCHEMAS["UserOut"]["description"] == "A user; `name` is shown."
+    assert "title" not in SCHEMAS["UserOut"]
+    assert "title" not in SCHEMAS["UserIn"]["properties"]["name"]
+
+
+def test_declared_errors_are_told_with_their_codes_and_a_message_each() -> None:
+    response = CREATE["responses"]["400"]
+    codes = response["content"]["application/json"]["schema"]["properties"]["error"]["properties"]["code"]["enum"]
+    assert "test/out_of_stock" in codes
+    assert set(response["content"]["application/json"]["examples"]) == set(codes)
+    assert "There is none left" in response["description"]
+
+
+def test_statuses_follow_from_the_declaration() -> None:
+    assert set(LIST["responses"]) == {"200", "400", "401", "403", "429", "500", "503"}
+    assert set(CREATE["responses"]) == {"200", "400", "401", "403", "413", "415", "429", "500", "503"}
+    assert set(operation("/v1/users/{name}/public", "get")["responses"]) == {"200", "400", "404", "429", "500", "503"}
+
+
+def test_a_problem_alone_is_a_shared_response_and_429_says_how_long_to_wait() -> None:
+    assert CREATE["responses"]["429"] == {"$ref": "#/components/responses/RateExceeded"}
+    assert "Retry-After" in DESCRIBED["components"]["responses"]["RateExceeded"]["headers"]
+
+
+def test_every_success_carries_request_id_and_limits() -> None:
+    assert set(CREATE["responses"]["200"]["headers"]) == {"Request-Id", "RateLimit", "RateLimit-Policy"}
+
+
+def test_a_retired_route_is_deprecated() -> None:
+    assert UPDATE["deprecated"] is True
+    assert "deprecated" not in CREATE
+
+
+def test_links_lead_from_what_creates_to_what_takes_the_id() -> None:
+    links = CREATE["responses"]["200"]["links"]
+    assert links["updateUser"] == {"operationId": "updateUser", "parameters": {"userId": "$response.body#/data/id"}}
+    assert set(links) == {"updateUser", "drawUser"}
+
+
+def test_a_webhook_carries_the_record_of_its_event() -> None:
+    made = DESCRIBED["webhooks"]["user.made"]["post"]
+    assert made["operationId"] == "onUserMade"
+    assert made["summary"] == "Sent when a user is made"
+    data = made["requestBody"]["content"]["application/json"]["schema"]["properties"]["data"]["properties"]
+    assert data["eventData"] == {"$ref": "#/components/schemas/UserOut"}
+    assert data["eventType"] == {"const": "user.made"}
+    other = DESCRIBED["webhooks"]["cat.made"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert other["properties"]["data"]["properties"]["eventData"] == {"type": "object"}
+
+
+def test_the_description_is_the_same_every_time() -> None:
+    assert describe(routes.endpoints, IDS, "https://api.example.org", "1.2.3", EVENTS) == DESCRIBED
