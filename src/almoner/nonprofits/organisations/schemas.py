@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.time import iso, iso_or_none
@@ -38,7 +38,12 @@ def _flat(values: object) -> object:
 
 
 PageNumber = Annotated[int, BeforeValidator(_page_number), Field(ge=1)]
-Several = Annotated[list[list[str]], BeforeValidator(_split), Field(max_length=20)]
+Several = Annotated[
+    list[list[str]],
+    BeforeValidator(_split),
+    Field(max_length=20),
+    WithJsonSchema({"type": "array", "items": {"type": "string"}, "maxItems": 20}),
+]
 
 
 class OrganisationsQuery(PageQuery):
@@ -53,7 +58,7 @@ class OrganisationsQuery(PageQuery):
         None,
         max_length=100,
         description="The number in its registry, in any spelling.",
-        json_schema_extra={"also": ["registryID"]},
+        json_schema_extra={"also": "registryID"},
     )
     registry_name: str | None = Field(None, max_length=255, description="A registry's name, code or id.")
     category: Several = Field(
