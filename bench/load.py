@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import uvloop
 
@@ -65,6 +65,7 @@ class Run:
     refused: int = 0
     sample: str = ""
     late: int = 0
+    done: asyncio.Event = field(default_factory=asyncio.Event)
     makers: Iterator[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -107,8 +108,14 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Ready."""
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast("asyncio.Transport", transport)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        """A server that hangs up fails the run."""
+        if not self.run.done.is_set():
+            self.run.refused += 1
+            self.run.sample = self.run.sample or "the server closed the connection"
+            self.run.done.set()
 
     def ask(self, since: float) -> None:
         """Send the next request; its latency counts from ``since``."""
@@ -145,7 +152,6 @@ async def closed(plan: Plan) -> Result:
     """Ask as fast as answers come, for ``plan.seconds``."""
     run = Run(plan)
     busy = 0
-    done = asyncio.Event()
 
     def free(connection: Connection) -> None:
         nonlocal busy
@@ -155,7 +161,7 @@ async def closed(plan: Plan) -> Result:
             return
         busy -= 1
         if busy == 0:
-            done.set()
+            run.done.set()
 
     connections = await _connect(run, free)
     run.began = time.perf_counter()
@@ -163,7 +169,7 @@ async def closed(plan: Plan) -> Result:
     busy = len(connections)
     for connection in connections:
         connection.ask(time.perf_counter())
-    await asyncio.wait_for(done.wait(), plan.seconds + 60)
+    await asyncio.wait_for(run.done.wait(), plan.seconds + 60)
     return run.result(time.perf_counter() - run.began)
 
 
@@ -174,7 +180,6 @@ async def opened(plan: Plan) -> Result:
     idle: deque[Connection] = deque()
     waiting: deque[float] = deque()
     total = int(plan.rate * plan.seconds)
-    done = asyncio.Event()
 
     def free(connection: Connection) -> None:
         if waiting:
@@ -182,7 +187,7 @@ async def opened(plan: Plan) -> Result:
         else:
             idle.append(connection)
         if len(run.latencies) == total:
-            done.set()
+            run.done.set()
 
     idle.extend(await _connect(run, free))
     run.began = time.perf_counter() + 0.05
@@ -196,7 +201,7 @@ async def opened(plan: Plan) -> Result:
             idle.popleft().ask(due)
         else:
             waiting.append(due)
-    await asyncio.wait_for(done.wait(), 60)
+    await asyncio.wait_for(run.done.wait(), 60)
     return run.result(time.perf_counter() - run.began)
 
 

@@ -36,7 +36,7 @@ IRS = UUID("019b76da-a800-7000-8000-000000000001")
 WORDS = "river valley animal food youth veterans library arts hope garden shelter mountain".split()
 KINDS = "Foundation Society Trust Fund Association Alliance Network League".split()
 METADATA = '{"campaign": "winter"}'
-NO_LIMIT = "1000000/1000000"
+NO_LIMIT = "900000/900000"
 
 
 @dataclass(slots=True)
@@ -157,10 +157,15 @@ async def _donations(db: Database, stage: Stage) -> None:
         "consented anonymous metadata created_at status_changed_at"
     )
     await connection.copy_records_to_table("donation", records=gifts, columns=columns.split())
-    for name in ("donation", "donation_session"):
-        await connection.execute(
-            "insert into list_counter (partner_id, list, slot, n) values ($1, $2, 0, $3)", owner, name, LIST_ROWS
-        )
+    await connection.execute(
+        """
+        insert into list_counter (partner_id, list, slot, n)
+        select p.id, l.name, s, case when p.id = $1 and s = 0 then $2 else 0 end
+        from partner p, (values ('donation'), ('donation_session')) l (name), generate_series(0, 15) s
+        """,
+        owner,
+        LIST_ROWS,
+    )
     await connection.close()
 
 
@@ -177,6 +182,7 @@ class Variant:
     name: str
     port: int
     pid: int
+    log: Path
 
 
 @contextmanager
@@ -185,8 +191,8 @@ def server(stage: Stage, name: str, *command: str) -> Iterator[Variant]:
     port = free_port()
     log = stage.settings.data_dir / f"{name.replace(' ', '-')}.log"
     with process(stage, log, *(word.format(port=port) for word in command), ALMONER_PORT=str(port)) as running:
-        _wait(lambda: _listens(port), running, log)
-        yield Variant(name, port, running.pid)
+        _wait(lambda: _answers(port), running, log)
+        yield Variant(name, port, running.pid, log)
 
 
 @contextmanager
@@ -213,9 +219,12 @@ def _wait(ready: Callable[[], bool], running: "subprocess.Popen[bytes]", log: Pa
         time.sleep(0.05)
 
 
-def _listens(port: int) -> bool:
+def _answers(port: int) -> bool:
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=1):
-            return True
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            connection.sendall(
+                b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nAuthorization: -\r\nConnection: close\r\n\r\n"
+            )
+            return connection.recv(12).startswith(b"HTTP/1.1")
     except OSError:
         return False

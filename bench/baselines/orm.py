@@ -17,7 +17,7 @@ from uuid import UUID
 from fastapi import Depends, FastAPI, Header, HTTPException
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
-from sqlalchemy import BigInteger, SmallInteger, func, select
+from sqlalchemy import BigInteger, DateTime, SmallInteger, func, select
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
@@ -32,7 +32,7 @@ sessions = async_sessionmaker(engine, expire_on_commit=False)
 class Model(DeclarativeBase):
     """Mapped tables."""
 
-    type_annotation_map = {dict[str, Any]: JSONB}  # noqa: RUF012 (SQLAlchemy's own form)
+    type_annotation_map = {dict[str, Any]: JSONB, datetime: DateTime(timezone=True)}  # noqa: RUF012 (SQLAlchemy's own form)
 
 
 class Organisation(Model):
