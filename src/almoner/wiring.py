@@ -27,13 +27,14 @@ from almoner.giving.sessions.routes import routes as donation_sessions
 from almoner.giving.users.routes import routes as users
 from almoner.kit.ids import Ids
 from almoner.kit.time import Clock, SystemClock
+from almoner.migrations import REVISIONS
 from almoner.nonprofits.categories.routes import routes as categories
 from almoner.nonprofits.countries.routes import routes as countries
 from almoner.nonprofits.organisations.routes import routes as organisations
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.nonprofits.registries.routes import routes as registries
 from almoner.platform import db as database
-from almoner.platform import dispatcher, idempotency
+from almoner.platform import idempotency, readiness
 from almoner.platform.addresses import Policy
 from almoner.platform.background import Background
 from almoner.platform.business_clock import BusinessClock, MovableClock
@@ -41,7 +42,6 @@ from almoner.platform.crypto import Vault
 from almoner.platform.db import Database
 from almoner.platform.deployment import Deployment
 from almoner.platform.event_types import EVENT_TYPES, EventType
-from almoner.platform.failures import UNAVAILABLE
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.probes import Check
 from almoner.platform.mail import MailTransport
@@ -74,7 +74,6 @@ ROUTES = (
 
 
 _SANDBOX_SENDER = "Almoner sandbox <sandbox@almoner.example>"
-_MOST_LAG = 30.0  # seconds
 
 REGISTER_SOURCES: Mapping[str, RegisterSource] = {source.code: source for source in (IrsBmf(),)}
 """The formats that `almoner registers import` reads."""
@@ -163,26 +162,6 @@ def _giving_pages(db: Database, provider: PaymentProvider, limiter: RateLimiter)
     return [*gateway.routes(), *callback_routes(work)]
 
 
-def _checks(db: Database) -> dict[str, Check]:
-    async def reachable() -> str | None:
-        try:
-            async with db.read() as tx:
-                await tx.fetchval("select 1")
-        except UNAVAILABLE:
-            return "the database cannot be reached"
-        return None
-
-    async def dispatched() -> str | None:
-        try:
-            async with db.read() as tx:
-                behind = await dispatcher.lag(tx)
-        except UNAVAILABLE:
-            return "the database cannot be reached"
-        return None if behind < _MOST_LAG else f"events wait {behind:.0f} s for their number"
-
-    return {"database": reachable, "worker": dispatched}
-
-
 async def open_house(
     settings: Settings, *, clock: MovableClock | None = None, telemetry: Telemetry | None = None
 ) -> House:
@@ -215,6 +194,6 @@ async def open_house(
         provider_app,
         routes=[*ROUTES],
         pages=pages,
-        checks=_checks(db),
+        checks=readiness.checks(db, REVISIONS[-1]),
         events=EVENT_TYPES,
     )

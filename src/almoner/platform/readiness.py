@@ -1,0 +1,43 @@
+"""What /readyz asks: whether this process can do its work now."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from almoner.platform import dispatcher
+from almoner.platform.db import Database
+from almoner.platform.failures import UNAVAILABLE
+from almoner.platform.http.probes import Check
+
+MOST_LAG_SECONDS: Final = 30.0
+
+_UNREACHABLE: Final = "the database cannot be reached"
+
+
+def checks(db: Database, revision: str) -> Mapping[str, Check]:
+    """Database, migrations (``revision`` is the one that this code needs), and the lag of the background work."""
+
+    async def database() -> str | None:
+        try:
+            async with db.read() as tx:
+                await tx.fetchval("select 1")
+        except UNAVAILABLE:
+            return _UNREACHABLE
+        return None
+
+    async def migrations() -> str | None:
+        try:
+            async with db.read() as tx:
+                found = await tx.fetchval("select version_num from alembic_version")
+        except UNAVAILABLE:
+            return _UNREACHABLE
+        return None if found == revision else f"the database is at revision {found}, this code needs {revision}"
+
+    async def worker() -> str | None:
+        try:
+            async with db.read() as tx:
+                lag = await dispatcher.lag(tx)
+        except UNAVAILABLE:
+            return _UNREACHABLE
+        return None if lag <= MOST_LAG_SECONDS else f"events have waited {lag:.0f} s for their number"
+
+    return {"database": database, "migrations": migrations, "worker": worker}

@@ -1,0 +1,136 @@
+"""Keys at work (settled 2; K2-K5): overlap, revocation within a second, last use, nothing readable at rest."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from almoner.access.keys import service as keys
+from tests.support.client import Client
+from tests.support.service import Service, Tenant
+
+CATEGORIES = "/v1/categories"
+
+
+async def key_id(service: Service, tenant: Tenant) -> UUID:
+    """The tenant's secret key."""
+    async with service.db.read() as tx:
+        found = await keys.find(tx, tenant.secret)
+    assert found is not None
+    return found.id
+
+
+async def status(service: Service, key: str) -> int:
+    """Of a call with the key."""
+    client = service.client(key)
+    answer = await client.get(CATEGORIES)
+    await client.close()
+    return answer.status_code
+
+
+async def test_k4_a_rotated_key_works_until_its_overlap_ends(service: Service, tenant: Tenant) -> None:
+    async with service.db.write() as tx:
+        new, secret = await keys.rotate(tx, await key_id(service, tenant), timedelta(hours=24))
+    assert new.scopes
+    assert [await status(service, key) for key in (tenant.secret, secret)] == [200, 200]
+    # Keys live on real time: moving the business clock ends none (settled 9).
+    service.clock.advance(days=2)
+    assert await status(service, tenant.secret) == 200
+    service.clock.advance_wall(hours=23, minutes=59)
+    assert await status(service, tenant.secret) == 200
+    service.clock.advance_wall(minutes=2)
+    assert [await status(service, key) for key in (tenant.secret, secret)] == [401, 200]
+
+
+async def test_k4_a_second_rotation_does_not_prolong_the_first_key(service: Service, tenant: Tenant) -> None:
+    first = await key_id(service, tenant)
+    async with service.db.write() as tx:
+        await keys.rotate(tx, first, timedelta(hours=1))
+        await keys.rotate(tx, first, timedelta(days=7))
+    service.clock.advance_wall(hours=1, seconds=1)
+    assert await status(service, tenant.secret) == 401
+
+
+async def test_k4_a_revoked_key_stops_within_a_second(service: Service, tenant: Tenant) -> None:
+    assert await status(service, tenant.secret) == 200
+    async with service.db.write() as tx:
+        await keys.revoke(tx, await key_id(service, tenant))
+    service.clock.advance_wall(seconds=1)
+    assert await status(service, tenant.secret) == 401
+
+
+async def test_k5_last_use_is_written_at_most_once_a_minute(service: Service, tenant: Tenant) -> None:
+    async def last_use() -> list[object]:
+        await service.house.guard.write_uses()
+        async with service.db.read() as tx:
+            row = await tx.fetchrow(
+                "select last_used_at, last_used_address, last_used_route from api_key where id = $1",
+                await key_id(service, tenant),
+            )
+        assert row is not None
+        return list(row)
+
+    assert await last_use() == [None, None, None]
+    await status(service, tenant.secret)
+    first = await last_use()
+    assert first[1:] == ["127.0.0.1", f"GET {CATEGORIES}"]
+    await status(service, tenant.secret)
+    assert await last_use() == first
+    service.clock.advance_wall(seconds=61)
+    await status(service, tenant.secret)
+    assert await last_use() != first
+
+
+async def test_k2_no_key_is_readable_in_the_database(service: Service, tenant: Tenant) -> None:
+    async with service.db.read() as tx:
+        rows = await tx.fetch("select k::text as row, encode(hash, 'escape') as hash from api_key k")
+    for row in rows:
+        for secret in (tenant.secret, tenant.publishable):
+            assert secret not in row["row"]
+            assert secret[-20:] not in row["hash"]
+
+
+async def test_settled_2_a_key_in_any_of_three_forms(service: Service, tenant: Tenant) -> None:
+    from base64 import b64encode
+
+    basic = b64encode(f"{tenant.secret}:".encode()).decode()
+    assert [await status(service, form) for form in (tenant.secret, f"Bearer {tenant.secret}", f"Basic {basic}")] == [
+        200,
+        200,
+        200,
+    ]
+
+
+async def test_k3_unknown_malformed_and_foreign_keys_get_one_answer(service: Service, tenant: Tenant) -> None:
+    live = tenant.secret.replace("sandbox", "live")
+    unknown = service.client("sk_sandbox_" + "0" * 38)
+    expected = (await unknown.get(CATEGORIES)).json()
+    await unknown.close()
+    for key in (live, tenant.secret[:-1], tenant.secret.upper(), "nonsense"):
+        client = service.client(key)
+        answer = await client.get(CATEGORIES)
+        assert (answer.status_code, answer.json()) == (401, expected)
+        assert answer.headers["www-authenticate"]
+        await client.close()
+
+
+async def test_l1_l3_limits_per_key_and_their_headers(service: Service, anonymous: Client) -> None:
+    from almoner.access.guard import KeyGuard, Limits
+    from almoner.platform.http.service import Service as Layer
+    from almoner.platform.ratelimit import Limit, RateLimiter
+
+    limits = Limits(Limit("secret", 25, 50), Limit("publishable", 25, 50), Limit("address", 5, 20))
+    guard = KeyGuard(service.db, service.clock, RateLimiter(), limits)
+    app = Layer(service.db, guard, service.house.routes)
+    tenant = await service.tenant()
+    for key, policy, burst in ((tenant.secret, "secret", 50), (tenant.publishable, "address", 20)):
+        client = Client(app, "http://testserver", key)
+        answers = [await client.get(CATEGORIES) for _ in range(burst + 8)]
+        passed = [answer for answer in answers if answer.status_code == 200]
+        assert burst <= len(passed) < len(answers)
+        assert answers[0].headers["ratelimit-policy"].startswith(f'"{policy}";q={burst};w=')
+        refused = answers[-1]
+        assert (refused.status_code, refused.json()["error"]["code"]) == (429, "rate_exceeded")
+        assert int(refused.headers["retry-after"]) >= 1
+        assert ";r=0;" in refused.headers["ratelimit"]
+        service.clock.advance_wall(seconds=int(refused.headers["retry-after"]))
+        assert (await client.get(CATEGORIES)).status_code == 200
+        await client.close()

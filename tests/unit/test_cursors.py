@@ -1,0 +1,97 @@
+"""Cursors (P4, P5): opaque, bound to partner, list and filters; anything else is refused."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from almoner.kit.errors import CursorError
+from almoner.platform.crypto import Vault
+from almoner.platform.http.paging import Cursors, Page, window
+
+VAULT = Vault(bytes(range(32)))
+A, B = UUID(int=1), UUID(int=2)
+FILTERS = [("status", "open"), ("direction", "ASC")]
+
+
+def cursors(partner: UUID | None = A, name: str = "/v1/donations", filters: list[tuple[str, str]] = FILTERS) -> Cursors:
+    """Of one partner, list and set of filters."""
+    return Cursors(VAULT, partner, name, filters)
+
+
+@given(st.binary(min_size=16, max_size=16), st.booleans())
+def test_p4_what_is_encoded_is_decoded(position: bytes, backwards: bool) -> None:
+    text = cursors().encode((position,), backwards=backwards)
+    assert cursors().decode(text) == (backwards, (position,))
+    assert len(text) <= 512
+    assert text.replace("-", "").replace("_", "").isalnum()
+
+
+def test_p5_a_cursor_is_of_one_partner_list_and_set_of_filters() -> None:
+    text = cursors().encode((A.bytes,), backwards=False)
+    assert cursors(filters=FILTERS[::-1]).decode(text)
+    for other in (
+        cursors(B),
+        cursors(None),
+        cursors(name="/v1/events"),
+        cursors(filters=FILTERS[:1]),
+        cursors(filters=[]),
+    ):
+        with pytest.raises(CursorError):
+            other.decode(text)
+    with pytest.raises(CursorError):
+        Cursors(Vault(bytes(32)), A, "/v1/donations", FILTERS).decode(text)
+
+
+@settings(max_examples=2000)
+@given(st.data())
+def test_p4_a_changed_cursor_is_refused(data: st.DataObject) -> None:
+    text = cursors().encode((A.bytes,), backwards=False)
+    at = data.draw(st.integers(0, len(text) - 1))
+    kind = data.draw(st.sampled_from(["replace", "remove", "insert"]))
+    character = data.draw(st.characters())
+    changed = {
+        "replace": text[:at] + character + text[at + 1 :],
+        "remove": text[:at] + text[at + 1 :],
+        "insert": text[:at] + character + text[at:],
+    }[kind]
+    if changed != text:
+        with pytest.raises(CursorError):
+            cursors().decode(changed)
+
+
+@settings(max_examples=2000)
+@given(st.text(max_size=200))
+def test_p4_other_texts_are_refused(text: str) -> None:
+    with pytest.raises(CursorError):
+        cursors().decode(text)
+
+
+@given(st.integers(0, 30), st.integers(1, 10), st.booleans())
+def test_p8_a_walk_there_and_back_sees_every_row_once(rows: int, size: int, descending: bool) -> None:
+    table = list(range(rows))
+
+    def fetch(page: Page) -> list[int]:
+        ordered = sorted(table, reverse=page.reads_down)
+        if page.position is not None:
+            edge = page.position[0]
+            ordered = [row for row in ordered if (row < edge if page.reads_down else row > edge)]
+        return ordered[: page.limit]
+
+    seen: list[int] = []
+    page = Page(size, descending)
+    shown = window(page, fetch(page))
+    while True:
+        seen += shown.rows
+        if not shown.has_next:
+            break
+        page = Page(size, descending, (shown.rows[-1],))
+        shown = window(page, fetch(page))
+    assert seen == sorted(table, reverse=descending)
+    back = list(shown.rows)
+    while shown.rows and shown.has_prev:
+        page = Page(size, descending, (shown.rows[0],), backwards=True)
+        shown = window(page, fetch(page))
+        back = [*shown.rows, *back]
+    assert back == seen
