@@ -66,6 +66,10 @@ class StillRunning(ServiceUnavailable):
     message = "The same thing is being done by another call; look again in a moment"
 
 
+class _LeaseLost(Exception):
+    """Undoes what was recorded without the lease."""
+
+
 async def run(db: Database, flow: Flow[C, R, O]) -> O:
     """Run a flow to its outcome. Raises what its steps raise; StillRunning when another call holds the row too long."""
     patience = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
@@ -88,10 +92,15 @@ async def run(db: Database, flow: Flow[C, R, O]) -> O:
                 async with db.write() as tx:
                     await _release(tx, flow.name, step.row, holder)
             raise
-        async with db.write() as tx:
-            if step.row is not None and not await _release(tx, flow.name, step.row, holder):
-                continue  # the lease ran out and somebody else made the call again: theirs is the record
-            done = await flow.record(tx, step, result)
+        try:
+            async with db.write() as tx:
+                done = await flow.record(tx, step, result)
+                # Last, as the lease is also taken last: whoever holds our rows never waits for the lease of somebody
+                # who waits for our rows.
+                if step.row is not None and not await _release(tx, flow.name, step.row, holder):
+                    raise _LeaseLost
+        except _LeaseLost:
+            continue  # it ran out and somebody else made the call again: theirs is the record
         if done is not None:
             return done.outcome
     raise StillRunning
