@@ -9,16 +9,16 @@ from typing import Any
 import asyncpg
 import typer
 import uvloop
+from starlette.routing import Route
 
-from almoner import migrations, settings, worker
-from almoner.app import create_app
+from almoner import migrations, settings
 from almoner.cli import demo, local, registers
-from almoner.cli.ports import listen
-from almoner.cli.serve import answer, stop_on_signals
+from almoner.cli.serve import listen_for, live, stop_on_signals
 from almoner.platform.telemetry import Telemetry
 from almoner.settings import Settings, UnsafeSettings
 from almoner.wiring import House, open_house
 
+_MAILBOX = "/sandbox/mailbox"
 _BANNER = """
 Almoner runs at {baseUrl}; stop it with Ctrl-C.
 
@@ -47,8 +47,7 @@ def run() -> None:
     given = settings.read()
     if not given.sandbox:
         raise UnsafeSettings(["ALMONER_ENVIRONMENT is production: run `almoner serve` and `almoner worker` there."])
-    sockets = listen(given.host, given.port)
-    provider_sockets = listen(given.host, given.port + 1, purpose=" (ALMONER_PORT + 1, the test payment provider)")
+    sockets, provider_sockets = listen_for(given)
     with local.completed(given) as complete:
         if given.database_url is not None:
             asyncio.run(_ensure_app_role(complete.owner_dsn))
@@ -88,22 +87,25 @@ async def _live(
         if stop.is_set():
             return
         file = complete.data_dir.resolve() / "sandbox.json"
-        sandbox = await demo.sandbox_content(house.db, demo.read_sandbox_file(file), demo.Pages())
+        sandbox = await demo.sandbox_content(house.db, demo.read_sandbox_file(file), _pages(house))
         local.write_private(file, sandbox)
         async with asyncio.TaskGroup() as group:
-            group.create_task(worker.run(house, "server and worker", stop))
-            group.create_task(answer(create_app(house), sockets, stop))
-            if house.provider_app is not None:
-                group.create_task(answer(house.provider_app, provider_sockets, stop))
-                group.create_task(house.provider_app.run(stop))
+            group.create_task(live(house, "server and worker", stop, sockets, provider_sockets))
             _show_banner(house, sandbox, file, log, time.monotonic() - began)
     finally:
         await house.close()
 
 
+def _pages(house: House) -> demo.Pages:
+    there = {route.path for route in house.pages if isinstance(route, Route)}
+    return demo.Pages(mailbox=f"{house.settings.links.pages}{_MAILBOX}" if _MAILBOX in there else None)
+
+
 def _show_banner(house: House, sandbox: dict[str, Any], file: Path, log: Path, seconds: float) -> None:
+    api = house.settings.links.api
     places = {
-        "API description": f"{house.settings.links.api}/openapi.json",
+        "interface": f"{api}/docs",
+        "description": f"{api}/openapi.json",
         "mailbox": sandbox["mailboxUrl"],
         "operator console": sandbox["consoleUrl"],
         "partner's pages": sandbox["dashboardUrl"],

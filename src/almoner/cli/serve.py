@@ -14,8 +14,9 @@ from almoner import migrations, settings, worker
 from almoner.app import create_app
 from almoner.cli import local
 from almoner.cli.ports import listen
+from almoner.platform.processes import Role
 from almoner.settings import Settings
-from almoner.wiring import open_house
+from almoner.wiring import House, open_house
 
 _DRAIN_SECONDS = 10
 
@@ -65,6 +66,14 @@ async def answer(app: ASGIApp, sockets: list[socket.socket], stop: asyncio.Event
         ending.cancel()
 
 
+def listen_for(given: Settings) -> tuple[list[socket.socket], list[socket.socket]]:
+    """The sockets of API and pages, and in the sandbox those of the test payment provider. Raises PortBusy."""
+    sockets = listen(given.host, given.port)
+    if not given.sandbox:
+        return sockets, []
+    return sockets, listen(given.host, given.port + 1, purpose=" (ALMONER_PORT + 1, the test payment provider)")
+
+
 def serve() -> None:
     """Answer the API and the hosted pages; in production any number of these run behind a balancer.
 
@@ -72,21 +81,31 @@ def serve() -> None:
     background work.
     """
     given = settings.read()
-    sockets = listen(given.host, given.port)
+    sockets, provider_sockets = listen_for(given)
     with local.completed(given) as complete:
-        uvloop.run(_serve(complete, sockets))
+        uvloop.run(_serve(complete, sockets, provider_sockets))
 
 
-async def _serve(complete: Settings, sockets: list[socket.socket]) -> None:
+async def _serve(complete: Settings, sockets: list[socket.socket], provider_sockets: list[socket.socket]) -> None:
     (await migrations.state(complete.dsn)).refuse_unless_current()
     stop = stop_on_signals()
     house = await open_house(complete)
     try:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(worker.run(house, "server", stop))
-            group.create_task(answer(create_app(house), sockets, stop))
+        await live(house, "server", stop, sockets, provider_sockets)
     finally:
         await house.close()
+
+
+async def live(
+    house: House, role: Role, stop: asyncio.Event, sockets: list[socket.socket], provider_sockets: list[socket.socket]
+) -> None:
+    """All that one process does until ``stop``; in the sandbox the test payment provider is part of a server."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(worker.run(house, role, stop))
+        group.create_task(answer(create_app(house), sockets, stop))
+        if house.provider_app is not None:
+            group.create_task(answer(house.provider_app, provider_sockets, stop))
+            group.create_task(house.provider_app.run(stop))
 
 
 def work() -> None:

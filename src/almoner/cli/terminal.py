@@ -59,6 +59,9 @@ def _root(
 
 def explain(error: BaseException) -> str | None:
     """What the error means and what to do about it; None when it is a defect, which deserves its traceback."""
+    if isinstance(error, BaseExceptionGroup):
+        told = [explain(one) for one in error.exceptions]
+        return told[0] if all(told) else None
     if isinstance(error, settings.UnsafeSettings):
         return "\n  ".join(["The settings need attention:", *error.problems]) if error.problems[1:] else str(error)
     if isinstance(error, _TOLD_AS_THEY_ARE):
