@@ -122,7 +122,7 @@ create unique index organisation_own_number on organisation (partner_id, registr
 create index organisation_name on organisation (search_name, id);
 create index organisation_name_trigrams on organisation using gin (search_name gin_trgm_ops);
 create index organisation_words on organisation
-    using gin (array_to_tsvector(string_to_array(rtrim(search_name || ' ' || search_other), ' ')));
+    using gin (array_to_tsvector(string_to_array(btrim(search_name || ' ' || search_other), ' ')));
 create index organisation_description_words on organisation
     using gin (array_to_tsvector(string_to_array(search_description, ' '))) where search_description <> '';
 create index organisation_country on organisation (country_code, id);
@@ -158,6 +158,18 @@ create table organisation_milestone (
     reward text not null check (length(reward) between 1 and 500)
 );
 create index organisation_milestone_organisation on organisation_milestone (organisation_id, id);
+
+-- What autovacuum would do a minute after a load, so that the first searches are fast too: empty the indexes' lists of
+-- pending entries, and gather statistics. The application's role does not own the tables and may do neither itself.
+create function settle_organisations() returns void language plpgsql security definer set search_path from current as $$
+begin
+    perform gin_clean_pending_list(gin::regclass) from unnest(array[
+        'organisation_name_trigrams', 'organisation_words', 'organisation_description_words', 'organisation_types',
+        'organisation_tags', 'organisation_word_trigrams'
+    ]) gin;
+    analyze organisation;
+    analyze organisation_word;
+end $$;
 
 alter table category_member add foreign key (organisation_id) references organisation (id);
 

@@ -26,7 +26,7 @@ _SIMILAR_BY_TRIGRAMS: Final = 40
 _SIMILAR_BY_BEGINNING: Final = 200
 
 # The expressions of the indexes organisation_words and organisation_description_words.
-_WORDS: Final = "array_to_tsvector(string_to_array(rtrim(search_name || ' ' || search_other), ' '))"
+_WORDS: Final = "array_to_tsvector(string_to_array(btrim(search_name || ' ' || search_other), ' '))"
 _DESCRIBED: Final = "array_to_tsvector(string_to_array(search_description, ' '))"
 _FIELDS: Final = "id, search_name, search_other, prominence"
 

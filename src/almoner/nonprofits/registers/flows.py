@@ -170,6 +170,7 @@ async def _load(tx: Tx, reading: _Reading, registry: Registry, day: datetime, *,
     gone = await store.retire_missing(tx, EVERYONE, registry.id, list(parts))
     await store.join_branches(tx, EVERYONE, registry.id)
     await store.learn_words(tx, EVERYONE)
+    await store.settle(tx, EVERYONE)
     load = Load(
         id=tx.new_id(),
         registry_code=registry.code,
