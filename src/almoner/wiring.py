@@ -17,7 +17,7 @@ from almoner.giving.donations import jobs as donation_jobs
 from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.donations.pages import callback_routes
 from almoner.giving.donations.routes import routes as donations
-from almoner.giving.gateway.pages import TEMPLATES, TRIES, GivePages
+from almoner.giving.gateway.pages import SANDBOX_TRIES, TEMPLATES, TRIES, GivePages
 from almoner.giving.gateway.ports import Checkout
 from almoner.giving.payments.ports import PaymentProvider
 from almoner.giving.receipts import jobs as receipt_jobs
@@ -158,7 +158,8 @@ def _mail(settings: Settings, db: Database) -> MailTransport:
 def _giving_pages(db: Database, provider: PaymentProvider, limiter: RateLimiter) -> list[BaseRoute]:
     work = PaymentWork(db, provider)
     checkout = Checkout(provider.origin, partial(flows.begin_payment, work), partial(flows.return_from_provider, work))
-    gateway = GivePages(db, Pages(db.deployment, TEMPLATES), checkout, limiter, TRIES)
+    tries = SANDBOX_TRIES if db.deployment.sandbox else TRIES
+    gateway = GivePages(db, Pages(db.deployment, TEMPLATES), checkout, limiter, tries)
     return [*gateway.routes(), *callback_routes(work)]
 
 

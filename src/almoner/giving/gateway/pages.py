@@ -28,8 +28,10 @@ from almoner.platform.ratelimit import Limit, RateLimiter
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
-# H6: what one address may begin; a bot with a list of cards needs far more, a family far less.
 TRIES: Final = (Limit("gifts-per-minute", 6 / 60, 6), Limit("gifts-per-hour", 20 / 3600, 20))
+"""What one address may begin (H6): a bot with a list of cards needs far more, a family far less."""
+SANDBOX_TRIES: Final = (Limit("gifts-per-second", 10, 500),)
+"""No real card is there to be tested, but partners' own tests are."""
 
 _COOKIE_SECONDS: Final = 49 * 3600  # a day of the session, an hour of grace, and a day to look at the thanks
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 20, "max_part_size": 8192}
