@@ -21,7 +21,6 @@ from tests.support.service import Service
 
 URL = "http://localhost:8081"
 SECRET = "provider-secret-for-tests"
-CALLBACK_SECRET = "callback-secret-for-tests"
 AUTH = {"Authorization": f"Bearer {SECRET}"}
 OWN = {"Sec-Fetch-Site": "same-origin"}
 
@@ -78,9 +77,7 @@ async def till(service: Service) -> AsyncIterator[Till]:
     lines: list[bytes] = []
     outbound = Outbound(Policy(loopback=True))
     async with receiver() as merchant:
-        app = ProviderTest(
-            service.db, outbound, Telemetry(lines.append), url=URL, api_secret=SECRET, callback_secret=CALLBACK_SECRET
-        )
+        app = ProviderTest(service.db, outbound, Telemetry(lines.append), url=URL, secret=SECRET)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=URL) as http:
             yield Till(app, http, merchant, lines)
         await outbound.close()
@@ -297,7 +294,7 @@ async def test_a_notice_is_signed_and_repeated_until_it_is_taken(till: Till, ser
     assert len(bodies) == 1
     for notice in till.merchant.received:
         stamp, signed = re.fullmatch(r"t=(\d+),v1=([0-9a-f]{64})", notice.headers["provider-signature"]).groups()  # type: ignore[union-attr]
-        expected = hmac.new(CALLBACK_SECRET.encode(), f"{stamp}.".encode() + notice.body, "sha256").hexdigest()
+        expected = hmac.new(SECRET.encode(), f"{stamp}.".encode() + notice.body, "sha256").hexdigest()
         assert signed == expected
         assert abs(int(stamp) - service.clock.wall().timestamp()) < 60
     body = httpx.Response(200, content=bodies.pop()).json()

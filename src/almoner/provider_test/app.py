@@ -16,7 +16,7 @@ from almoner.provider_test.pages import TEMPLATES, PayPages
 
 
 class ProviderTest:
-    """An ASGI application. ``deliver_due`` sends the notices that are due; ``run`` does so until told to stop."""
+    """An ASGI application. ``secret`` is the merchant's: it opens the API and signs notices."""
 
     def __init__(
         self,
@@ -25,18 +25,17 @@ class ProviderTest:
         telemetry: Telemetry,
         *,
         url: str,
-        api_secret: str,
-        callback_secret: str,
+        secret: str,
     ) -> None:
         self._app = Starlette(
             routes=[
-                *MerchantApi(database, api_secret, url).routes(),
+                *MerchantApi(database, secret, url).routes(),
                 *PayPages(database, Pages(database.deployment, TEMPLATES), url).routes(),
                 *assets.ROUTES,
                 *reports.routes(telemetry, database.deployment.clock),
             ]
         )
-        self._callbacks = Callbacks(database, outbound, telemetry, callback_secret)
+        self._callbacks = Callbacks(database, outbound, telemetry, secret)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""

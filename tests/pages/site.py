@@ -1,0 +1,153 @@
+"""The hosted pages as a donor meets them: the service and the test provider on two ports, and Chromium."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from starlette.types import ASGIApp
+
+from almoner.cli.ports import listen
+from almoner.cli.serve import answer
+from almoner.provider_test.app import ProviderTest
+from tests.support import factories
+from tests.support.client import Client, data
+from tests.support.database import TestDatabase
+from tests.support.running import free_port
+from tests.support.service import Service, serving
+
+PROJECT = Path(__file__).parents[2]
+AXE = PROJECT / ".cache" / "axe-core" / "axe.min.js"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+GOOD, DECLINED, POOR, CHALLENGED = "4242424242424242", "4000000000000002", "4000000000009995", "4000000000003220"
+
+
+@dataclass
+class Site:
+    """The running pages. ``seen`` holds what browsers asked for: method, address and Referer of every request."""
+
+    service: Service
+    provider: ProviderTest
+    api: Client
+    browser: Browser
+    base_url: str
+    provider_url: str
+    seen: list[tuple[str, str, str | None]] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    async def session(self, **body: Any) -> dict[str, Any]:
+        """A new donation session; ``name`` and ``city`` are the nonprofit's."""
+        about = {key: body.pop(key) for key in ("name", "city", "state", "country", "active") if key in body}
+        organisation = await factories.nonprofit(self.service, **about)
+        return await factories.session(self.service, self.api, organisation=organisation, **body)
+
+    async def read(self, session: dict[str, Any]) -> dict[str, Any]:
+        """The session as the partner sees it."""
+        return dict(data(await self.api.get(f"/v1/donation-sessions/{session['id']}")))
+
+    async def donations(self) -> list[dict[str, Any]]:
+        """All donations of the partner, newest first."""
+        return list(data(await self.api.get("/v1/donations", pageSize=100)))
+
+    @asynccontextmanager
+    async def donor(self, **options: Any) -> AsyncIterator[Page]:
+        """One page of a fresh browser; what it requests and complains about is kept."""
+        context = await self.browser.new_context(**options)
+        context.set_default_timeout(10_000)
+        try:
+            yield await self.tab(context)
+        finally:
+            await context.close()
+
+    async def tab(self, context: BrowserContext) -> Page:
+        """One more tab of a browser."""
+        page = await context.new_page()
+        page.on(
+            "request", lambda request: self.seen.append((request.method, request.url, request.headers.get("referer")))
+        )
+        page.on("console", lambda message: self._complain(message.type, message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        return page
+
+    def _complain(self, kind: str, text: str) -> None:
+        if kind == "error" and "Failed to load resource" not in text:
+            self.complaints.append(text)
+
+
+@asynccontextmanager
+async def open_site(database: TestDatabase) -> AsyncIterator[Site]:
+    """The site until the block ends. Raises OSError without Chromium."""
+    port = free_port()
+    async with serving(database, port=port) as service, _browser() as browser:
+        base_url, provider_url = f"http://localhost:{port}", f"http://localhost:{port + 1}"
+        provider = service.house.provider_app
+        assert provider is not None, "the sandbox has the test provider"
+        client = service.client((await service.tenant()).secret)
+        async with _served(service.app, port), _served(provider, port + 1):
+            yield Site(service, provider, client, browser, base_url, provider_url)
+        await client.close()
+
+
+@asynccontextmanager
+async def _browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+@asynccontextmanager
+async def _served(app: ASGIApp, port: int) -> AsyncIterator[None]:
+    stop = asyncio.Event()
+    task = asyncio.create_task(answer(app, listen("localhost", port), stop))
+    try:
+        yield
+    finally:
+        stop.set()
+        await task
+
+
+async def findings(page: Page) -> list[str]:
+    """What axe finds on the page as it stands: rule and element."""
+    await page.evaluate(AXE.read_text())
+    found = await page.evaluate(
+        """async tags => {
+            const found = await axe.run({runOnly: {type: 'tag', values: tags}});
+            const told = rule => rule.nodes.map(node => `${rule.id}: ${node.target} ${node.failureSummary}`);
+            return found.violations.flatMap(told);
+        }""",
+        TAGS,
+    )
+    return list(found)
+
+
+async def fill(
+    page: Page, *, amount: str = "Other amount", typed: str = "12.34", email: str = "amina@example.org"
+) -> None:
+    """Fill the form of the gift in English."""
+    await page.get_by_label(amount, exact=True).check()
+    if amount == "Other amount":
+        await page.get_by_label("Amount in US dollars").fill(typed)
+    await page.get_by_label("First name").fill("Amina")
+    await page.get_by_label("Last name").fill("El-Sayed")
+    await page.get_by_label("E-mail").fill(email)
+
+
+async def pay(page: Page, number: str = GOOD) -> None:
+    """Fill the card form in English and send it."""
+    await page.get_by_label("Card number").fill(number)
+    await page.get_by_label("Expiry date").fill("12/30")
+    await page.get_by_label("Security code").fill("123")
+    await page.get_by_label("Name on the card").fill("Amina El-Sayed")
+    await page.get_by_role("button", name="Pay ").click()
+
+
+Check = Callable[[Page], Any]

@@ -1,0 +1,101 @@
+"""The donor's form, and the amounts it offers."""
+
+import pytest
+from babel import Locale
+
+from almoner.giving.donations.domain import Gift
+from almoner.giving.gateway import domain
+from almoner.giving.gateway.schemas import TypedGift
+from almoner.giving.gateway.views import masked
+from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
+
+ENGLISH = Locale("en")
+USD = domain.amounts("USD")
+FULL = {"amount": "2500", "first_name": "Amina", "last_name": "El-Sayed", "email": "amina@example.org"}
+
+
+def read(**changes: str) -> Gift | dict[str, str]:
+    return TypedGift.posted(FULL | changes).read(USD, ENGLISH)
+
+
+def test_a_full_form_is_a_gift() -> None:
+    expected = Gift(Money(2500, "USD"), "Amina", "El-Sayed", "amina@example.org", consented=False, anonymous=False)
+    assert read() == expected
+    chosen = read(anonymous="yes", contact="yes")
+    assert isinstance(chosen, Gift)
+    assert (chosen.anonymous, chosen.consented) == (True, True)
+
+
+def test_all_problems_are_told_at_once_in_the_order_of_the_page() -> None:
+    assert TypedGift.posted({}).read(USD, ENGLISH) == {
+        "amount-1000": "give.problem.amount.missing",
+        "first_name": "give.problem.first_name.missing",
+        "last_name": "give.problem.last_name.missing",
+        "email": "give.problem.email.missing",
+    }
+
+
+@pytest.mark.parametrize(
+    ("amount", "typed", "minor"),
+    [("other", "12.34", 1234), ("", "12.34", 1234), ("2500", "99", 2500), ("other", "1", 100)],
+)
+def test_the_amount_is_the_chosen_or_the_typed_one(amount: str, typed: str, minor: int) -> None:
+    gift = read(amount=amount, typed=typed)
+    assert isinstance(gift, Gift)
+    assert gift.money == Money(minor, "USD")
+
+
+@pytest.mark.parametrize(
+    ("amount", "typed", "problem"),
+    [
+        ("other", "", {"typed": "give.problem.amount.missing"}),
+        ("other", "0.99", {"typed": "give.problem.amount.too_small"}),
+        ("other", "100000.01", {"typed": "give.problem.amount.too_large"}),
+        ("other", "1,5", {"typed": "give.problem.amount.not_a_number"}),
+        ("other", "1.555", {"typed": "give.problem.amount.too_many_decimals"}),
+        ("2501", "", {"amount-1000": "give.problem.amount.missing"}),
+        ("-2500", "", {"amount-1000": "give.problem.amount.missing"}),
+    ],
+)
+def test_h6_an_amount_outside_the_limits_is_refused(amount: str, typed: str, problem: dict[str, str]) -> None:
+    assert read(amount=amount, typed=typed) == problem
+
+
+@pytest.mark.parametrize("name", ["李", "Nguyễn Thị", "O'Brien-Smith", "سلمى", "Ægir 3rd", "X" * 255])
+def test_h9_names_are_free(name: str) -> None:
+    gift = read(first_name=f" {name}\x00 ")
+    assert isinstance(gift, Gift)
+    assert gift.first_name == name
+
+
+@pytest.mark.parametrize(
+    "email", ["a", "a@", "@b.c", "a@b", "a b@c.d", "a@b..c", "a@b.c\r\nBcc: x@y.z", "<a@b.c>", "a@b.c,d@e.f", "a@@b.c"]
+)
+def test_an_address_that_is_none_is_refused(email: str) -> None:
+    assert read(email=email) == {"email": "give.problem.email.wrong"}
+
+
+@pytest.mark.parametrize("email", ["a@b.c", "amina+gift@sub.example.org", "用户@例子.中国", "o'brien@example.org"])
+def test_addresses_that_exist_are_taken(email: str) -> None:
+    assert isinstance(read(email=email), Gift)
+
+
+def test_long_texts_are_refused() -> None:
+    assert read(first_name="x" * 256, last_name="y" * 256, email="a@" + "b" * 250 + ".org") == {
+        "first_name": "give.problem.first_name.too_long",
+        "last_name": "give.problem.last_name.too_long",
+        "email": "give.problem.email.too_long",
+    }
+
+
+@pytest.mark.parametrize("currency", sorted(EXPONENTS))
+def test_h6_every_currency_has_amounts_that_can_be_given(currency: str) -> None:
+    found = domain.amounts(currency)
+    assert 0 < found.least <= found.suggested[0]
+    assert sorted(set(found.suggested)) == list(found.suggested)
+    assert len(found.suggested) == 4
+    assert found.suggested[-1] <= found.most <= MAX_MINOR
+
+
+def test_an_address_is_shown_to_its_owner_only() -> None:
+    assert masked("amina@example.org") == "a•••@example.org"

@@ -1,0 +1,117 @@
+"""The cookie that takes the token's place, the CSRF token, and where a post may come from (H1, H2)."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.requests import Request
+from starlette.responses import Response
+
+from almoner.platform.crypto import Vault
+from almoner.platform.pages import visits
+from almoner.platform.pages.headers import origin_of, security_headers
+from almoner.platform.pages.visits import Visit
+
+VAULT = Vault(b"k" * 32)
+ONE, OTHER = UUID(int=1), UUID(int=2)
+
+
+def request(method: str = "GET", **headers: str) -> Request:
+    raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return Request({"type": "http", "method": method, "path": "/", "query_string": b"", "headers": raw})
+
+
+def found(visit: Visit, record: UUID, name: str, cookie: str | None = None) -> Visit | None:
+    return visits.find(request(cookie=f"{cookie or visit.cookie}={visit.proof}"), VAULT, "give", record, name)
+
+
+def test_h1_a_cookie_opens_its_own_record_alone() -> None:
+    visit = visits.begin(VAULT, "give", ONE, "session_1")
+    assert visit.cookie == "__Host-give-session_1"
+    assert found(visit, ONE, "session_1") == visit
+    assert found(visit, OTHER, "session_2", "__Host-give-session_2") is None
+    assert visits.find(request(), VAULT, "give", ONE, "session_1") is None
+
+
+@given(st.text(max_size=80))
+def test_h1_no_made_up_cookie_opens_anything(proof: str) -> None:
+    header = f"__Host-give-s={proof}".encode("latin-1", "replace").decode("latin-1")
+    assert visits.find(request(cookie=header), VAULT, "give", ONE, "s") is None
+
+
+def test_h2_each_browser_has_its_own_csrf_token() -> None:
+    first, second = (visits.begin(VAULT, "give", ONE, "s") for _ in range(2))
+    assert first.csrf != second.csrf
+    assert first.owns(first.csrf)
+    assert not first.owns(second.csrf)
+    assert not first.owns("")
+    assert not first.owns(None)
+
+
+def test_h1_the_cookie_is_kept_from_scripts_and_other_hosts() -> None:
+    response = Response()
+    visits.begin(VAULT, "give", ONE, "s").keep(response, seconds=60)
+    cookie = response.headers["set-cookie"]
+    assert cookie.startswith("__Host-give-s=")
+    for attribute in ("HttpOnly", "Secure", "SameSite=lax", "Path=/", "Max-Age=60"):
+        assert attribute in cookie
+    assert "Domain" not in cookie
+
+
+@pytest.mark.parametrize(
+    ("headers", "own"),
+    [
+        ({"sec_fetch_site": "same-origin"}, True),
+        ({"sec_fetch_site": "same-origin", "origin": "null"}, True),
+        ({"sec_fetch_site": "same-site", "origin": "https://give.example"}, False),
+        ({"sec_fetch_site": "cross-site"}, False),
+        ({"sec_fetch_site": "none"}, False),
+        ({"origin": "https://give.example"}, True),
+        ({"origin": "https://give.example.evil.example"}, False),
+        ({"origin": "null"}, False),
+        ({}, False),
+    ],
+)
+def test_h2_a_post_must_come_from_our_own_page(headers: dict[str, str], own: bool) -> None:
+    assert visits.from_own_page(request("POST", **headers), "https://give.example") is own
+
+
+@pytest.mark.parametrize(
+    ("asked", "speculative"),
+    [
+        (request(), False),
+        (request("HEAD"), True),
+        (request(sec_purpose="prefetch;prerender"), True),
+        (request(purpose="prefetch"), True),
+    ],
+)
+def test_h2_head_and_prefetch_decide_nothing(asked: Request, speculative: bool) -> None:
+    assert visits.is_speculative(asked) is speculative
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("https://shop.example/thanks?x=1#y", "https://shop.example"),
+        ("https://shop.example:443/", "https://shop.example"),
+        ("http://localhost:8081/x", "http://localhost:8081"),
+        ("https://bücher.example/", "https://xn--bcher-kva.example"),
+        ("https://user@shop.example/", "https://shop.example"),
+        ("http://[::1]:8080/", None),
+        ("javascript:alert(1)", None),
+        ("/relative", None),
+    ],
+)
+def test_h3_the_origin_of_an_address(url: str, origin: str | None) -> None:
+    assert origin_of(url) == origin
+
+
+def test_h3_headers_of_production_and_of_the_sandbox() -> None:
+    live = security_headers("n0nce", form_targets=("https://pay.example",), production=True)
+    policy = live["Content-Security-Policy"]
+    assert "style-src 'self' 'nonce-n0nce'" in policy
+    assert "form-action 'self' https://pay.example;" in policy
+    assert "unsafe" not in policy
+    assert live["Strict-Transport-Security"] == "max-age=31536000; includeSubDomains"
+    assert "Strict-Transport-Security" not in security_headers("n", form_targets=(), production=False)
