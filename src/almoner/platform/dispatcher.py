@@ -47,6 +47,16 @@ select partner_id, last_sequence from event_counter where partner_id = any($1::u
 order by partner_id for no key update skip locked
 """
 
+COUNTERS: Final = """
+with made as (
+    insert into event_counter (partner_id, last_sequence)
+    select p, 0 from unnest($1::uuid[]) as p where not exists (select from event_counter c where c.partner_id = p)
+    order by p on conflict do nothing returning 1
+) select count(*) from made
+"""
+"""Begin counting for partners without a counter; one that another dispatcher counts with is not touched, so not waited
+for."""
+
 NUMBER: Final = f"""
 with taken as materialized (
     select e.n, e.partner_id, t.last_sequence + row_number() over (partition by e.partner_id order by e.n) as sequence
@@ -178,11 +188,7 @@ async def _numbered(tx: Tx, partners: Sequence[UUID]) -> list[Event]:
     """Number the oldest events of those partners whose turn nobody else has."""
     # The counters are locked by a statement of their own: the next one must see what the last holder numbered.
     turns = await tx.fetch(TURNS, partners)
-    if len(turns) < len(partners):
-        await tx.execute(
-            "insert into event_counter (partner_id, last_sequence) select unnest($1::uuid[]), 0 on conflict do nothing",
-            partners,
-        )
+    if len(turns) < len(partners) and await tx.fetchval(COUNTERS, partners):
         turns = await tx.fetch(TURNS, partners)
     if not turns:
         return []

@@ -20,7 +20,6 @@ STOP_SECONDS: Final = 20.0
 
 _RUN_SECONDS: Final = 600.0
 _CARE_SECONDS: Final = 5.0
-_KEEP_SECONDS: Final = 15.0
 _REST_SECONDS: Final = 1.0
 
 
@@ -28,22 +27,30 @@ class Runner:
     """The jobs of one process. ``step`` does one round, ``run`` goes on until told to stop, ``idle`` waits."""
 
     def __init__(
-        self, work: Work, handlers: Mapping[str, Handler], telemetry: Telemetry, *, lane_places: int = LANE_PLACES
+        self,
+        work: Work,
+        handlers: Mapping[str, Handler],
+        telemetry: Telemetry,
+        *,
+        lane_places: int = LANE_PLACES,
+        stop_seconds: float = STOP_SECONDS,
     ) -> None:
         self._work = work
         self._handlers = handlers
         self._telemetry = telemetry
         self._lane_places = lane_places
+        self._stop_seconds = stop_seconds
         self._running: dict[int, tuple[Job, asyncio.Task[None]]] = {}
         self._finished: list[Finish] = []
         self._after_lane = ""
-        self._cared = self._kept = 0.0
+        self._cared = monotonic()
         self._progress = asyncio.Event()
 
     async def step(self) -> int:
         """Record what is finished and start what is due; how many jobs that were."""
         recorded = await self._record()
-        await self._care()
+        if monotonic() - self._cared > _CARE_SECONDS:
+            await self.care()
         return recorded + await self._start_due()
 
     async def idle(self) -> None:
@@ -136,12 +143,9 @@ class Runner:
             raise
         return len(finished)
 
-    async def _care(self) -> None:
-        """Every few seconds: give back what dead workers left, prolong our own leases, end what we have lost."""
-        now = monotonic()
-        if now - self._cared < _CARE_SECONDS:
-            return
-        self._cared = now
+    async def care(self) -> None:
+        """Give back what dead workers left, prolong our own leases, end what we have lost."""
+        self._cared = monotonic()
         async with self._work.db.write() as tx:
             await queue.rescue(tx)
             ours = [job for job, _ in self._running.values()]
@@ -153,7 +157,7 @@ class Runner:
     async def _stop(self) -> None:
         tasks = [task for _, task in self._running.values()]
         if tasks:
-            await asyncio.wait(tasks, timeout=STOP_SECONDS)
+            await asyncio.wait(tasks, timeout=self._stop_seconds)
         left = list(self._running.values())
         for _, task in left:
             task.cancel()

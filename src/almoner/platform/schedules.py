@@ -59,7 +59,11 @@ class Sweeper:
             return
         async with self._db.write() as tx:
             await tx.execute(
-                "insert into schedule (name) select unnest($1::text[]) order by 1 on conflict do nothing",
+                """
+                insert into schedule (name) select name from unnest($1::text[]) as given (name)
+                where not exists (select from schedule known where known.name = given.name)
+                order by name on conflict do nothing
+                """,
                 [schedule.name for schedule in self._schedules],
             )
         self._registered = True

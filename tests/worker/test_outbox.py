@@ -1,0 +1,276 @@
+"""Events: written with the change, numbered without gaps, handed over exactly once."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from uuid import UUID, uuid4
+
+import msgspec
+import pytest
+
+from almoner.platform import dispatcher, outbox
+from almoner.platform.db import Database, Tx
+from almoner.platform.dispatcher import Dispatcher
+from almoner.platform.outbox import Event, Reaction
+from tests.support.eventually import eventually
+from tests.support.figures import Figures
+from tests.worker.conftest import Ground, sequences
+
+TYPE = "donation.created"
+
+
+class Heard:
+    """A reaction that remembers."""
+
+    def __init__(self, event_type: str = "*") -> None:
+        self.batches: list[list[Event]] = []
+        self.reaction = Reaction(event_type, self._react)
+
+    async def _react(self, _tx: Tx, events: Sequence[Event]) -> None:
+        self.batches.append(list(events))
+
+    @property
+    def events(self) -> list[Event]:
+        return [event for batch in self.batches for event in batch]
+
+
+async def emit(db: Database, partner: UUID, *, count: int = 1, event_type: str = TYPE) -> list[UUID]:
+    async with db.write() as tx:
+        return [await outbox.emit(tx, partner, event_type, {"n": n}) for n in range(count)]
+
+
+async def dispatch(ground: Ground, *reactions: Reaction) -> int:
+    numberer = Dispatcher(ground.db, reactions, ground.telemetry)
+    dispatched = 0
+    while batch := await numberer.batch():
+        dispatched += batch
+    return dispatched
+
+
+async def test_w1_an_event_is_committed_with_its_change_or_not_at_all(ground: Ground, partner: UUID) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with ground.db.write() as tx:
+            await outbox.emit(tx, partner, TYPE, {"amount": 1 // 0 if await tx.fetchval("select true") else 0})
+    async with ground.db.write() as tx:
+        await outbox.emit(tx, partner, TYPE, {"amount": 1})
+    heard = Heard()
+    assert await dispatch(ground, heard.reaction) == 1
+    assert [event.sequence for event in heard.events] == [1]
+
+
+async def test_an_event_that_was_rolled_back_takes_no_number(ground: Ground, partner: UUID) -> None:
+    await emit(ground.db, partner)
+    with suppress(RuntimeError):
+        async with ground.db.write() as tx:
+            await outbox.emit(tx, partner, TYPE, {})
+            raise RuntimeError
+    await emit(ground.db, partner)
+    heard = Heard()
+    await dispatch(ground, heard.reaction)
+    assert [event.sequence for event in heard.events] == [1, 2]
+
+
+async def test_w7_the_payload_is_the_envelope_frozen_when_it_was_emitted(ground: Ground, partner: UUID) -> None:
+    (event_id,) = await emit(ground.db, partner)
+    heard = Heard()
+    ground.clock.advance(days=1)
+    await dispatch(ground, heard.reaction)
+    (event,) = heard.events
+    text = ground.db.deployment.ids.text("event", event_id)
+    assert msgspec.json.decode(event.payload) == {
+        "object": "event",
+        "data": {"id": text, "createdAt": "2026-03-02T09:30:00.000Z", "eventType": TYPE, "eventData": {"n": 0}},
+    }
+    assert event.record() == {"n": 0}
+    rows = await ground.look("select payload from event")
+    assert [row["payload"] for row in rows] == [event.payload]
+
+
+async def test_an_unknown_type_is_refused(ground: Ground, partner: UUID) -> None:
+    with pytest.raises(ValueError, match="not in the catalogue"):
+        await emit(ground.db, partner, event_type="donation.invented")
+
+
+async def test_p3_a_late_commit_is_numbered_late_and_never_skipped(ground: Ground, partner: UUID) -> None:
+    heard = Heard()
+    async with ground.db.write() as late:
+        first = await outbox.emit(late, partner, TYPE, {"late": True})
+        (second,) = await emit(ground.db, partner)
+        await dispatch(ground, heard.reaction)
+        assert [event.id for event in heard.events] == [second]
+    await dispatch(ground, heard.reaction)
+    assert [(event.id, event.sequence) for event in heard.events] == [(second, 1), (first, 2)]
+
+
+async def test_p3_sequences_have_no_gap_with_16_writers_and_delayed_commits(
+    ground: Ground, partner: UUID, figures: Figures
+) -> None:
+    rounds = figures.count(12, 400)
+    seeds = random.Random(figures.seed)
+    pool = asyncio.Semaphore(16)
+    stop = asyncio.Event()
+    written: set[UUID] = set()
+    partners = [partner, uuid4(), uuid4()]
+
+    async def write(seed: int) -> None:
+        chance = random.Random(seed)
+        async with pool, ground.db.write() as tx:
+            mine = [await outbox.emit(tx, chance.choice(partners), TYPE, {}) for _ in range(chance.randint(1, 5))]
+            await tx.execute("select pg_sleep($1)", chance.choice((0, 0, 0.002, 0.05)))
+        written.update(mine)
+
+    heard = Heard()
+    async with ground.another() as other, asyncio.TaskGroup() as group:
+        for db in (ground.db, other):
+            group.create_task(Dispatcher(db, [heard.reaction], ground.telemetry).run(stop))
+        async with asyncio.TaskGroup() as writers:
+            for _ in range(16 * rounds):
+                writers.create_task(write(seeds.getrandbits(32)))
+        stop.set()
+    await dispatch(ground, heard.reaction)
+    assert {event.id for event in heard.events} == written
+    assert len(heard.events) == len(written)
+    async with ground.db.read() as tx:
+        for one in partners:
+            numbers = await sequences(tx, one)
+            assert numbers == list(range(1, len(numbers) + 1))
+    assert not [line for line in ground.log if line["event"] == "dispatch_failed"]
+    figures.write(
+        "sequences",
+        "Sequences without gaps",
+        f"{len(written)} events of {len(partners)} partners, 16 writers, commits delayed at random, two dispatchers: "
+        "no event missed, none doubled, no gap",
+    )
+
+
+async def test_writers_do_not_wait_for_the_dispatcher(ground: Ground, partner: UUID) -> None:
+    await emit(ground.db, partner)
+    entered, leave = asyncio.Event(), asyncio.Event()
+
+    async def slow(_tx: Tx, _events: Sequence[Event]) -> None:
+        entered.set()
+        await leave.wait()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(Dispatcher(ground.db, [Reaction("*", slow)], ground.telemetry).batch())
+        await entered.wait()
+        async with asyncio.timeout(2):
+            await emit(ground.db, partner, count=3)
+        leave.set()
+
+
+async def test_one_dispatcher_at_a_time_for_a_partner(ground: Ground, partner: UUID) -> None:
+    await emit(ground.db, partner)
+    await dispatch(ground)
+    await emit(ground.db, partner)
+    entered, leave = asyncio.Event(), asyncio.Event()
+
+    async def slow(_tx: Tx, _events: Sequence[Event]) -> None:
+        entered.set()
+        await leave.wait()
+
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(Dispatcher(ground.db, [Reaction("*", slow)], ground.telemetry).batch())
+        await entered.wait()
+        other_partner = uuid4()
+        await emit(ground.db, other_partner)
+        heard = Heard()
+        assert await Dispatcher(ground.db, [heard.reaction], ground.telemetry).batch() == 1
+        assert [event.partner_id for event in heard.events] == [other_partner]
+        leave.set()
+    assert first.result() == 1
+
+
+async def test_a_failing_reaction_keeps_its_event_and_no_other_partners(ground: Ground, partner: UUID) -> None:
+    healthy = uuid4()
+    await emit(ground.db, partner)
+    await emit(ground.db, healthy)
+    broken = True
+
+    async def react(tx: Tx, events: Sequence[Event]) -> None:
+        if broken and any(event.partner_id == partner for event in events):
+            await tx.execute("insert into queue_lane (lane) values ('half done')")
+            raise RuntimeError("a bug")
+
+    heard = Heard()
+    numberer = Dispatcher(ground.db, [Reaction("*", react), heard.reaction], ground.telemetry)
+    assert await numberer.batch() == 1
+    assert [event.partner_id for event in heard.events] == [healthy]
+    assert not await ground.look("select from queue_lane")
+    assert {line.get("waiting") for line in ground.log} == {None, str(partner)}
+    assert "a bug" not in b"".join(ground.lines).decode()
+    async with ground.db.read() as tx:
+        assert await dispatcher.waiting(tx) == 1
+    assert await numberer.batch() == 0, "it rests for a moment"
+
+    broken = False
+    assert await dispatch(ground, Reaction("*", react), heard.reaction) == 1
+    assert [(event.partner_id, event.sequence) for event in heard.events] == [(healthy, 1), (partner, 1)]
+
+
+async def test_reactions_hear_their_type_and_the_star_hears_public_events_only(ground: Ground, partner: UUID) -> None:
+    star, donations, internal = Heard(), Heard("donation.created"), Heard("internal.gift_received")
+    async with ground.db.write() as tx:
+        await outbox.emit(tx, partner, "donation.created", {})
+        await outbox.emit(tx, partner, "donation.cancelled", {})
+        await outbox.emit(tx, None, "internal.gift_received", {"donation": 7})
+    assert await dispatch(ground, star.reaction, donations.reaction, internal.reaction) == 3
+    assert [event.type for event in star.events] == ["donation.created", "donation.cancelled"]
+    assert [event.type for event in donations.events] == ["donation.created"]
+    assert [(event.sequence, event.record()) for event in internal.events] == [(None, {"donation": 7})]
+    assert not await ground.look("select from internal_event"), "an internal event goes once it was heard"
+
+
+async def test_one_broken_internal_event_does_not_hold_up_the_others(ground: Ground) -> None:
+    heard = []
+
+    async def react(_tx: Tx, events: Sequence[Event]) -> None:
+        if any(event.record() == "bad" for event in events):
+            raise RuntimeError
+        heard.extend([event.record() for event in events])
+
+    async with ground.db.write() as tx:
+        for record in ("a", "bad", "b"):
+            await outbox.emit(tx, None, "internal.thing", record)
+    assert await dispatch(ground, Reaction("internal.thing", react)) == 2
+    assert heard == ["a", "b"]
+    assert len(await ground.look("select from internal_event")) == 1
+
+
+async def test_every_partner_has_its_turn_beyond_a_batch(ground: Ground) -> None:
+    partners = [uuid4() for _ in range(150)]
+    for partner in partners:
+        await emit(ground.db, partner)
+    heard = Heard()
+    assert await dispatch(ground, heard.reaction) == 150
+    assert {event.partner_id for event in heard.events} == set(partners)
+
+
+async def test_a_backlog_of_one_partner_is_numbered_in_the_order_of_writing(ground: Ground, partner: UUID) -> None:
+    ids = await emit(ground.db, partner, count=600)
+    heard = Heard()
+    assert await dispatch(ground, heard.reaction) == 600
+    assert [(event.id, event.sequence) for event in heard.events] == list(zip(ids, range(1, 601), strict=True))
+    assert len(heard.batches) == 3
+
+
+async def test_events_are_numbered_within_a_second_of_their_commit_by_the_process_that_wrote_them_or_another(
+    ground: Ground, partner: UUID
+) -> None:
+    heard, stop = Heard(), asyncio.Event()
+    async with ground.another() as other, asyncio.TaskGroup() as group:
+        group.create_task(Dispatcher(other, [heard.reaction], ground.telemetry).run(stop))
+        for expected in range(1, 4):
+            await emit(ground.db, partner)
+            await eventually(lambda n=expected: len(heard.events) == n, within=1)  # type: ignore[misc]
+        stop.set()
+
+
+async def test_the_age_of_what_waits_is_measured(ground: Ground, partner: UUID) -> None:
+    async with ground.db.read() as tx:
+        assert await dispatcher.lag(tx) == 0
+    await emit(ground.db, partner)
+    ground.clock.advance(seconds=7)
+    async with ground.db.read() as tx:
+        assert await dispatcher.lag(tx) == 7

@@ -1,0 +1,259 @@
+"""Jobs: in the caller's transaction, due by business time, leased by real time, fenced, in lanes."""
+
+import asyncio
+from collections import Counter
+from contextlib import suppress
+from datetime import timedelta
+
+import asyncpg
+import pytest
+
+from almoner.platform import queue
+from almoner.platform.db import Database
+from almoner.platform.queue import Done, Drop, Finish, Job, NewJob, Retry
+from tests.worker.conftest import Ground
+
+
+async def claim(db: Database, limit: int = 10) -> list[Job]:
+    async with db.write() as tx:
+        return await queue.claim(tx, limit)
+
+
+async def claim_lanes(db: Database, limit: int = 100) -> list[Job]:
+    async with db.write() as tx:
+        return (await queue.claim_lanes(tx, "", limit))[0]
+
+
+async def finish(db: Database, job: Job, result: queue.Result) -> int:
+    async with db.write() as tx:
+        return await queue.finish(tx, [Finish(job, result)])
+
+
+async def rescue(db: Database) -> int:
+    async with db.write() as tx:
+        return await queue.rescue(tx)
+
+
+async def enqueue(ground: Ground, *jobs: NewJob) -> None:
+    async with ground.db.write() as tx:
+        await queue.enqueue_all(tx, jobs)
+
+
+async def figures(ground: Ground) -> tuple[int, int, int]:
+    async with ground.db.read() as tx:
+        found = await queue.figures(tx)
+    return found.outstanding, found.later, found.dead
+
+
+async def test_a_job_is_enqueued_with_the_change_or_not_at_all(ground: Ground) -> None:
+    with suppress(RuntimeError):
+        async with ground.db.write() as tx:
+            await queue.enqueue(tx, "a.job", {})
+            raise RuntimeError
+    assert await claim(ground.db) == []
+
+
+async def test_a_job_is_given_to_one_worker(ground: Ground) -> None:
+    await enqueue(ground, *(NewJob("a.job", {"n": n}) for n in range(40)))
+    async with ground.another() as other:
+        batches = await asyncio.gather(*(claim(db, 7) for db in (ground.db, other) for _ in range(4)))
+    taken = [job.payload["n"] for batch in batches for job in batch]
+    assert sorted(taken) == list(range(40))
+    assert await claim(ground.db) == []
+
+
+async def test_jobs_come_in_the_order_of_their_due_time(ground: Ground) -> None:
+    now = ground.clock.now()
+    due = [now - timedelta(minutes=1), now, now - timedelta(minutes=2)]
+    await enqueue(ground, *(NewJob("a.job", {"n": n}, due=moment) for n, moment in enumerate(due)))
+    assert [(await claim(ground.db, 1))[0].payload["n"] for _ in due] == [2, 0, 1]
+
+
+async def test_a_job_is_due_by_business_time(ground: Ground) -> None:
+    await enqueue(ground, NewJob("a.job", {}, due=ground.clock.now() + timedelta(hours=24)))
+    assert await claim(ground.db) == []
+    assert await figures(ground) == (0, 1, 0)
+    async with ground.db.read() as tx:
+        assert await queue.next_due(tx) == ground.clock.now() + timedelta(hours=24)
+    ground.clock.advance(hours=24, milliseconds=-1)
+    assert await claim(ground.db) == []
+    ground.clock.advance(milliseconds=1)
+    (job,) = await claim(ground.db)
+    assert job.attempt == 1
+    assert await figures(ground) == (1, 0, 0)
+
+
+async def test_a_lease_runs_out_by_real_time_alone(ground: Ground) -> None:
+    await enqueue(ground, NewJob("a.job", {}))
+    (first,) = await claim(ground.db)
+    ground.clock.advance(days=60)
+    assert await rescue(ground.db) == 0
+    ground.clock.advance_wall(seconds=61)
+    assert await rescue(ground.db) == 1
+    (second,) = await claim(ground.db)
+    assert (first.id, first.attempt, second.attempt) == (second.id, 1, 2)
+
+
+@pytest.mark.parametrize("result", [Done(), Retry(timedelta(hours=1)), Drop("no use")])
+async def test_who_lost_a_job_finishes_nothing(ground: Ground, result: queue.Result) -> None:
+    await enqueue(ground, NewJob("a.job", {}))
+    (lost,) = await claim(ground.db)
+    ground.clock.advance_wall(seconds=61)
+    await rescue(ground.db)
+    (held,) = await claim(ground.db)
+    before = await ground.look("select * from job")
+    assert await finish(ground.db, lost, result) == 0
+    assert await ground.look("select * from job") == before
+    assert await finish(ground.db, held, Done()) == 1
+    assert await ground.look("select from job") == []
+    assert await finish(ground.db, held, result) == 0
+
+
+async def test_a_finished_job_is_not_finished_twice(ground: Ground) -> None:
+    await enqueue(ground, NewJob("a.job", {}))
+    (job,) = await claim(ground.db)
+    assert await finish(ground.db, job, Drop("no use")) == 1
+    assert await finish(ground.db, job, Done()) == 0
+    assert await figures(ground) == (0, 0, 1)
+
+
+async def test_a_kept_lease_does_not_run_out_and_a_lost_one_is_told(ground: Ground) -> None:
+    await enqueue(ground, NewJob("a.job", {"n": 1}), NewJob("a.job", {"n": 2}))
+    jobs = await claim(ground.db)
+    ground.clock.advance_wall(seconds=50)
+    async with ground.db.write() as tx:
+        assert await queue.keep(tx, jobs[:1]) == {jobs[0].id}
+    ground.clock.advance_wall(seconds=20)
+    assert await rescue(ground.db) == 1
+    async with ground.db.write() as tx:
+        assert await queue.keep(tx, jobs) == {jobs[0].id}
+
+
+async def test_a_retried_job_comes_back_after_its_time(ground: Ground) -> None:
+    await enqueue(ground, NewJob("a.job", {}))
+    (job,) = await claim(ground.db)
+    assert await finish(ground.db, job, Retry(timedelta(minutes=14), "not yet")) == 1
+    assert await figures(ground) == (0, 1, 0)
+    ground.clock.advance(minutes=14)
+    (again,) = await claim(ground.db)
+    assert (again.id, again.attempt) == (job.id, 2)
+    assert [row["last_error"] for row in await ground.look("select last_error from job")] == ["not yet"]
+
+
+async def test_a_dropped_job_stays_visible_with_its_reason(ground: Ground) -> None:
+    await enqueue(ground, NewJob("a.job", {"n": 1}))
+    (job,) = await claim(ground.db)
+    await finish(ground.db, job, Drop("the address does not exist"))
+    assert await claim(ground.db) == []
+    ((reason, dead_at, payload),) = await ground.look("select last_error, dead_at, payload from job")
+    assert (reason, dead_at, payload) == ("the address does not exist", ground.clock.now(), {"n": 1})
+
+
+async def test_a_job_that_kills_its_workers_dies_after_20_attempts(ground: Ground) -> None:
+    await enqueue(ground, NewJob("a.job", {}))
+    for attempt in range(1, queue.MOST_ATTEMPTS + 1):
+        (job,) = await claim(ground.db)
+        assert job.attempt == attempt
+        ground.clock.advance_wall(seconds=61)
+        assert await rescue(ground.db) == 1
+    assert await claim(ground.db) == []
+    assert await figures(ground) == (0, 0, 1)
+
+
+async def test_a_unique_job_is_left_out_while_an_equal_one_has_not_begun(ground: Ground) -> None:
+    job = NewJob("a.job", {}, unique="one")
+    await enqueue(ground, job, job, NewJob("b.job", {}, unique="one"), NewJob("a.job", {}, unique="two"))
+    await enqueue(ground, job)
+    begun = await claim(ground.db)
+    assert Counter(taken.kind for taken in begun) == {"a.job": 2, "b.job": 1}
+    await enqueue(ground, job)
+    (second,) = await claim(ground.db)
+    for taken in [*begun, second]:
+        assert await finish(ground.db, taken, Retry(timedelta())) == 1
+    assert len(await claim(ground.db)) == 4
+
+
+async def test_released_jobs_are_taken_by_another_worker_at_once(ground: Ground) -> None:
+    await enqueue(ground, NewJob("a.job", {}), NewJob("b.job", {}, lane="here"))
+    jobs = [*await claim(ground.db), *await claim_lanes(ground.db)]
+    assert len(jobs) == 2
+    async with ground.db.write() as tx:
+        await queue.release(tx, jobs)
+    assert {job.id for job in [*await claim(ground.db), *await claim_lanes(ground.db)]} == {job.id for job in jobs}
+
+
+async def test_a_lane_runs_at_most_its_cap_in_any_number_of_workers(ground: Ground) -> None:
+    await enqueue(ground, *(NewJob("a.job", {"n": n}, lane=lane) for n in range(30) for lane in ("dead", "well")))
+    async with ground.another() as other:
+        batches = await asyncio.gather(*(claim_lanes(db) for db in (ground.db, other) for _ in range(8)))
+        taken = [job for batch in batches for job in batch]
+        # Lanes that were being claimed are skipped, not waited for; a last look finds what room they left.
+        taken += await claim_lanes(ground.db)
+        assert Counter(job.lane for job in taken) == {"dead": 4, "well": 4}
+        assert await claim_lanes(other) == []
+        for job in [job for job in taken if job.lane == "well"][:3]:
+            await finish(ground.db, job, Done())
+        more = await claim_lanes(other)
+        assert [job.lane for job in more] == ["well"] * 3
+        assert [job.payload["n"] for job in more] == [4, 5, 6]
+
+
+async def test_enqueueing_does_not_wait_for_who_claims_from_the_lane(ground: Ground) -> None:
+    await enqueue(ground, NewJob("a.job", {}, lane="one"))
+    async with ground.db.write() as tx, asyncio.timeout(2):
+        assert len((await queue.claim_lanes(tx, "", 10))[0]) == 1
+        await enqueue(ground, NewJob("a.job", {}, lane="one"))
+
+
+async def test_a_lane_cap_is_counted_over_live_leases(ground: Ground) -> None:
+    await enqueue(ground, *(NewJob("a.job", {"n": n}, lane="one") for n in range(6)))
+    async with ground.db.write() as tx:
+        await queue.set_lane(tx, "one", 2)
+    assert len(await claim_lanes(ground.db)) == 2
+    ground.clock.advance_wall(seconds=61)
+    assert await claim(ground.db) == [], "a job of a lane is never claimed past its cap"
+    await rescue(ground.db)
+    assert [job.attempt for job in await claim_lanes(ground.db)] == [2, 2]
+
+
+async def test_a_lane_job_for_later_waits_for_business_time(ground: Ground) -> None:
+    await enqueue(ground, NewJob("a.job", {}, lane="one", due=ground.clock.now() + timedelta(minutes=1)))
+    assert await claim_lanes(ground.db) == []
+    ground.clock.advance(minutes=1)
+    (job,) = await claim_lanes(ground.db)
+    assert await finish(ground.db, job, Retry(timedelta(minutes=14))) == 1
+    assert await claim_lanes(ground.db) == []
+    ground.clock.advance(minutes=14)
+    assert len(await claim_lanes(ground.db)) == 1
+
+
+async def test_every_lane_has_its_turn(ground: Ground) -> None:
+    lanes = [f"lane {n:03}" for n in range(300)]
+    await enqueue(ground, *(NewJob("a.job", {}, lane=lane) for lane in lanes for _ in range(2)))
+    seen: list[str | None] = []
+    after = ""
+    for _ in range(3):
+        async with ground.db.write() as tx:
+            jobs, after = await queue.claim_lanes(tx, after, 1000)
+        seen += [job.lane for job in jobs]
+    assert sorted(set(filter(None, seen))) == lanes
+    assert len(seen) == 600
+
+
+async def test_full_lanes_do_not_hide_the_others(ground: Ground) -> None:
+    full = [f"a {n:03}" for n in range(200)]
+    await enqueue(ground, *(NewJob("a.job", {}, lane=lane) for lane in full for _ in range(5)))
+    taken = 0
+    while jobs := await claim_lanes(ground.db, 1000):
+        taken += len(jobs)
+    assert taken == 200 * 4
+    await enqueue(ground, NewJob("a.job", {}, lane="z"))
+    assert [job.lane for job in await claim_lanes(ground.db)] == ["z"]
+
+
+async def test_the_database_refuses_a_dead_job_with_a_lease(ground: Ground) -> None:
+    await enqueue(ground, NewJob("a.job", {}))
+    await claim(ground.db)
+    with pytest.raises(asyncpg.CheckViolationError):
+        async with ground.db.write() as tx:
+            await tx.execute("update job set dead_at = created_at")

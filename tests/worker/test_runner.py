@@ -1,0 +1,297 @@
+"""Workers: what handlers answer, what they raise, how they stop; and the sweeps."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime, timedelta
+
+import pytest
+
+from almoner.platform import queue
+from almoner.platform.background import Background
+from almoner.platform.db import Tx
+from almoner.platform.outbox import Reaction, emit
+from almoner.platform.queue import Done, Drop, Job, NewJob, Result, Retry
+from almoner.platform.runner import Runner
+from almoner.platform.work import Duties, Handler, Schedule, Work
+from tests.support.eventually import eventually
+from tests.worker.conftest import Ground
+
+Answer = Callable[[Job], Awaitable[Result]]
+
+
+def doing(answer: Answer) -> Mapping[str, Handler]:
+    async def handle(_work: Work, job: Job) -> Result:
+        return await answer(job)
+
+    return {"a.job": handle}
+
+
+async def enqueue(ground: Ground, *jobs: NewJob) -> None:
+    async with ground.db.write() as tx:
+        await queue.enqueue_all(tx, jobs)
+
+
+async def round_of(runner: Runner) -> None:
+    await runner.step()
+    await runner.idle()
+
+
+@pytest.fixture
+def seen() -> list[int]:
+    return []
+
+
+async def test_a_done_job_is_forgotten(ground: Ground, seen: list[int]) -> None:
+    async def answer(job: Job) -> Result:
+        seen.append(job.payload["n"])
+        return Done()
+
+    await enqueue(ground, *(NewJob("a.job", {"n": n}) for n in range(100)))
+    await Background(ground.db, Duties(handlers=doing(answer)), ground.telemetry).drain()
+    assert sorted(seen) == list(range(100))
+    assert await ground.look("select from job") == []
+
+
+async def test_an_exception_is_told_without_its_words_and_tried_again_later(ground: Ground) -> None:
+    async def answer(job: Job) -> Result:
+        if job.attempt < 3:
+            raise RuntimeError("donor@example.org")
+        return Done()
+
+    await enqueue(ground, NewJob("a.job", {}))
+    runner = Runner(Work(ground.db), doing(answer), ground.telemetry)
+    for pause in (1, 2):
+        await round_of(runner)
+        await round_of(runner)
+        ((due_at, error),) = await ground.look("select due_at, last_error from job")
+        assert due_at == ground.clock.now() + timedelta(seconds=pause)
+        assert error.startswith("RuntimeError")
+        ground.clock.advance(seconds=pause)
+    await round_of(runner)
+    assert await ground.look("select from job") == []
+    assert len([line for line in ground.log if line["event"] == "job_failed"]) == 2
+    assert b"donor@example.org" not in b"".join(ground.lines)
+
+
+async def test_a_job_that_always_raises_dies_visibly(ground: Ground) -> None:
+    async def answer(_job: Job) -> Result:
+        raise RuntimeError
+
+    await enqueue(ground, NewJob("a.job", {}))
+    runner = Runner(Work(ground.db), doing(answer), ground.telemetry)
+    for _ in range(queue.MOST_ATTEMPTS):
+        await round_of(runner)
+        ground.clock.advance(hours=1)
+    ((attempt, dead_at, error),) = await ground.look("select attempt, dead_at, last_error from job")
+    assert (attempt, error) == (20, "RuntimeError in attempt 20")
+    assert dead_at is not None
+
+
+async def test_retry_and_drop_are_recorded(ground: Ground) -> None:
+    async def answer(job: Job) -> Result:
+        return Drop("never") if job.payload["n"] else Retry(timedelta(minutes=1))
+
+    await enqueue(ground, NewJob("a.job", {"n": 0}), NewJob("a.job", {"n": 1}))
+    await round_of(Runner(Work(ground.db), doing(answer), ground.telemetry))
+    rows = await ground.look("select payload, due_at, dead_at, leased_until from job order by id")
+    now = ground.clock.now()
+    assert [tuple(row) for row in rows] == [
+        ({"n": 0}, now + timedelta(minutes=1), None, None),
+        ({"n": 1}, now, now, None),
+    ]
+
+
+async def test_a_kind_that_nobody_handles_is_kept_as_dead(ground: Ground) -> None:
+    await enqueue(ground, NewJob("b.unknown", {}))
+    await round_of(Runner(Work(ground.db), {}, ground.telemetry))
+    ((error,),) = await ground.look("select last_error from job where dead_at is not null")
+    assert error == "no handler of this version does b.unknown"
+
+
+async def test_a_stopping_worker_finishes_what_it_has_and_claims_nothing_more(ground: Ground) -> None:
+    begun, leave, stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def answer(_job: Job) -> Result:
+        begun.set()
+        await leave.wait()
+        return Done()
+
+    await enqueue(ground, NewJob("a.job", {}))
+    running = asyncio.create_task(Runner(Work(ground.db), doing(answer), ground.telemetry).run(stop))
+    await begun.wait()
+    stop.set()
+    await enqueue(ground, NewJob("a.job", {"later": True}))
+    leave.set()
+    await running
+    rows = await ground.look("select payload, attempt, leased_until from job")
+    assert [tuple(row) for row in rows] == [({"later": True}, 0, None)]
+
+
+async def test_a_stopping_worker_gives_back_what_does_not_end(ground: Ground) -> None:
+    begun, stop = asyncio.Event(), asyncio.Event()
+
+    async def answer(_job: Job) -> Result:
+        begun.set()
+        await asyncio.Event().wait()
+        return Done()
+
+    await enqueue(ground, NewJob("a.job", {}))
+    running = asyncio.create_task(Runner(Work(ground.db), doing(answer), ground.telemetry, stop_seconds=0.05).run(stop))
+    await begun.wait()
+    stop.set()
+    await running
+    rows = await ground.look("select attempt, leased_until from job")
+    assert [tuple(row) for row in rows] == [(1, None)]
+
+
+async def test_a_worker_that_lost_its_job_ends_it(ground: Ground) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def answer(_job: Job) -> Result:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return Done()
+
+    await enqueue(ground, NewJob("a.job", {}))
+    runner = Runner(Work(ground.db), doing(answer), ground.telemetry)
+    await runner.step()
+    await begun.wait()
+    ground.clock.advance_wall(seconds=61)
+    async with ground.another() as other:
+        async with other.write() as tx:
+            await queue.rescue(tx)
+            (taken,) = await queue.claim(tx, 1)
+        assert taken.attempt == 2
+        await runner.care()
+        async with asyncio.timeout(2):
+            await ended.wait()
+        await runner.idle()
+        assert [tuple(row) for row in await ground.look("select attempt from job")] == [(2,)]
+
+
+async def test_waiting_receivers_do_not_take_the_places_of_other_jobs(ground: Ground, seen: list[int]) -> None:
+    leave = asyncio.Event()
+
+    async def answer(job: Job) -> Result:
+        if job.lane:
+            await leave.wait()
+        else:
+            seen.append(job.id)
+        return Done()
+
+    await enqueue(ground, *(NewJob("a.job", {}, lane=f"dead {n}") for n in range(40)))
+    runner = Runner(Work(ground.db), doing(answer), ground.telemetry, lane_places=30)
+    assert await runner.step() == 30
+    await enqueue(ground, NewJob("a.job", {}))
+    await runner.step()
+    await eventually(lambda: len(seen) == 1)
+    leave.set()
+    await runner.idle()
+
+
+async def test_work_is_done_at_once_in_the_process_that_enqueued_it(ground: Ground, seen: list[int]) -> None:
+    stop = asyncio.Event()
+
+    async def answer(job: Job) -> Result:
+        seen.append(job.id)
+        return Done()
+
+    async def enqueue_again(tx: Tx, _events: object) -> None:
+        await queue.enqueue(tx, "a.job", {})
+
+    duties = Duties(handlers=doing(answer), reactions=(Reaction("internal.thing", enqueue_again),))
+    running = asyncio.create_task(Background(ground.db, duties, ground.telemetry).run(stop))
+    for n in range(1, 4):
+        async with ground.db.write() as tx:
+            await emit(tx, None, "internal.thing", {})
+        await eventually(lambda n=n: len(seen) == n, within=1)  # type: ignore[misc]
+    stop.set()
+    await running
+
+
+class Expiring:
+    """Records that expire, and the sweep that notices."""
+
+    def __init__(self, *expiries: datetime) -> None:
+        self.open = sorted(expiries)
+        self.swept_at: list[datetime] = []
+
+    async def next_due(self, _tx: Tx) -> datetime | None:
+        return self.open[0] if self.open else None
+
+    async def run(self, tx: Tx) -> int:
+        if not self.open or self.open[0] > tx.now:
+            return 0
+        self.open.pop(0)
+        self.swept_at.append(tx.now)
+        return 1
+
+
+async def test_a_sweep_runs_when_its_moment_has_passed_until_nothing_is_left(ground: Ground) -> None:
+    start = ground.clock.now()
+    records = Expiring(*(start + timedelta(hours=hours) for hours in (1, 1, 3)))
+    schedule = Schedule("records.expire", records.next_due, records.run)
+    background = Background(ground.db, Duties(schedules=(schedule,)), ground.telemetry)
+    await background.drain()
+    assert records.swept_at == []
+    async with ground.db.read() as tx:
+        assert await background.next_due(tx) == start + timedelta(hours=1)
+    ground.clock.advance(hours=1)
+    async with ground.db.read() as tx:
+        assert await background.outstanding(tx) == 1
+    await background.drain()
+    assert len(records.swept_at) == 2
+    async with ground.db.read() as tx:
+        assert await background.outstanding(tx) == 0
+        assert await background.next_due(tx) == start + timedelta(hours=3)
+
+
+async def test_a_tidying_sweep_runs_at_the_end_of_its_period(ground: Ground) -> None:
+    moment = ground.clock.now().replace(hour=10, minute=20)
+    records = Expiring(moment)
+    schedule = Schedule("records.purge", records.next_due, records.run, every=timedelta(hours=1))
+    async with ground.db.read() as tx:
+        assert await schedule.due(tx) == moment.replace(hour=11, minute=0)
+    records.open = [moment.replace(minute=0)]
+    async with ground.db.read() as tx:
+        assert await schedule.due(tx) == moment.replace(minute=0)
+
+
+async def test_a_sweep_has_one_runner_at_a_time(ground: Ground) -> None:
+    entered, leave = asyncio.Event(), asyncio.Event()
+    runs = 0
+
+    async def due(tx: Tx) -> datetime:
+        return tx.now
+
+    async def run(_tx: Tx) -> int:
+        nonlocal runs
+        runs += 1
+        entered.set()
+        await leave.wait()
+        return 0
+
+    duties = Duties(schedules=(Schedule("records.expire", due, run),))
+    async with ground.another() as other, asyncio.TaskGroup() as group:
+        group.create_task(Background(ground.db, duties, ground.telemetry).sweeper.sweep())
+        await entered.wait()
+        assert await Background(other, duties, ground.telemetry).sweeper.sweep() == 0
+        leave.set()
+    assert runs == 1
+
+
+async def test_a_failing_sweep_does_not_hold_up_the_others(ground: Ground) -> None:
+    records = Expiring(ground.clock.now())
+
+    async def due(tx: Tx) -> datetime:
+        return tx.now
+
+    async def fail(_tx: Tx) -> int:
+        raise RuntimeError
+
+    schedules = (Schedule("a.broken", due, fail), Schedule("records.expire", records.next_due, records.run))
+    assert await Background(ground.db, Duties(schedules=schedules), ground.telemetry).sweeper.sweep() == 1
+    assert [line["sweep"] for line in ground.log if line["event"] == "sweep_failed"] == ["a.broken"]
