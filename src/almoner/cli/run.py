@@ -12,7 +12,7 @@ import uvloop
 from starlette.routing import Route
 
 from almoner import migrations, settings
-from almoner.cli import demo, local, registers
+from almoner.cli import demo, local, logs, registers
 from almoner.cli.serve import listen_for, live, stop_on_signals
 from almoner.platform.telemetry import Telemetry
 from almoner.settings import Settings, UnsafeSettings
@@ -54,6 +54,7 @@ def run() -> None:
         migrations.migrate(complete.owner_dsn, tell=lambda step: typer.echo(f"database: applied {step}"))
         log = given.data_dir.resolve() / "almoner.log"
         with log.open("ab", buffering=0) as lines:
+            logs.configure(lines.write, complete.log_level)
             uvloop.run(_live(complete, sockets, provider_sockets, Telemetry(lines.write), log, began))
     typer.echo("Stopped.")
 

@@ -12,9 +12,10 @@ from starlette.types import ASGIApp
 
 from almoner import migrations, settings, worker
 from almoner.app import create_app
-from almoner.cli import local
+from almoner.cli import local, logs
 from almoner.cli.ports import listen
 from almoner.platform.processes import Role
+from almoner.platform.telemetry import Telemetry
 from almoner.settings import Settings
 from almoner.wiring import House, open_house
 
@@ -88,8 +89,9 @@ def serve() -> None:
 
 async def _serve(complete: Settings, sockets: list[socket.socket], provider_sockets: list[socket.socket]) -> None:
     (await migrations.state(complete.dsn)).refuse_unless_current()
+    logs.configure(logs.to_stderr, complete.log_level)
     stop = stop_on_signals()
-    house = await open_house(complete)
+    house = await open_house(complete, telemetry=Telemetry(logs.to_stderr))
     try:
         await live(house, "server", stop, sockets, provider_sockets)
     finally:
@@ -119,8 +121,9 @@ def work() -> None:
 
 async def _work(complete: Settings) -> None:
     (await migrations.state(complete.dsn)).refuse_unless_current()
+    logs.configure(logs.to_stderr, complete.log_level)
     stop = stop_on_signals()
-    house = await open_house(complete)
+    house = await open_house(complete, telemetry=Telemetry(logs.to_stderr))
     try:
         await worker.run(house, "worker", stop)
     finally:
