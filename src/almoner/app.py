@@ -18,6 +18,7 @@ from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.openapi import describe
 from almoner.platform.http.probes import probe_routes
 from almoner.platform.http.service import Service
+from almoner.platform.reference.page import reference_routes
 from almoner.wiring import House
 
 
@@ -61,9 +62,11 @@ def create_app(house: House) -> ASGIApp:
         headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
         return Response(found[1], media_type=found[0], headers=headers)
 
+    description = describe_api(house, routes)
     pages: list[BaseRoute] = [
         Route("/media/{key}", show_media),
-        *probe_routes(house.checks, house.telemetry, describe_api(house, routes)),
+        *probe_routes(house.checks, house.telemetry, description),
+        *reference_routes(house.db.deployment, description),
         *house.pages,
     ]
     outer = Router(pages, redirect_slashes=False)

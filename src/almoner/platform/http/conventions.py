@@ -43,6 +43,7 @@ _EXAMPLES: Final[dict[str, object]] = {
     "endonyms": {"en": "United States"},
     "englishName": "Internal Revenue Service",
     "eventType": "donation.created",
+    "expiresAt": "2026-11-22T09:30:00.000Z",
     "firstName": "Ada",
     "images": [],
     "imageUrl": "https://api.example.org/media/3f9c2b7a",
@@ -69,6 +70,9 @@ _EXAMPLES: Final[dict[str, object]] = {
     "websites": ["https://example.org"],
 }
 
+_IN_PATHS: Final = {"registry": "IRS", "registryId": "53-0196605"}
+"""A body that is in the sandbox's sample of the register."""
+
 
 def id_type(name: str, record: str) -> str | None:
     """The type of identifier that a field holds, if any.
@@ -93,6 +97,11 @@ def string_format(name: str) -> str | None:
 def example(name: str) -> object | None:
     """A plausible value for a field of this name; None when the name tells too little."""
     return _EXAMPLES.get(name)
+
+
+def path_example(name: str) -> object:
+    """A value for a path parameter that is no identifier."""
+    return _IN_PATHS.get(name) or example(name) or name
 
 
 def is_telling(name: str) -> bool:

@@ -240,9 +240,7 @@ def _parameters(endpoint: Endpoint, ids: Ids) -> list[Schema]:
         if mark is not None:
             schema: Schema = _with_ids({"type": "string", ID_TYPE_KEYWORD: mark.type}, ids)
         else:
-            schema = {"type": "string", "minLength": 1}
-            if (example := conventions.example(name)) is not None:
-                schema["examples"] = [example]
+            schema = {"type": "string", "minLength": 1, "examples": [conventions.path_example(name)]}
         found.append({"name": name, "in": "path", "required": True, "schema": schema})
     if endpoint.query is not None:
         found += _query_parameters(endpoint.query, ids)

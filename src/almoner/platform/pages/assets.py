@@ -29,8 +29,9 @@ def _load(name: str) -> Asset:
 
 
 STYLE: Final = _load("almoner.css")
+REFERENCE_STYLE: Final = _load("reference.css")
 ICON: Final = _load("icon.svg")
-_BY_PATH: Final = {asset.path: asset for asset in (STYLE, ICON)}
+_BY_PATH: Final = {asset.path: asset for asset in (STYLE, REFERENCE_STYLE, ICON)}
 
 
 async def _serve(request: Request) -> Response:

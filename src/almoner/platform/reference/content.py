@@ -1,0 +1,233 @@
+"""What the page shows, read from the interface description (OpenAPI) alone."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from almoner.platform.http.ids import ID_TYPE_KEYWORD
+from almoner.platform.reference.shell import Shell
+
+Schema = dict[str, Any]
+
+METHODS: Final = ("get", "post", "put", "patch", "delete")
+_MEDIA_TYPE: Final = "application/json"
+_FORMATS: Final = {"date-time": "moment", "date": "day", "uri": "address"}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One parameter or member; ``name`` is its path from the top, ``kind`` its type in words."""
+
+    name: str
+    kind: str
+    required: bool
+    limits: tuple[str, ...]
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One HTTP status with what it may mean: pairs of error code and message."""
+
+    code: str
+    told: str
+    problems: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method of one path."""
+
+    id: str
+    method: str
+    path: str
+    summary: str
+    paragraphs: tuple[str, ...]
+    deprecated: bool
+    parameters: tuple[Field, ...]
+    body: tuple[Field, ...]
+    body_kind: str
+    answer: tuple[Field, ...]
+    answer_example: str
+    statuses: tuple[Status, ...]
+    shell: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The operations of one tag."""
+
+    name: str
+    anchor: str
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One event type as a receiver gets it."""
+
+    name: str
+    anchor: str
+    told: str
+    fields: tuple[Field, ...]
+    example: str
+
+
+class Content:
+    """Reads a description; ``groups`` and ``hooks`` are what the page lists."""
+
+    def __init__(self, description: Mapping[str, Any]) -> None:
+        self._description = description
+        self._schemas: Mapping[str, Schema] = description["components"]["schemas"]
+        self._shell = Shell(description)
+        self.server: str = description["servers"][0]["url"]
+        self.version: str = description["info"]["version"]
+        self.groups = tuple(self._groups())
+        self.hooks = tuple(self._hook(name, item["post"]) for name, item in description["webhooks"].items())
+
+    def _groups(self) -> Iterator[Group]:
+        by_tag: dict[str, list[Operation]] = {tag["name"]: [] for tag in self._description["tags"]}
+        for path, item in self._description["paths"].items():
+            for method in METHODS:
+                if method in item:
+                    by_tag[item[method]["tags"][0]].append(self._operation(method, path, item[method]))
+        for tag, operations in by_tag.items():
+            yield Group(tag, anchor(tag), tuple(operations))
+
+    def _operation(self, method: str, path: str, operation: Schema) -> Operation:
+        body_kind, body = next(iter(operation.get("requestBody", {}).get("content", {}).items()), ("", {}))
+        answer = self._answer(operation).get("content", {}).get(_MEDIA_TYPE, {})
+        return Operation(
+            id=operation["operationId"],
+            method=method.upper(),
+            path=path,
+            summary=operation["summary"],
+            paragraphs=tuple(operation["description"].split("\n\n")),
+            deprecated=operation.get("deprecated", False),
+            parameters=tuple(map(self._parameter, operation["parameters"])),
+            body=tuple(self._members(body.get("schema", {}))),
+            body_kind=body_kind,
+            answer=tuple(self._members(answer.get("schema", {}))),
+            answer_example=pretty(answer["example"]) if "example" in answer else "",
+            statuses=tuple(self._statuses(operation)),
+            shell=self._shell.call(method, path, operation),
+        )
+
+    def _answer(self, operation: Schema) -> Schema:
+        return next(found for status, found in operation["responses"].items() if status.startswith("2"))
+
+    def _parameter(self, parameter: Schema) -> Field:
+        schema = self._resolved(parameter["schema"])
+        return Field(
+            parameter["name"],
+            f"{self._kind(schema)}, in the {parameter['in']}",
+            parameter["required"],
+            tuple(_limits(schema)),
+            parameter.get("description", schema.get("description", "")),
+        )
+
+    def _statuses(self, operation: Schema) -> Iterator[Status]:
+        for code, given in operation["responses"].items():
+            response = given
+            if "$ref" in given:
+                response = self._description["components"]["responses"][given["$ref"].rsplit("/", 1)[1]]
+            if code.startswith("2"):
+                yield Status(code, response["description"], ())
+                continue
+            examples = response["content"][_MEDIA_TYPE]["examples"]
+            problems = [example["value"]["error"] for example in examples.values()]
+            told = tuple((problem["code"], problem["message"]) for problem in problems)
+            yield Status(code, problems[0]["title"], told)
+
+    def _hook(self, name: str, operation: Schema) -> Hook:
+        content = operation["requestBody"]["content"][_MEDIA_TYPE]
+        fields = tuple(self._members(content["schema"]))
+        return Hook(name, anchor(name), operation["description"], fields, pretty(content["example"]))
+
+    def _resolved(self, schema: Schema) -> Schema:
+        if "$ref" in schema:
+            return self._resolved({**self._schemas[schema["$ref"].rsplit("/", 1)[1]], **_without_ref(schema)})
+        options = [option for option in schema.get("anyOf", ()) if option.get("type") != "null"]
+        if len(options) == 1:
+            merged = {**self._resolved(options[0]), **{key: v for key, v in schema.items() if key != "anyOf"}}
+            return {**merged, "nullable": len(schema["anyOf"]) > 1}
+        return schema
+
+    def _members(self, given: Schema, before: str = "", seen: tuple[str, ...] = ()) -> Iterator[Field]:
+        """The members of an object, and of the objects in it, each by its whole path."""
+        schema = self._resolved(given)
+        if schema.get("type") == "array":
+            yield from self._members(schema.get("items", {}), before + "[]", seen)
+        for name, property_ in schema.get("properties", {}).items():
+            inner = self._resolved(property_)
+            place = f"{before}.{name}" if before else name
+            required = name in schema.get("required", ())
+            yield Field(place, self._kind(inner), required, tuple(_limits(inner)), inner.get("description", ""))
+            ref = _reference(property_)
+            if ref is None or ref not in seen:
+                yield from self._members(property_, place, (*seen, ref) if ref else seen)
+
+    def _kind(self, schema: Schema) -> str:
+        kinds = schema.get("type", [])
+        named = [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind != "null"]
+        nullable = schema.get("nullable") or "null" in kinds
+        if ID_TYPE_KEYWORD in schema:
+            type_ = schema[ID_TYPE_KEYWORD]
+            kind = f"id of {'an' if type_[0] in 'aeio' else 'a'} {type_}"
+        elif "const" in schema:
+            kind = f'"{schema["const"]}"'
+        elif "enum" in schema:
+            kind = "string"
+        elif "oneOf" in schema or "anyOf" in schema:
+            options = [self._kind(self._resolved(one)) for one in schema.get("oneOf", schema.get("anyOf", ()))]
+            kind = " or ".join(dict.fromkeys(option for option in options if option != "any"))
+        elif named == ["array"]:
+            kind = f"list of {self._kind(self._resolved(schema.get('items', {})))}"
+        elif schema.get("format") in _FORMATS:
+            kind = _FORMATS[schema["format"]]
+        else:
+            kind = " or ".join(named) or "any"
+        return f"{kind} or null" if nullable else kind
+
+
+def _limits(schema: Schema) -> Iterator[str]:
+    """What a value must keep to, in words."""
+    if "enum" in schema:
+        yield "one of " + ", ".join(map(str, schema["enum"]))
+    for keyword, words in (
+        ("minLength", "at least {} characters"),
+        ("maxLength", "at most {} characters"),
+        ("minimum", "at least {:,}"),
+        ("maximum", "at most {:,}"),
+        ("minItems", "at least {} entries"),
+        ("maxItems", "at most {} entries"),
+        ("maxProperties", "at most {} members"),
+    ):
+        if keyword in schema and (keyword, schema[keyword]) not in {("minLength", 1), ("minimum", 0)}:
+            yield words.format(schema[keyword])
+    if schema.get("default") not in (None, [], ""):
+        yield f"default {msgspec.json.encode(schema['default']).decode()}"
+
+
+def _without_ref(schema: Schema) -> Schema:
+    return {key: value for key, value in schema.items() if key != "$ref"}
+
+
+def _reference(schema: Schema) -> str | None:
+    for one in (schema, schema.get("items", {}), *schema.get("anyOf", ())):
+        if isinstance(one, dict) and "$ref" in one:
+            return str(one["$ref"])
+    return None
+
+
+def anchor(text: str) -> str:
+    """The fragment of a heading."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def pretty(value: object) -> str:
+    """JSON as people read it."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

@@ -1,0 +1,52 @@
+"""Serves the reference at /docs; the page is made once, when it is first asked for."""
+
+from functools import cache
+from pathlib import Path
+from re import split
+from secrets import token_urlsafe
+from typing import Final
+
+import msgspec
+from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from almoner.platform.deployment import Deployment
+from almoner.platform.pages import assets
+from almoner.platform.pages.catalogue import FALLBACK
+from almoner.platform.pages.headers import security_headers
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.reference.content import Content
+
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+
+
+def reference_routes(deployment: Deployment, description: bytes) -> list[Route]:
+    """The page over a description as JSON."""
+
+    @cache
+    def rendered() -> str:
+        pages = Pages(deployment, _TEMPLATES)
+        content = Content(msgspec.json.decode(description))
+        return pages.text(
+            "reference.html",
+            pages.language(FALLBACK),
+            content=content,
+            prose=prose,
+            reference_style_url=assets.REFERENCE_STYLE.path,
+        )
+
+    async def show_reference(_request: Request) -> Response:
+        headers = security_headers(token_urlsafe(16), form_targets=(), production=not deployment.sandbox)
+        return HTMLResponse(rendered(), headers=headers | {"Content-Language": FALLBACK})
+
+    return [Route("/docs", show_reference)]
+
+
+def prose(text: str) -> Markup:
+    """A sentence with its `code` set as code; everything else is text."""
+    parts = split(r"`([^`]+)`", text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if index % 2 else escape(part) for index, part in enumerate(parts)
+    )

@@ -1,0 +1,148 @@
+"""A call of each operation as one would paste it into a shell: with ``$api`` and ``$key`` set, it works as it stands.
+
+An operation that needs a record takes the newest one of its kind, from the list; where there is no list, it makes one.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from almoner.platform.http.ids import ID_TYPE_KEYWORD
+
+Schema = dict[str, Any]
+
+_PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+_VARIABLE: Final = re.compile(r"\$[a-z]+")
+
+
+class Shell:
+    """Writes calls for the operations of one description."""
+
+    def __init__(self, description: Mapping[str, Any]) -> None:
+        self._paths: Mapping[str, Mapping[str, Schema]] = description["paths"]
+        self._schemas: Mapping[str, Schema] = description["components"]["schemas"]
+        self._sources = dict(self._find_sources())
+
+    def call(self, method: str, path: str, operation: Schema) -> str:
+        """The lines of one call, with those that fetch what it needs before it."""
+        fetched: dict[str, str] = {}
+        for type_ in [*_path_ids(operation).values(), *self._body_ids(operation).values()]:
+            self._fetch(type_, fetched)
+        lines = list(fetched.values())
+        if _upload(operation):
+            lines.append(f"echo {_PIXEL} | base64 -d > image.png")
+        return "\n".join([*lines, self._curl(method, path, operation)])
+
+    def _fetch(self, type_: str, fetched: dict[str, str]) -> None:
+        """Add the line that sets ``$<type>``, after those that it needs itself."""
+        if type_ in fetched:
+            return
+        method, path = self._sources[type_]
+        operation = self._paths[path][method]
+        for needed in self._body_ids(operation).values():
+            self._fetch(needed, fetched)
+        call = self._curl(method, path, operation, first=True)
+        prefix = _prefix(self._pattern(type_))
+        fetched[type_] = f"{type_}=$({call} | grep -o '{prefix}[0-9a-z]*' | head -n 1)"
+
+    def _curl(self, method: str, path: str, operation: Schema, *, first: bool = False) -> str:
+        """One line, or one with the lines of its body; ``first`` asks on one line for one record only."""
+        address = path
+        for parameter in operation["parameters"]:
+            if parameter["in"] == "path":
+                type_ = parameter["schema"].get(ID_TYPE_KEYWORD)
+                value = f"${type_}" if type_ else parameter["schema"]["examples"][0]
+                address = address.replace(f"{{{parameter['name']}}}", str(value))
+        parts = ["curl -s"]
+        if method not in ("get", "post") or (method == "post" and "requestBody" not in operation):
+            parts.append(f"-X {method.upper()}")
+        parts.append(f'"$api{address}{_query(operation, first=first)}"')
+        if operation["security"]:
+            parts.append('-H "Authorization: $key"')
+        if upload := _upload(operation):
+            parts.append(f"-F {upload}=@image.png")
+        elif "requestBody" in operation:
+            parts.append(f"-H 'Content-Type: application/json' -d {_given(self._body(operation), inline=first)}")
+        return " ".join(parts)
+
+    def _body(self, operation: Schema) -> bytes:
+        example = dict(operation["requestBody"]["content"]["application/json"]["example"])
+        for name, type_ in self._body_ids(operation).items():
+            example[name] = f"${type_}"
+        return msgspec.json.encode(example)
+
+    def _body_ids(self, operation: Schema) -> dict[str, str]:
+        """Required members of the body that hold identifiers of records one can get."""
+        content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+        if content is None:
+            return {}
+        schema = self._schemas[content["schema"]["$ref"].rsplit("/", 1)[1]]
+        return {
+            name: property_[ID_TYPE_KEYWORD]
+            for name, property_ in schema.get("properties", {}).items()
+            if name in schema.get("required", ()) and ID_TYPE_KEYWORD in property_
+        }
+
+    def _find_sources(self) -> Iterator[tuple[str, tuple[str, str]]]:
+        """Type of identifier to the call that one gets such identifiers from: lists win over creations."""
+        for method in ("post", "get"):
+            for path, item in self._paths.items():
+                operation = item.get(method)
+                if operation is None or "{" in path:
+                    continue
+                if type_ := self._answers_with(operation):
+                    yield type_, (method, path)
+
+    def _answers_with(self, operation: Schema) -> str | None:
+        content = operation["responses"].get("200", {}).get("content", {}).get("application/json", {})
+        data = content.get("schema", {}).get("properties", {}).get("data", {})
+        ref = data.get("items", data).get("$ref")
+        if ref is None:
+            return None
+        own = self._schemas[ref.rsplit("/", 1)[1]].get("properties", {}).get("id", {})
+        found: str | None = own.get(ID_TYPE_KEYWORD)
+        return found
+
+    def _pattern(self, type_: str) -> str:
+        """The pattern of a type's identifiers, as some record declares it."""
+        for schema in self._schemas.values():
+            for property_ in schema.get("properties", {}).values():
+                if property_.get(ID_TYPE_KEYWORD) == type_:
+                    return str(property_["pattern"])
+        raise KeyError(type_)
+
+
+def _given(body: bytes, *, inline: bool) -> str:
+    """The body as curl takes it: on the same line, or as lines of their own, in which the shell fills in variables."""
+    if inline or body == b"{}":
+        return "'" + _VARIABLE.sub("'\"\\g<0>\"'", body.decode()) + "'"
+    return f"@- <<JSON\n{msgspec.json.format(body, indent=2).decode()}\nJSON"
+
+
+def _prefix(pattern: str) -> str:
+    """``sandbox_user_`` of ``^sandbox_user_[0-7]...``."""
+    return pattern.removeprefix("^").partition("[")[0]
+
+
+def _path_ids(operation: Schema) -> dict[str, str]:
+    return {
+        parameter["name"]: parameter["schema"][ID_TYPE_KEYWORD]
+        for parameter in operation["parameters"]
+        if parameter["in"] == "path" and ID_TYPE_KEYWORD in parameter["schema"]
+    }
+
+
+def _upload(operation: Schema) -> str | None:
+    content = operation.get("requestBody", {}).get("content", {}).get("multipart/form-data")
+    return next(iter(content["schema"]["properties"])) if content else None
+
+
+def _query(operation: Schema, *, first: bool) -> str:
+    parameters = [parameter for parameter in operation["parameters"] if parameter["in"] == "query"]
+    wanted = [f"{one['name']}={one['schema']['examples'][0]}" for one in parameters if one["required"]]
+    if first and any(one["name"] == "pageSize" for one in parameters):
+        wanted.append("pageSize=1")
+    return "?" + "&".join(wanted) if wanted else ""
