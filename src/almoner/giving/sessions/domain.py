@@ -41,7 +41,7 @@ class InvalidMetadata(BadRequest):
 
 class CannotAcceptDonations(BadRequest):
     code = "donation_session/cannot_accept_donations"
-    message = "This organisation cannot accept donations now: its register no longer lists it as active"
+    message = "This organisation cannot accept donations: they go to nonprofits that their register lists as active"
 
 
 class SessionExpired(BadRequest):
