@@ -5,7 +5,7 @@ import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import api, machine
+from bench import api, imports, machine
 from bench.stage import Stage, staged
 
 REPORT = Path(__file__).parents[1] / "docs" / "evidence" / "bench.md"
@@ -38,6 +38,7 @@ def main() -> None:
     given = parser.parse_args()
     with staged() as stage:
         report = "\n".join(asyncio.run(_run(stage, given.seconds, given.repeat)))
+    report += "\n".join(["", "## Import of a register", "", *imports.measure(given.repeat), ""])
     print(report)
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     REPORT.write_text(report)

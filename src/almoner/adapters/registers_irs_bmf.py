@@ -8,6 +8,7 @@ person) is never read, and is cut out of a row that goes to quarantine.
 import csv
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 from almoner.adapters.capitals import readable
@@ -85,7 +86,8 @@ def _entry(values: list[str]) -> Entry | str:
         return f"EIN '{ein[:40]}' is not nine digits, or is 000000000"
     if not name:
         return "NAME is empty"
-    if any("\ufffd" in value or "\x00" in value for value in (name, street, city, state, sort_name)):
+    written = "".join((name, street, city, state, sort_name))
+    if (not written.isascii() and "\ufffd" in written) or "\x00" in written:
         return "the row holds characters that are not UTF-8, or NUL"
     grouped = group if group.strip("0") else None
     return Entry(
@@ -126,6 +128,7 @@ def _postcode(zip_code: str) -> str | None:
     return five if not four.strip("0") else zip_code
 
 
+@lru_cache(maxsize=4096)
 def _first_of_month(ruling: str) -> datetime | None:
     """RULING is YYYYMM, 000000 where it is unknown."""
     if not (len(ruling) == 6 and ruling.isascii() and ruling.isdigit()):
