@@ -37,12 +37,18 @@ class PayPages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            Route("/pay/{id}", self.form, methods=["GET"]),
-            Route("/pay/{id}", self.pay, methods=["POST"]),
-            Route("/pay/{id}/challenge", self.challenge, methods=["GET"]),
-            Route("/pay/{id}/challenge", self.answer_challenge, methods=["POST"]),
+            Route("/pay/{id}", self.payment, methods=["GET", "POST"]),
+            Route("/pay/{id}/challenge", self.bank, methods=["GET", "POST"]),
             Route("/pay/{id}/back", self.back, methods=["GET"]),
         ]
+
+    async def payment(self, request: Request) -> Response:
+        """The card form and its answer."""
+        return await (self.pay if request.method == "POST" else self.form)(request)
+
+    async def bank(self, request: Request) -> Response:
+        """The challenge and its answer."""
+        return await (self.answer_challenge if request.method == "POST" else self.challenge)(request)
 
     async def form(self, request: Request) -> Response:
         """The card form of an open payment; one that has ended says so and shows the way back."""

@@ -97,8 +97,7 @@ class GivePages:
         """Starlette routes."""
         return [
             Route("/give", self.open_link, methods=["GET"]),
-            Route("/give/{id}", self.show_gift, methods=["GET"]),
-            Route("/give/{id}", self.submit_gift, methods=["POST"]),
+            Route("/give/{id}", self.gift, methods=["GET", "POST"]),
             Route("/give/{id}/return", self.come_back, methods=["GET"]),
             Route("/give/{id}/thanks", self.show_thanks, methods=["GET"]),
         ]
@@ -111,8 +110,15 @@ class GivePages:
             raise NotFound
         name = self._db.deployment.ids.text("donationsession", session_id)
         response = _to(f"/give/{name}")
-        visits.begin(self._vault, PAGE, session_id, name).keep(response, seconds=_COOKIE_SECONDS)
+        # A second tab keeps the first one's visit: a new one would void the form that is open there.
+        visit = visits.find(request, self._vault, PAGE, session_id, name)
+        visit = visit or visits.begin(self._vault, PAGE, session_id, name)
+        visit.keep(response, seconds=_COOKIE_SECONDS)
         return response
+
+    async def gift(self, request: Request) -> Response:
+        """One address, so that a 405 names all of its methods."""
+        return await (self.submit_gift if request.method == "POST" else self.show_gift)(request)
 
     @_kindly
     async def show_gift(self, request: Request) -> Response:
