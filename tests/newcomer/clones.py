@@ -60,6 +60,7 @@ class Clone:
 
     path: Path
     account: str | None
+    umask: int = 0o022
     port: int = field(default_factory=free_port)
 
     def environment(self, given: dict[str, str]) -> dict[str, str]:
@@ -70,9 +71,9 @@ class Clone:
 
     def _identity(self) -> dict[str, Any]:
         if self.account is None:
-            return {}
+            return {"umask": self.umask}
         entry = pwd.getpwnam(self.account)
-        return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+        return {"umask": self.umask, "user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
 
     def run(self, *command: str, **given: str) -> "subprocess.CompletedProcess[str]":
         """A command in the clone, to its end; both streams in ``stdout``."""

@@ -30,10 +30,11 @@ def place() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def private(place: Path) -> Iterator[Clone]:
-    """A clone of the one who runs the tests (in CI root), below a 0700 folder, its path 150 characters long."""
+    """A clone of the one who runs the tests (in CI root), below a 0700 folder, its path 150 characters long, and a strict umask."""
     closed = place / "closed"
     closed.mkdir(mode=0o700)
     made = clones.clone(clones.lengthen(closed, 150), None)
+    made.umask = 0o077
     yield made
     made.remove()
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from almoner.platform.programs import Account, DatabaseUnavailable, Programs
+from almoner.platform.programs import Account, DatabaseUnavailable, Programs, open_to_all
 
 SUPERUSER = "postgres"
 _SHELTER = Path("/var/lib/almoner")
@@ -94,7 +94,8 @@ def home_of(data_dir: Path) -> Path:
     if Account.current().reaches(data_dir):
         return data_dir
     home = _SHELTER / hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
-    home.mkdir(mode=0o755, parents=True, exist_ok=True)
+    home.mkdir(parents=True, exist_ok=True)
+    open_to_all(_SHELTER, home)
     return home
 
 

