@@ -124,7 +124,7 @@ async def _organisations(db: Database, stage: Stage) -> None:
                 IRS,
                 f"99{number:07d}",
                 name,
-                name.lower() + " ",
+                name.lower(),
                 tx.now,
             )
             stage.organisations.append(tx.ids.text("organisation", made))
