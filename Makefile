@@ -1,6 +1,6 @@
 # A fresh machine needs python3 with venv, make, git and a package index; everything else is fetched here.
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench soak clean lock format
+.PHONY: help run test check bench soak docs clean lock format
 python := .venv/bin/python
 
 help:  ## Show this.
@@ -31,6 +31,10 @@ soak:  ## Run the long figures and write them, with seeds, to docs/evidence/.
 	@tools/bootstrap dev
 	@tools/browser
 	@exec $(python) tools/suites.py --soak
+
+docs:  ## Write anew what is made from the code: openapi.json and docs/reference/.
+	@tools/bootstrap dev
+	@exec $(python) -m tools.reference
 
 clean:  ## Remove the sandbox's data (var/); the virtual environment stays.
 	@if [ -x $(python) ]; then \

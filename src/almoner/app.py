@@ -1,6 +1,6 @@
 """The ASGI application: the edge, the API under /v1, the hosted pages, probes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -11,8 +11,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from almoner import __version__
 from almoner.kit.errors import MethodNotAllowed, NotFound
+from almoner.kit.ids import Ids
 from almoner.platform import media
 from almoner.platform.db import EVERYONE
+from almoner.platform.event_types import EventType
 from almoner.platform.http.edge import Edge
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.openapi import describe
@@ -22,11 +24,10 @@ from almoner.platform.reference.page import reference_routes
 from almoner.wiring import House
 
 
-def describe_api(house: House, routes: Sequence[Routes]) -> bytes:
+def describe_api(routes: Iterable[Routes], events: Iterable[EventType], ids: Ids, server: str) -> bytes:
     """The interface description as JSON, readable."""
     endpoints = [endpoint for group in routes for endpoint in group.endpoints]
-    deployment = house.db.deployment
-    described = describe(endpoints, deployment.ids, deployment.links.api, __version__, house.events.values())
+    described = describe(endpoints, ids, server, __version__, events)
     return msgspec.json.format(msgspec.json.encode(described), indent=2) + b"\n"
 
 
@@ -62,11 +63,12 @@ def create_app(house: House) -> ASGIApp:
         headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
         return Response(found[1], media_type=found[0], headers=headers)
 
-    description = describe_api(house, routes)
+    deployment = house.db.deployment
+    description = describe_api(routes, house.events.values(), deployment.ids, deployment.links.api)
     pages: list[BaseRoute] = [
         Route("/media/{key}", show_media),
         *probe_routes(house.checks, house.telemetry, description),
-        *reference_routes(house.db.deployment, description),
+        *reference_routes(deployment, description),
         *house.pages,
     ]
     outer = Router(pages, redirect_slashes=False)

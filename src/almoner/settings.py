@@ -21,7 +21,7 @@ from almoner.platform.deployment import Environment, Links
 PREFIX = "ALMONER_"
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
-_REQUIRED_IN_PRODUCTION = {
+REQUIRED_IN_PRODUCTION = {
     "database_url": "the database for the role almoner_app, such as postgresql://almoner_app:secret@db.internal/almoner",
     "master_key": "the key that all secrets derive from; make one with: openssl rand -base64 32",
     "api_url": "the public https address of the API, such as https://api.example.org",
@@ -30,6 +30,7 @@ _REQUIRED_IN_PRODUCTION = {
     "mail_url": "the mail server, such as smtps://user:secret@mail.example.org:465",
     "mail_from": "the sender of e-mails, such as Giving <giving@example.org>",
 }
+"""What production cannot do without, and what to say of each."""
 
 
 class UnsafeSettings(Exception):
@@ -148,11 +149,11 @@ class Settings(BaseSettings):
     mail_from: str = Field("", description="The sender of e-mails.")
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="debug, info, warning or error.")
 
-    @field_validator(*_REQUIRED_IN_PRODUCTION, mode="after")
+    @field_validator(*REQUIRED_IN_PRODUCTION, mode="after")
     @classmethod
     def _required(cls, value: object, info: ValidationInfo) -> object:
         if info.data.get("environment") == "production" and not value:
-            raise ValueError(f"is missing: {_REQUIRED_IN_PRODUCTION[info.field_name or '']}")
+            raise ValueError(f"is missing: {REQUIRED_IN_PRODUCTION[info.field_name or '']}")
         return value
 
     @field_validator("api_url", "pages_url", mode="after")
@@ -225,7 +226,7 @@ class Settings(BaseSettings):
     def _secret(self, name: str) -> str:
         value: SecretStr | None = getattr(self, name)
         if value is None:
-            raise UnsafeSettings([f"{PREFIX}{name.upper()} is missing: {_REQUIRED_IN_PRODUCTION[name]}"])
+            raise UnsafeSettings([f"{PREFIX}{name.upper()} is missing: {REQUIRED_IN_PRODUCTION[name]}"])
         return value.get_secret_value()
 
 

@@ -1,0 +1,129 @@
+"""The interface description and the reference are complete, valid, and in step with the code."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator, FormatChecker
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+from almoner.platform.event_types import EVENT_TYPES
+from almoner.platform.http.errors import status_of
+from almoner.platform.http.openapi import problems_of
+from almoner.settings import PREFIX, Settings
+from tests.support.client import Client
+from tests.support.service import Service
+from tools import reference
+
+DESCRIPTION: dict[str, Any] = msgspec.json.decode((reference.PROJECT / "openapi.json").read_bytes())
+OPERATIONS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    operation["operationId"]: (method, path, operation)
+    for path, item in DESCRIPTION["paths"].items()
+    for method, operation in item.items()
+}
+HOOKS = {name: item["post"] for name, item in DESCRIPTION["webhooks"].items()}
+_REGISTRY = Registry().with_resource("urn:description", DRAFT202012.create_resource(DESCRIPTION))
+
+
+def test_generated_files_are_up_to_date() -> None:
+    assert reference.outdated() == [], "run `make docs`, and tell partners in CHANGELOG.md what changes for them"
+
+
+async def test_the_service_serves_what_the_repository_holds(anonymous: Client) -> None:
+    answer = await anonymous.get("/openapi.json")
+    assert answer.json() == DESCRIPTION
+    assert answer.headers["content-type"] == "application/json"
+
+
+def test_an_openapi_validator_finds_nothing() -> None:
+    assert [error.message for error in OpenAPIV31SpecValidator(DESCRIPTION).iter_errors()] == []
+
+
+def test_every_declared_endpoint_is_described(service: Service) -> None:
+    assert {endpoint.operation_id for endpoint in service.endpoints} == set(OPERATIONS)
+
+
+@pytest.mark.parametrize("operation_id", OPERATIONS)
+def test_every_operation_says_what_it_is_and_every_status_it_answers(operation_id: str, service: Service) -> None:
+    _, _, operation = OPERATIONS[operation_id]
+    endpoint = next(one for one in service.endpoints if one.operation_id == operation_id)
+    assert operation["summary"]
+    assert operation["description"]
+    assert operation["tags"] == [endpoint.tag]
+    declared = {str(status_of(problem)) for problem in problems_of(endpoint)}
+    assert set(operation["responses"]) == declared | {str(endpoint.empty or 200)}
+
+
+def _examples(operation: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Each body of a request or an answer: its schema and an example."""
+    responses = [
+        DESCRIPTION["components"]["responses"][one["$ref"].rsplit("/", 1)[1]] if "$ref" in one else one
+        for one in operation["responses"].values()
+    ]
+    for place in [operation.get("requestBody", {}), *responses]:
+        content = place.get("content", {}).get("application/json")
+        if content is None:
+            continue
+        if "example" in content:
+            yield content["schema"], content["example"]
+        for example in content.get("examples", {}).values():
+            yield content["schema"], example["value"]
+
+
+def _problems(schema: dict[str, Any], example: object) -> list[str]:
+    whole = msgspec.json.decode(msgspec.json.encode(schema).replace(b'"#/', b'"urn:description#/'))
+    validator = Draft202012Validator(whole, registry=_REGISTRY, format_checker=FormatChecker())
+    return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(example)]
+
+
+@pytest.mark.parametrize("operation_id", OPERATIONS)
+def test_every_body_has_an_example_that_its_schema_allows(operation_id: str) -> None:
+    _, _, operation = OPERATIONS[operation_id]
+    found = list(_examples(operation))
+    bodies = [operation.get("requestBody", {}), operation["responses"].get("200", {})]
+    for body in bodies:
+        for media_type, content in body.get("content", {}).items():
+            assert media_type == "multipart/form-data" or "example" in content
+    assert [problem for schema, example in found for problem in _problems(schema, example)] == []
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_every_event_has_an_example_that_its_schema_allows(name: str) -> None:
+    found = list(_examples({"responses": {}, "requestBody": HOOKS[name]["requestBody"]}))
+    assert len(found) == 1
+    assert _problems(*found[0]) == []
+
+
+def test_every_event_type_is_described() -> None:
+    assert set(HOOKS) == set(EVENT_TYPES)
+
+
+def test_links_lead_to_operations_and_parameters_that_exist() -> None:
+    seen = 0
+    for _, _, operation in OPERATIONS.values():
+        for link in operation["responses"].get("200", {}).get("links", {}).values():
+            _, _, target = OPERATIONS[link["operationId"]]
+            assert set(link.get("parameters", {})) <= {parameter["name"] for parameter in target["parameters"]}
+            seen += 1
+    assert seen >= len(OPERATIONS) / 3
+
+
+def test_every_code_of_the_source_is_in_the_reference() -> None:
+    text = reference.render()["docs/reference/errors.md"]
+    assert {code for code in reference.mentioned_codes() if f"| `{code}` |" not in text} == set()
+
+
+def test_every_event_type_is_in_the_reference_and_some_are_sent() -> None:
+    rows = [line for line in reference.render()["docs/reference/events.md"].splitlines() if line.startswith("| `")]
+    assert [row.split("`")[1] for row in rows] == list(EVENT_TYPES)
+    assert "(not sent by this version)" not in next(row for row in rows if "`donation.created`" in row)
+
+
+def test_every_setting_is_in_the_reference_with_its_meaning() -> None:
+    text = reference.render()["docs/reference/settings.md"]
+    for name, field in Settings.model_fields.items():
+        assert f"| `{PREFIX}{name.upper()}` |" in text
+        assert field.description, name

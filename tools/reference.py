@@ -1,0 +1,179 @@
+"""Write what is made from the code, openapi.json and docs/reference/: ``make docs``. A test fails when it is due.
+
+``render`` gives every file's text by its path below the project.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from almoner import wiring
+from almoner.app import describe_api
+from almoner.kit import errors
+from almoner.kit.errors import Problem
+from almoner.kit.ids import Ids
+from almoner.platform.event_types import EVENT_TYPES
+from almoner.platform.http.endpoints import Endpoint
+from almoner.platform.http.errors import status_of
+from almoner.platform.http.openapi import problems_of
+from almoner.settings import PREFIX, REQUIRED_IN_PRODUCTION, Rate, Settings
+
+PROJECT = Path(__file__).parents[1]
+_SOURCE = PROJECT / "src" / "almoner"
+
+_ERRORS = """\
+# Errors
+
+Made from the code by `make docs`; do not edit by hand.
+
+Every answer that is no success has this body. `code` is for programs and never changes its meaning; `message` is
+for people and may be reworded; `reasons` has one sentence for each problem, naming the field, and may be empty.
+
+```json
+{"error": {"code": "bad_request", "title": "Bad request", "message": "One or more of the inputs were invalid",
+  "reasons": ["body.organisationId is required"]}}
+```
+
+Every answer carries `Request-Id`; quote it when you ask about a call. A 429 carries `Retry-After` in whole seconds.
+Answers of 500 and 503 leave nothing half done: repeat a POST with the same `Idempotency-Key`.
+
+## Of every operation
+
+Checked in this order: address, key, scope, limit, content type and size, `Idempotency-Key`, body.
+"""
+_EVENTS = """\
+# Events
+
+Made from the code by `make docs`; do not edit by hand.
+
+What `events` of a webhook subscription may name; `*` stands for all of them. An event looks like this, in a delivery
+and in `GET /v1/events` alike; `eventData` is the record as its GET showed it at that moment, and never changes.
+
+```json
+{"object": "event", "data": {"id": "event_...", "createdAt": "2026-11-21T09:30:00.000Z",
+  "eventType": "donation.created", "eventData": {"id": "donation_..."}}}
+```
+
+How to receive, verify and replay them: [the guide to webhooks](../guides/webhooks.md).
+"""
+_SETTINGS = """\
+# Settings
+
+Made from the code by `make docs`; do not edit by hand.
+
+Settings are environment variables. A start reads them once and lists everything that is missing or unsafe at once.
+The sandbox needs none of them; production has no defaults for those marked as required there.
+"""
+
+
+def render() -> Mapping[str, str]:
+    """All files: path below the project to text. The description is the sandbox's, with its identifiers and tools."""
+    server = Settings.model_construct(port=Settings.model_fields["port"].default, api_url="").links.api
+    description = describe_api(wiring.ROUTES, EVENT_TYPES.values(), Ids(sandbox=True), server)
+    return MappingProxyType(
+        {
+            "openapi.json": description.decode(),
+            "docs/reference/errors.md": _page(_errors()),
+            "docs/reference/events.md": _page(_events()),
+            "docs/reference/settings.md": _page(_settings()),
+        }
+    )
+
+
+def own_problems() -> dict[str, type[Problem]]:
+    """Every code that the service declares; tests may declare more in the same process."""
+    return {code: problem for code, problem in errors.catalogue().items() if problem.__module__.startswith("almoner.")}
+
+
+def _page(lines: Iterator[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _errors() -> Iterator[str]:
+    yield _ERRORS
+    endpoints = [endpoint for group in wiring.ROUTES for endpoint in group.endpoints]
+    general = {code: problem for code, problem in own_problems().items() if problem.__module__ == errors.__name__}
+    yield _row("Code", "Status", "Message")
+    yield _row("---", "---", "---")
+    for code, problem in sorted(general.items(), key=lambda item: (status_of(item[1]), item[0])):
+        yield _row(f"`{code}`", str(status_of(problem)), problem.message)
+    yield "\n## Of single operations\n"
+    yield _row("Code", "Status", "Message", "Operations")
+    yield _row("---", "---", "---", "---")
+    for code, problem in own_problems().items():
+        if code not in general:
+            yield _row(f"`{code}`", str(status_of(problem)), problem.message, _answered_by(problem, endpoints))
+
+
+def _answered_by(problem: type[Problem], endpoints: list[Endpoint]) -> str:
+    found = [f"`{endpoint.operation_id}`" for endpoint in endpoints if problem in problems_of(endpoint)]
+    return ", ".join(found) or "none: hosted pages and callbacks"
+
+
+def _events() -> Iterator[str]:
+    yield _EVENTS
+    yield _row("Event type", "`eventData`", "Sent when")
+    yield _row("---", "---", "---")
+    sent = _sent_types()
+    for event in EVENT_TYPES.values():
+        later = "" if event.name in sent else " (not sent by this version)"
+        yield _row(f"`{event.name}`", f"`{event.record}`", event.when + later)
+
+
+def _sent_types() -> set[str]:
+    """The types that some slice names in its decisions or use cases."""
+    texts = [
+        path.read_text("utf-8")
+        for name in ("domain", "service", "flows", "jobs")
+        for path in _SOURCE.glob(f"*/*/{name}.py")
+    ]
+    return {name for name in EVENT_TYPES if any(f'"{name}"' in text for text in texts)}
+
+
+def _settings() -> Iterator[str]:
+    yield _SETTINGS
+    yield _row("Variable", "Default", "Meaning", "In production")
+    yield _row("---", "---", "---", "---")
+    for name, field in Settings.model_fields.items():
+        required = f"required: {REQUIRED_IN_PRODUCTION[name]}" if name in REQUIRED_IN_PRODUCTION else ""
+        yield _row(f"`{PREFIX}{name.upper()}`", _default(field.default), field.description or "", required)
+
+
+def _default(value: Any) -> str:
+    match value:
+        case None | "" | []:
+            return ""
+        case Rate(per_second=rate, burst=burst):
+            return f"`{rate:g}/{burst}`"
+        case _:
+            return f"`{value}`"
+
+
+def outdated() -> list[str]:
+    """The files that differ from what the code says."""
+    return [
+        path
+        for path, text in render().items()
+        if not (PROJECT / path).exists() or (PROJECT / path).read_text("utf-8") != text
+    ]
+
+
+def mentioned_codes() -> set[str]:
+    """Every code that some class of the source declares, found without running it."""
+    pattern = re.compile(r'^    code = "([a-z_]+/[a-z_]+)"$', re.MULTILINE)
+    found = {code for path in _SOURCE.rglob("*.py") for code in pattern.findall(path.read_text("utf-8"))}
+    return found - {"bad_request/abstract"}
+
+
+if __name__ == "__main__":
+    for path, text in render().items():
+        target = PROJECT / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, "utf-8")
+        print(path)
