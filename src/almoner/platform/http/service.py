@@ -37,7 +37,10 @@ _MULTIPART_OVERHEAD = 64 * 1024  # settled 1
 _JSON = b"application/json"
 _CORS = (
     (b"access-control-allow-origin", b"*"),
-    (b"access-control-expose-headers", b"Request-Id, RateLimit, RateLimit-Policy, Retry-After, Idempotent-Replayed"),
+    (
+        b"access-control-expose-headers",
+        b"Request-Id, RateLimit, RateLimit-Policy, Retry-After, Idempotent-Replayed, Data-As-Of",
+    ),
 )
 _KEY_MARKS = ("sk_live_", "sk_sandbox_", "pk_live_", "pk_sandbox_", "scim_")
 
