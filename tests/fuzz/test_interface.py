@@ -1,0 +1,31 @@
+"""The whole interface against its own description, with two partners who must not see each other (E1, K10)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz import campaign
+from tests.support.figures import Figures
+from tests.support.running import Running, folder, running
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Running]:
+    """The real command without limits."""
+    with folder("fuzz") as made, running(made / "var", **campaign.LIMITS) as service:
+        yield service
+
+
+@pytest.mark.soak
+def test_e1_nothing_answers_otherwise_than_described(sandbox: Running, figures: Figures, tmp_path: Path) -> None:
+    outcome = campaign.run(sandbox, tmp_path / "st", examples=figures.count(10, 100), seed=figures.seed)
+    assert outcome.status == 0, outcome.said[-20_000:]
+    share = len(outcome.succeeded) / len(outcome.seen)
+    assert share >= 0.8, f"{share:.0%} of the operations succeeded; never: {outcome.failed}"
+    figures.write(
+        "fuzzing",
+        "schemathesis over the whole interface (E1, K10)",
+        f"{outcome.requests:,} requests to {len(outcome.seen)} operations with two partners, 0 failures",
+        f"{len(outcome.succeeded)} of {len(outcome.seen)} operations answered 2xx",
+    )
