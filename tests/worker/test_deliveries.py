@@ -35,6 +35,14 @@ async def service(postgres_server: Server) -> AsyncIterator[Service]:
         yield running
 
 
+@pytest.fixture
+async def second(service: Service) -> AsyncIterator[Outbound]:
+    """The client of a second worker."""
+    made = Outbound(service.db.deployment.receivers)
+    yield made
+    await made.close()
+
+
 async def _subscribe(api: Client, sink: Receiver, *events: str) -> Any:
     body = {"url": sink.url, "events": list(events or ("*",))}
     return data(await api.post("/v1/webhook-subscriptions", body))
@@ -263,14 +271,13 @@ async def test_w9_a_receiver_that_is_not_there_is_told_as_such(service: Service,
 
 
 async def test_w4_at_most_4_in_flight_per_endpoint_with_two_workers(
-    service: Service, api: Client, tenant: Tenant
+    service: Service, api: Client, tenant: Tenant, second: Outbound
 ) -> None:
     async def slowly(_request: Received, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(0.02)
         writer.write(reply())
         await writer.drain()
 
-    second = Outbound(service.db.deployment.receivers)
     another = Background(service.db, Duties(jobs.handlers(service.db, second), jobs.reactions), service.house.telemetry)
     async with receiver(slowly) as sink:
         await _subscribe(api, sink)
@@ -278,7 +285,6 @@ async def test_w4_at_most_4_in_flight_per_endpoint_with_two_workers(
         async with asyncio.timeout(20):
             while len(sink.received) < 60:
                 await asyncio.gather(_drain(service), another.drain())
-    await second.close()
     assert len({got.headers["webhook-id"] for got in sink.received}) == 60 == len(sink.received)
     assert sink.most_in_flight == 4
 
@@ -341,10 +347,18 @@ async def test_w7_a_crash_between_answer_and_commit_delivers_again_with_equal_by
     assert (delivery["status"], [attempt["number"] for attempt in delivery["attempts"]]) == ("succeeded", [1])
 
 
-async def test_w7_two_workers_with_one_job_record_one_attempt(service: Service, api: Client, tenant: Tenant) -> None:
+async def test_w7_two_workers_with_one_job_record_one_attempt(
+    service: Service, api: Client, tenant: Tenant, second: Outbound
+) -> None:
+    both_are_here = asyncio.Barrier(2)
+
+    async def wait_for_both(_request: Received, writer: asyncio.StreamWriter) -> None:
+        await both_are_here.wait()
+        writer.write(reply(500))
+        await writer.drain()
+
     await _drain(service)
-    second = Outbound(service.db.deployment.receivers)
-    async with receiver(reply(500)) as sink:
+    async with receiver(wait_for_both) as sink:
         subscription = await _subscribe(api, sink)
         await _happen(service, tenant)
         await service.house.background.dispatcher.batch()
@@ -355,7 +369,6 @@ async def test_w7_two_workers_with_one_job_record_one_attempt(service: Service, 
         assert all(isinstance(result, queue.Retry) for result in results)
         async with service.db.write() as tx:
             await queue.finish(tx, [queue.Finish(job, results[0])])
-    await second.close()
     (delivery,) = await _deliveries(api, subscription)
     assert len(delivery["attempts"]) == 1
 
