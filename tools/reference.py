@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from almoner import wiring
 from almoner.app import describe_api
@@ -15,9 +15,10 @@ from almoner.kit import errors
 from almoner.kit.errors import Problem
 from almoner.kit.ids import Ids
 from almoner.platform.event_types import EVENT_TYPES
-from almoner.platform.http.endpoints import Endpoint
+from almoner.platform.http.endpoints import Endpoint, Routes
 from almoner.platform.http.errors import status_of
 from almoner.platform.http.openapi import problems_of
+from almoner.sandbox.routes import sandbox_routes
 from almoner.settings import PREFIX, REQUIRED_IN_PRODUCTION, Rate, Settings
 
 PROJECT = Path(__file__).parents[1]
@@ -71,7 +72,7 @@ The sandbox needs none of them; production has no defaults for those marked as r
 def render() -> Mapping[str, str]:
     """All files: path below the project to text. The description is the sandbox's, with its identifiers and tools."""
     server = Settings.model_construct(port=Settings.model_fields["port"].default, api_url="").links.api
-    description = describe_api(wiring.ROUTES, EVENT_TYPES.values(), Ids(sandbox=True), server)
+    description = describe_api(_routes(), EVENT_TYPES.values(), Ids(sandbox=True), server)
     return MappingProxyType(
         {
             "openapi.json": description.decode(),
@@ -80,6 +81,11 @@ def render() -> Mapping[str, str]:
             "docs/reference/settings.md": _page(_settings()),
         }
     )
+
+
+def _routes() -> list[Routes]:
+    """What a sandbox serves. The description needs the declarations alone, so nothing stands behind the tools."""
+    return [*wiring.ROUTES, sandbox_routes(cast("Any", None), cast("Any", None))]
 
 
 def own_problems() -> dict[str, type[Problem]]:
@@ -97,7 +103,7 @@ def _row(*cells: str) -> str:
 
 def _errors() -> Iterator[str]:
     yield _ERRORS
-    endpoints = [endpoint for group in wiring.ROUTES for endpoint in group.endpoints]
+    endpoints = [endpoint for group in _routes() for endpoint in group.endpoints]
     general = {code: problem for code, problem in own_problems().items() if problem.__module__ == errors.__name__}
     yield _row("Code", "Status", "Message")
     yield _row("---", "---", "---")

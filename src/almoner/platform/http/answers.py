@@ -34,6 +34,13 @@ ERROR: Final[Schema] = {
     "required": ["error"],
 }
 
+ANY_RECORD: Final[Schema] = {
+    "type": "object",
+    "description": "The record; `object` says of which kind.",
+    "properties": {"data": {"type": "object"}, "object": {"type": "string", "examples": ["donation"]}},
+    "required": ["data", "object"],
+}
+
 HEADERS: Final[Schema] = {
     "Request-Id": {
         "description": "Names this call in our logs.",

@@ -12,7 +12,7 @@ Schema = dict[str, Any]
 
 MOMENT: Final = "2026-11-21T09:30:00.000Z"
 
-_MOMENTS: Final = frozenset({"timestamp", "dataAsOf", "registrationDate"})
+_MOMENTS: Final = frozenset({"timestamp", "now", "dataAsOf", "registrationDate"})
 _NUMBERS_OF_REGISTERS: Final = frozenset({"registryId"})
 """Named like an identifier, and none: the number that a registry gave (spec 2.3)."""
 
@@ -45,7 +45,10 @@ _EXAMPLES: Final[dict[str, object]] = {
     "eventType": "donation.created",
     "expiresAt": "2026-11-22T09:30:00.000Z",
     "firstName": "Ada",
+    "from": "Giving <giving@example.org>",
+    "html": "<p>Thank you for your gift.</p>",
     "images": [],
+    "links": ["https://give.example.org/receipts/1"],
     "imageUrl": "https://api.example.org/media/3f9c2b7a",
     "initial": True,
     "language": "en",
@@ -62,6 +65,7 @@ _EXAMPLES: Final[dict[str, object]] = {
     "sequence": 1024,
     "state": "WY",
     "successUrl": "https://shop.example/thanks",
+    "to": "ada@example.org",
     "text": "Thank you for your gift.",
     "statusCode": 200,
     "subject": "Your gift",

@@ -7,6 +7,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 ID_TYPE_KEYWORD = "x-id-type"
+SUCH_AS_KEYWORD = "x-such-as-id-of"
+"""Beside a field that takes identifiers of several types: the type that an example shows."""
 
 
 @dataclass(frozen=True, slots=True)

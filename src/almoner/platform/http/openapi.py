@@ -32,7 +32,7 @@ from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.conventions import Schema
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.examples import Examples
-from almoner.platform.http.ids import ID_TYPE_KEYWORD
+from almoner.platform.http.ids import ID_TYPE_KEYWORD, SUCH_AS_KEYWORD
 from almoner.platform.http.wire import In, Out, PageQuery, Query
 
 _REF: Final = "#/components/schemas/{name}"
@@ -192,6 +192,8 @@ def _with_ids(schemas: Any, ids: Ids) -> Any:
     made = {key: _with_ids(value, ids) for key, value in schemas.items()}
     if isinstance(marked := schemas.get(ID_TYPE_KEYWORD), str):
         made |= {"pattern": ids.pattern(marked), "examples": [ids.example(marked)]}
+    if isinstance(such_as := schemas.get(SUCH_AS_KEYWORD), str):
+        made["examples"] = [ids.example(such_as)]
     return made
 
 
@@ -296,7 +298,8 @@ def _responses(endpoint: Endpoint, known: _Known, links: following.Links) -> Sch
         example = known.examples.answer(schema)
         success["content"] = {"application/json": {"schema": schema, "example": example}}
     elif not endpoint.empty:
-        success["content"] = {"application/json": {"schema": {"type": "object"}}}
+        example = known.examples.answer(answers.ANY_RECORD)
+        success["content"] = {"application/json": {"schema": answers.ANY_RECORD, "example": example}}
     if found := links.get(endpoint.operation_id):
         success["links"] = found
     return {str(endpoint.empty or 200): success, **answers.errors_of(problems_of(endpoint))}

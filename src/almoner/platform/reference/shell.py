@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from almoner.platform.http.ids import ID_TYPE_KEYWORD
+from almoner.platform.http.ids import ID_TYPE_KEYWORD, SUCH_AS_KEYWORD
 
 Schema = dict[str, Any]
 
@@ -81,9 +81,9 @@ class Shell:
             return {}
         schema = self._schemas[content["schema"]["$ref"].rsplit("/", 1)[1]]
         return {
-            name: property_[ID_TYPE_KEYWORD]
+            name: property_.get(ID_TYPE_KEYWORD) or property_[SUCH_AS_KEYWORD]
             for name, property_ in schema.get("properties", {}).items()
-            if name in schema.get("required", ()) and ID_TYPE_KEYWORD in property_
+            if name in schema.get("required", ()) and {ID_TYPE_KEYWORD, SUCH_AS_KEYWORD} & property_.keys()
         }
 
     def _find_sources(self) -> Iterator[tuple[str, tuple[str, str]]]:
