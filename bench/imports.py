@@ -67,7 +67,8 @@ async def _rounds(complete: Settings, repeat: int) -> list[str]:
 
 
 @contextmanager
-def _database() -> Iterator[Settings]:
+def database() -> Iterator[Settings]:
+    """A migrated, empty database on a server of its own."""
     folder = Path(tempfile.mkdtemp(prefix="almoner-bench-"))
     folder.chmod(0o755)  # PostgreSQL's account must reach it when root measures
     try:
@@ -80,7 +81,7 @@ def _database() -> Iterator[Settings]:
 
 def measure(repeat: int) -> list[str]:
     """A table in Markdown; ``repeat`` runs of each in turn, medians with the range."""
-    with _database() as complete:
+    with database() as complete:
         return asyncio.run(_rounds(complete, repeat))
 
 

@@ -1,6 +1,6 @@
 """Every hot question to organisations is answered from an index, over the real sample of the register.
 
-The sample is small enough that reading it whole is often cheapest, so sequential scans are priced out first: one that is
+The sample is small enough that reading it whole is often cheapest, so sequential scans are priced out first: one that
 still there means that no index can serve.
 """
 
@@ -21,8 +21,8 @@ from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registries import service as registries
 from almoner.platform.db import Database, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.postgres import Server
 from tests.support import database
-from tests.support.database import Server
 from tests.support.service import serving
 
 SAMPLE = sorted((Path(almoner.__file__).parent / "samples" / "us_irs_bmf").rglob("*.csv.gz"))

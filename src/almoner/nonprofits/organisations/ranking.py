@@ -14,7 +14,7 @@ SIMILAR_WORDS: Final = 6
 """Dictionary words that stand in for one misspelt word, at most."""
 
 LEAST_LIKE_WHOLE: Final = 65
-LEAST_LIKE_PART: Final = 75
+LEAST_LIKE_PART: Final = 80
 
 NUMBER_MATCH: Final = 0
 """The tier of a result found by its number; ``store_search`` gives tiers."""

@@ -61,14 +61,28 @@ async def _matched(tx: Tx, scope: Scope, filters: Filters, query: Query, keys: S
     misspelt = [word for word in query.needed if ranking.repairable(word)]
     if named or exact.match.total >= ENOUGH or not misspelt:
         return exact
-    known = await store_search.known_words(tx, EVERYONE, misspelt)
-    similar = {word: ranking.similar(word, found) for word, found in known.items()}
-    repaired = exact
-    if any(similar.values()):
-        tsquery = query.repaired(similar)
-        repaired = _Matched(await store_search.match(tx, scope, filters, query.text, tsquery, keys, 0, HEAD), tsquery)
-    if repaired.match.total:
-        return repaired
+    unknown = await store_search.unknown_words(tx, EVERYONE, misspelt)
+    for suspected in (
+        unknown,
+        misspelt,
+    ):  # a slip mostly makes a word that nobody uses; if not, any word may be the one
+        repaired = await _repaired(tx, scope, filters, query, keys, suspected)
+        if repaired is not None and repaired.match.total > exact.match.total:
+            return repaired
+    if exact.match.total:
+        return exact
     alike = await store_search.alike(tx, scope, filters, query.text)
     candidates = [candidate for candidate in alike if ranking.resembles(query, candidate)]
     return _Matched(Match(candidates, len(candidates)), exact.tsquery)
+
+
+async def _repaired(
+    tx: Tx, scope: Scope, filters: Filters, query: Query, keys: Sequence[str], suspected: Sequence[str]
+) -> _Matched | None:
+    """What matches with words of the dictionary beside the suspected ones; None when there are no such words."""
+    known = await store_search.similar_words(tx, EVERYONE, suspected) if suspected else {}
+    similar = {word: ranking.similar(word, found) for word, found in known.items()}
+    if not any(similar.values()):
+        return None
+    tsquery = query.repaired(similar)
+    return _Matched(await store_search.match(tx, scope, filters, query.text, tsquery, keys, 0, HEAD), tsquery)

@@ -155,7 +155,19 @@ def _candidate(row: Record) -> Candidate:
     return Candidate(row["id"], row["tier"], row["search_name"], row["search_other"], row["prominence"])
 
 
-async def known_words(tx: Tx, _: Everyone, misspelt: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
+async def unknown_words(tx: Tx, _: Everyone, words: Sequence[str]) -> list[str]:
+    """Those of the words that are not in the dictionary."""
+    rows = await tx.fetch(
+        """
+        select asked.word from unnest($1::text[]) asked (word)
+        where not exists (select from organisation_word known where known.word = asked.word)
+        """,
+        list(words),
+    )
+    return [row["word"] for row in rows]
+
+
+async def similar_words(tx: Tx, _: Everyone, misspelt: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
     """For each word, dictionary words (with counts) that share trigrams or the first two letters and the length."""
     rows = await tx.fetch(
         f"""
