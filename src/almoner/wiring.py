@@ -12,6 +12,7 @@ from almoner.adapters.mail_mailbox import Mailbox
 from almoner.adapters.mail_smtp import SmtpServer
 from almoner.adapters.payments_test import TestProvider
 from almoner.adapters.registers_irs_bmf import IrsBmf
+from almoner.adapters.till_test import TestTill
 from almoner.giving.donations import flows
 from almoner.giving.donations import jobs as donation_jobs
 from almoner.giving.donations.flows import PaymentWork
@@ -52,6 +53,11 @@ from almoner.platform.ratelimit import Limit, RateLimiter
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Duties, Schedule
 from almoner.provider_test.app import ProviderTest
+from almoner.sandbox.clock import SandboxClock
+from almoner.sandbox.pages import TEMPLATES as SANDBOX_TEMPLATES
+from almoner.sandbox.pages import MailboxPages
+from almoner.sandbox.routes import sandbox_routes
+from almoner.sandbox.simulate import Simulation
 from almoner.settings import Rate, Settings
 from almoner.webhooks.deliveries import jobs as webhook_jobs
 from almoner.webhooks.deliveries.routes import routes as webhook_deliveries
@@ -163,6 +169,10 @@ def _giving_pages(db: Database, provider: PaymentProvider, limiter: RateLimiter)
     return [*gateway.routes(), *callback_routes(work)]
 
 
+def _sandbox_pages(db: Database) -> list[BaseRoute]:
+    return [*MailboxPages(db, Pages(db.deployment, SANDBOX_TEMPLATES)).routes()]
+
+
 async def open_house(
     settings: Settings, *, clock: MovableClock | None = None, telemetry: Telemetry | None = None
 ) -> House:
@@ -180,8 +190,11 @@ async def open_house(
         secret = deployment.vault.keyed_hash("provider-test", b"merchant").hex()
         provider = TestProvider(settings.provider_base_url, secret)
         provider_app = ProviderTest(db, outbound, telemetry, url=settings.provider_base_url, secret=secret)
-        pages += _giving_pages(db, provider, limiter)
+        pages += [*_giving_pages(db, provider, limiter), *_sandbox_pages(db)]
     background = Background(db, duties(db, outbound, provider, _mail(settings, db)), telemetry)
+    routes = [*ROUTES]
+    if provider is not None:
+        routes.append(sandbox_routes(SandboxClock(background, clock), Simulation(db, provider, TestTill(db))))
     return House(
         settings,
         clock,
@@ -193,7 +206,7 @@ async def open_house(
         background,
         provider,
         provider_app,
-        routes=[*ROUTES],
+        routes=routes,
         pages=pages,
         checks=readiness.checks(db, REVISIONS[-1]),
         events=EVENT_TYPES,

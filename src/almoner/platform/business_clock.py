@@ -10,13 +10,14 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from almoner.kit.time import Clock
-from almoner.platform.bell import rest
+from almoner.platform.bell import POLL_SECONDS, Bell, heard
 from almoner.platform.db import Database, Tx
 from almoner.platform.failures import UNAVAILABLE, failure
 from almoner.platform.processes import Pulse
 from almoner.platform.telemetry import Telemetry
 
-_LOOK_SECONDS: Final = 0.1
+BELL: Final = Bell()
+"""Rung after this process moved the clock."""
 
 
 class MovableClock(Clock, Protocol):
@@ -72,12 +73,18 @@ async def read(tx: Tx) -> Offset:
     return Offset(row["ahead"], row["version"])
 
 
+async def hold(tx: Tx) -> bool:
+    """Keep others from moving the clock until the transaction ends; False while somebody moves it."""
+    return bool(await tx.fetchval("select pg_try_advisory_xact_lock(hashtext('business clock'))"))
+
+
 async def move(tx: Tx, ahead: timedelta) -> Offset:
     """Set the offset; never back."""
     row = await tx.fetchrow(
         "update business_clock set ahead = greatest(ahead, $1), version = version + 1 returning ahead, version", ahead
     )
     assert row is not None
+    tx.after_commit(BELL.ring)
     return Offset(row["ahead"], row["version"])
 
 
@@ -104,10 +111,11 @@ class ClockWatch:
             await self._pulse.beat()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look until ``stop`` is set."""
-        while not stop.is_set():
-            try:
-                await self.look()
-            except UNAVAILABLE as error:
-                self._telemetry.log("clock_waits", self._clock.wall(), **failure(error))
-            await rest(stop, _LOOK_SECONDS)
+        """Look until ``stop`` is set: at once after a move by this process, ten times a second for others'."""
+        with BELL.listener() as ear:
+            while not stop.is_set():
+                try:
+                    await self.look()
+                except UNAVAILABLE as error:
+                    self._telemetry.log("clock_waits", self._clock.wall(), **failure(error))
+                await heard(ear, POLL_SECONDS)

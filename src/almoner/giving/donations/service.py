@@ -8,6 +8,7 @@ import structlog
 
 from almoner.giving.donations import domain, schemas, store
 from almoner.giving.donations.domain import Donation, Filters, Gift, SessionDonation
+from almoner.giving.donations.schemas import DonationOut
 from almoner.giving.payments import service as payments
 from almoner.giving.payments.domain import SETTLED, HoldReason, Payment, ProviderPayment, ProviderStatus
 from almoner.giving.sessions import service as sessions
@@ -29,6 +30,11 @@ async def get(tx: Tx, partner: Partner, donation_id: UUID) -> Donation:
     if (donation := await store.find(tx, partner, donation_id)) is None:
         raise NotFound
     return donation
+
+
+def record(tx: Tx, donation: Donation) -> DonationOut:
+    """The donation as partners see it."""
+    return schemas.donation_out(tx, donation)
 
 
 async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Donation], int]:

@@ -118,6 +118,11 @@ async def get(tx: Tx, partner: Partner, session_id: UUID) -> DonationSession:
     return _found(await store.find(tx, partner, session_id))
 
 
+def record(tx: Tx, session: DonationSession) -> DonationSessionOut:
+    """The session as partners see it."""
+    return schemas.session_out(tx, session)
+
+
 async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationSession], int]:
     """One page and the exact total."""
     return await store.page(tx, partner, page_)

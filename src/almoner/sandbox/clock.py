@@ -1,0 +1,118 @@
+"""Moves the deployment's business clock from due moment to due moment, and does what is due at each (settled 9)."""
+
+import asyncio
+import contextvars
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from almoner.kit.errors import Conflict, IncorrectParams
+from almoner.platform import business_clock, processes
+from almoner.platform.background import Background
+from almoner.platform.business_clock import MovableClock
+from almoner.platform.db import Tx
+
+FURTHEST: Final = timedelta(days=60)
+PATIENCE_SECONDS: Final = 30.0
+_LOOK_SECONDS: Final = 0.02
+_FOLLOW_SECONDS: Final = 5.0
+
+
+class AlreadyMoving(Conflict):
+    message = "The clock is being moved by another call; wait until that has answered"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The clock as it stands. ``remaining``: how much is due by now and not done yet."""
+
+    now: datetime
+    ahead: timedelta
+    remaining: int
+
+
+class SandboxClock:
+    """The clock of the deployment, as the sandbox's tools see it."""
+
+    def __init__(
+        self, background: Background, clock: MovableClock, *, patience_seconds: float = PATIENCE_SECONDS
+    ) -> None:
+        self._background = background
+        self._clock = clock
+        self._patience_seconds = patience_seconds
+        self._draining: asyncio.Task[None] | None = None
+
+    async def read(self) -> Reading:
+        """The clock as it stands."""
+        async with self._background.db.read() as tx:
+            remaining = await self._background.outstanding(tx)
+        return Reading(self._clock.now(), self._clock.ahead, remaining)
+
+    async def advance(self, tx: Tx, target: datetime) -> Reading:
+        """Move to ``target`` while ``tx`` keeps other callers out. Raises AlreadyMoving, IncorrectParams.
+
+        Each expiry, sweep, job and delivery that falls due on the way is done at its own moment, as long as that takes
+        no more than 30 s in all; after that the clock goes straight to the target, and ``remaining`` says what is left.
+        """
+        way = target - self._clock.now()
+        if not timedelta(seconds=-1) <= way <= FURTHEST:
+            raise IncorrectParams(f"body must move the clock forwards, by at most {FURTHEST.days} days a call")
+        if not await business_clock.hold(tx):
+            raise AlreadyMoving
+        reading = await _apart(self._advance(target))
+        # The answer is kept, and its 21 days begin, in the time that it was given in.
+        tx.now = max(tx.now, reading.now)
+        return reading
+
+    async def _advance(self, target: datetime) -> Reading:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._patience_seconds
+        await self._settle(deadline)
+        while loop.time() < deadline:
+            async with self._background.db.read() as tx:
+                moment = await self._background.next_due(tx)
+            if moment is None or moment > target:
+                break
+            await self._move_to(moment)
+            await self._settle(deadline)
+        await self._move_to(target)
+        await self._settle(deadline)
+        return await self.read()
+
+    async def _move_to(self, moment: datetime) -> None:
+        """Set the offset, and wait until every live process lives in the new time."""
+        ahead = self._clock.ahead + (moment - self._clock.now())
+        if ahead <= self._clock.ahead:
+            return
+        async with self._background.db.write() as tx:
+            offset = await business_clock.move(tx, ahead)
+        self._clock.set_ahead(offset.ahead)
+        patience = asyncio.get_running_loop().time() + _FOLLOW_SECONDS
+        while await self._behind(offset.version):
+            if asyncio.get_running_loop().time() > patience:
+                return
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _behind(self, version: int) -> int:
+        async with self._background.db.read() as tx:
+            return await processes.behind(tx, version)
+
+    async def _settle(self, deadline: float) -> None:
+        """Do what is due, and wait for what others have in hand."""
+        loop = asyncio.get_running_loop()
+        while loop.time() < deadline:
+            if self._draining is None or self._draining.done():
+                self._draining = asyncio.create_task(self._background.drain())
+            done, _ = await asyncio.wait({self._draining}, timeout=max(0.0, deadline - loop.time()))
+            if done:
+                self._draining.result()
+            async with self._background.db.read() as tx:
+                if await self._background.outstanding(tx) == 0:
+                    return
+            await asyncio.sleep(_LOOK_SECONDS)
+
+
+async def _apart(work: Coroutine[Any, Any, Reading]) -> Reading:
+    """Run ``work`` in a context of its own: the caller's transaction only keeps others out, the work is not in it."""
+    return await asyncio.create_task(work, context=contextvars.Context())

@@ -1,0 +1,112 @@
+"""The sandbox's tools on the wire (settled 9)."""
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
+
+from almoner.kit import money
+from almoner.kit.ids import Ids
+from almoner.kit.time import iso
+from almoner.platform.http.ids import SUCH_AS_KEYWORD
+from almoner.platform.http.wire import CurrencyCode, In, Moment, Out, PageQuery, Text255, YesNo
+from almoner.sandbox.clock import FURTHEST, Reading
+from almoner.sandbox.store import SandboxMail
+
+_FURTHEST_SECONDS: Final = int(FURTHEST.total_seconds())
+
+
+class ClockOut(Out, object_name="sandbox_clock"):
+    """The sandbox's clock. ``remaining``: work that is due by now and not done yet."""
+
+    now: str
+    offset_seconds: int
+    remaining: int
+
+
+def clock_out(reading: Reading) -> ClockOut:
+    """The answer for a reading."""
+    return ClockOut(
+        now=iso(reading.now), offset_seconds=round(reading.ahead.total_seconds()), remaining=reading.remaining
+    )
+
+
+class ClockIn(In):
+    """Where to move the clock: one of the two."""
+
+    advance_to: Moment | None = Field(None, description="A moment to come.")
+    advance_seconds: int | None = Field(
+        None, ge=0, le=_FURTHEST_SECONDS, description="0 only does what is due now.", examples=[3600]
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> "ClockIn":
+        if (self.advance_to is None) == (self.advance_seconds is None):
+            raise ValueError("must have either advanceTo or advanceSeconds")
+        return self
+
+
+_GIFT: Final[JsonDict] = {
+    "id": Ids(sandbox=True).example("donationsession"),
+    "action": "donate",
+    "amount": 2500,
+    "currencyCode": "USD",
+    "firstName": "Ada",
+    "lastName": "Example",
+    "email": "ada@example.org",
+}
+
+
+class SimulateIn(In):
+    """What somebody else does to a record.
+
+    Donation sessions take ``donate`` with the gift; donations take ``pay``. Both take the number of a test card.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_GIFT]})
+
+    id: Annotated[
+        str, Field(max_length=100, description="The record.", json_schema_extra={SUCH_AS_KEYWORD: "donationsession"})
+    ]
+    action: Literal["donate", "pay"]
+    amount: Annotated[int, Field(ge=1, le=money.MAX_MINOR, examples=[2500])] | None = None
+    currency_code: CurrencyCode | None = None
+    first_name: Text255 | None = None
+    last_name: Text255 | None = None
+    email: Text255 | None = None
+    anonymous: YesNo = "no"
+    consented_to_be_contacted_by_org: YesNo = "no"
+    card: Annotated[str, Field(pattern=r"^[0-9 ]{12,25}$", examples=["4242 4242 4242 4242"])] = "4242424242424242"
+
+
+class MailboxQuery(PageQuery):
+    """Filters of the mailbox."""
+
+    to: str | None = Field(None, max_length=255, description="The whole address of the reader.")
+    subject: str | None = Field(None, max_length=255, description="Part of the subject.")
+
+
+class SandboxMailOut(Out, object_name="sandbox_mail"):
+    """An e-mail that the sandbox would have sent."""
+
+    sender: str = msgspec.field(name="from")
+    to: str
+    subject: str
+    text: str
+    html: str
+    links: list[str]
+    created_at: str
+
+
+def mail_out(mail: SandboxMail) -> SandboxMailOut:
+    """The answer for one e-mail."""
+    return SandboxMailOut(
+        sender=mail.sender,
+        to=mail.recipient,
+        subject=mail.subject,
+        text=mail.text,
+        html=mail.html,
+        links=list(mail.links),
+        created_at=iso(mail.created_at),
+    )

@@ -1,0 +1,67 @@
+"""SQL of the sandbox's mailbox."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+
+_COLUMNS: Final = "id, sender, recipient, subject, text, html, links, created_at"
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxMail:
+    """One e-mail that the sandbox would have sent."""
+
+    id: UUID
+    sender: str
+    recipient: str
+    subject: str
+    text: str
+    html: str
+    links: tuple[str, ...]
+    created_at: datetime
+
+
+def _mail(row: Record) -> SandboxMail:
+    values = {name: row[name] for name in _COLUMNS.split(", ")}
+    return SandboxMail(**{**values, "links": tuple(row["links"])})
+
+
+MAIL_PAGE: Final = f"""
+with wanted as (
+    select {_COLUMNS} from sandbox_mail
+    where partner_id = $1 and ($2::text is null or lower(recipient) = lower($2))
+      and ($3::text is null or strpos(lower(subject), lower($3)) > 0)
+)
+select {_COLUMNS}, total from (select count(*) as total from wanted) counted
+left join lateral (
+    select {_COLUMNS} from wanted where $4::uuid is null or id {{comparison}} $4 order by id {{order}} limit $5
+) listed on true
+order by id {{order}}
+"""
+
+
+async def page(
+    tx: Tx, partner: Partner, page_: Page, to: str | None, subject: str | None
+) -> tuple[list[SandboxMail], int]:
+    """One page of the partner's mails in reading order, and the total, from one snapshot."""
+    down = page_.reads_down
+    sql = MAIL_PAGE.format(comparison="<" if down else ">", order="desc" if down else "asc")
+    rows = await tx.fetch(sql, partner.id, to, subject, page_.after_id, page_.limit)
+    return [_mail(row) for row in rows if row["id"] is not None], rows[0]["total"]
+
+
+async def newest(tx: Tx, scope: Partner | Everyone, limit: int) -> list[SandboxMail]:
+    """The newest mails of one partner, or of all."""
+    partner = scope.id if isinstance(scope, Partner) else None
+    rows = await tx.fetch(
+        f"select {_COLUMNS} from sandbox_mail where $1::uuid is null or partner_id = $1 order by id desc limit $2",
+        partner,
+        limit,
+    )
+    return [_mail(row) for row in rows]
