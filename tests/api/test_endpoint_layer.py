@@ -12,12 +12,13 @@ from almoner.kit.errors import BadRequest, Problem
 from almoner.kit.patch import UNSET
 from almoner.platform.http import errors as answers
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
+from almoner.platform.http.calls import Call
 from almoner.platform.http.edge import Edge, parse_networks
 from almoner.platform.http.endpoints import Retirement, Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.openapi import problems_of
 from almoner.platform.http.paging import Listing
-from almoner.platform.http.service import Call, Service
+from almoner.platform.http.service import Service
 from almoner.platform.http.wire import DayOrMoment, In, Maybe, Out, PageQuery, Patch, Text255, WebAddress
 from tests.support import service as support
 from tests.support.client import Client, data

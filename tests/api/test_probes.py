@@ -12,6 +12,7 @@ async def test_a_live_process_says_so(anonymous: Client) -> None:
 
 
 async def test_readiness_names_what_is_wrong(service: Service, anonymous: Client) -> None:
+    await service.drain()
     assert (await anonymous.get("/readyz")).json() == {"status": "ok", "checks": {}}
     owner = await asyncpg.connect(service.database.owner_dsn)
     try:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from almoner.platform.http.caller import RateState
 
 _MOST_KEYS = 100_000
+_ROUNDING = 1e-6  # seconds since 1970 keep about 200 ns in a float
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class RateLimiter:
         slot = (limit.policy, key)
         arrival = max(self._arrivals.get(slot, now), now) + interval
         window = max(1, math.ceil(tolerance))
-        if arrival - now > tolerance + 1e-9:
+        if arrival - now > tolerance + _ROUNDING:
             wait = arrival - now - tolerance
             return RateState(
                 limit.policy, burst, window, 0, max(1, math.ceil(arrival - interval - now)), max(1, math.ceil(wait))
@@ -49,5 +50,5 @@ class RateLimiter:
         self._arrivals.move_to_end(slot)
         if len(self._arrivals) > _MOST_KEYS:
             self._arrivals.popitem(last=False)
-        remaining = int((tolerance - (arrival - now)) / interval + 1e-9)
+        remaining = int((tolerance - (arrival - now)) / interval + _ROUNDING)
         return RateState(limit.policy, burst, window, remaining, math.ceil(arrival - now), None)

@@ -8,10 +8,10 @@ from almoner.giving.donations.domain import InvalidMetadata
 from almoner.giving.donations.schemas import DonationOut, DonationPatch, DonationsQuery, donation_out, filters_of
 from almoner.kit.patch import UNSET
 from almoner.platform.http.caller import SECRET
+from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import Listing
-from almoner.platform.http.service import Call
 
 DonationId = Annotated[UUID, PathId("donation")]
 

@@ -7,10 +7,10 @@ from almoner.giving.sessions import service as sessions
 from almoner.giving.sessions.domain import CannotAcceptDonations, InvalidMetadata, OrganisationNotFound, UserNotFound
 from almoner.giving.sessions.schemas import DonationSessionIn, DonationSessionOut, DonationSessionsQuery, session_out
 from almoner.platform.http.caller import SECRET
+from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import Listing
-from almoner.platform.http.service import Call
 
 SessionId = Annotated[UUID, PathId("donationsession")]
 

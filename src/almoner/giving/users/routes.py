@@ -14,9 +14,9 @@ from almoner.giving.users.schemas import (
     user_out,
 )
 from almoner.platform.http.caller import SECRET
+from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.service import Call
 
 UserId = Annotated[UUID, PathId("user")]
 

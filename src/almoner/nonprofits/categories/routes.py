@@ -8,10 +8,10 @@ from almoner.nonprofits.categories.domain import NameTaken
 from almoner.nonprofits.categories.schemas import CategoriesQuery, CategoryIn, CategoryOut, CategoryPatch, category_out
 from almoner.platform import images
 from almoner.platform.http.caller import PUBLISHABLE, SECRET
+from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import Listing
-from almoner.platform.http.service import Call
 from almoner.platform.http.uploads import UPLOAD_ERRORS, Upload, Uploaded
 
 CategoryId = Annotated[UUID, PathId("category")]

@@ -3,9 +3,9 @@
 from almoner.nonprofits.countries import service as countries
 from almoner.nonprofits.countries.schemas import CountriesQuery, CountryOut, country_out
 from almoner.platform.http.caller import PUBLISHABLE
+from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.paging import Listing
-from almoner.platform.http.service import Call
 
 routes = Routes("Countries")
 

@@ -17,10 +17,10 @@ from almoner.nonprofits.organisations.schemas import (
     profile_out,
 )
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
+from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import Listing
-from almoner.platform.http.service import Call
 from almoner.platform.http.wire import PageQuery
 
 OrganisationId = Annotated[UUID, PathId("organisation")]

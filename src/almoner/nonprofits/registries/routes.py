@@ -6,10 +6,10 @@ from uuid import UUID
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.schemas import RegistriesQuery, RegistryOut, registry_out
 from almoner.platform.http.caller import PUBLISHABLE
+from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import Listing
-from almoner.platform.http.service import Call
 
 RegistryId = Annotated[UUID, PathId("registry")]
 

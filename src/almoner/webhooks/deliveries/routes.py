@@ -4,10 +4,10 @@ from typing import Annotated
 from uuid import UUID
 
 from almoner.platform.http.caller import NO_KEY, SECRET
+from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import Listing
-from almoner.platform.http.service import Call
 from almoner.webhooks.deliveries import service as deliveries
 from almoner.webhooks.deliveries.schemas import (
     DeliveriesQuery,

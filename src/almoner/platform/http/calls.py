@@ -1,0 +1,84 @@
+"""What a handler is given, and how it pages."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from almoner.platform import idempotency
+from almoner.platform.db import Database, Partner, Tx
+from almoner.platform.http.caller import Caller
+from almoner.platform.http.endpoints import Endpoint
+from almoner.platform.http.paging import Cursors, Listing, Page, Position, Window, links, window
+from almoner.platform.http.wire import Out, PageQuery
+
+R = TypeVar("R")
+
+
+@dataclass(slots=True)
+class Call:
+    """What a handler is given."""
+
+    db: Database
+    headers: Mapping[str, str]
+    address: str
+    path: str
+    parameters: list[tuple[str, str]]
+    endpoint: Endpoint
+    identified: Caller | None
+    claim: idempotency.Claim | None
+    opened: Tx | None = None
+    answer_headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def tx(self) -> Tx:
+        """The open transaction. Raises RuntimeError on a route declared with ``tx=None``."""
+        if self.opened is None:
+            raise RuntimeError(f"{self.endpoint.operation_id} is declared without a transaction")
+        return self.opened
+
+    @property
+    def caller(self) -> Caller:
+        """Who calls. Raises RuntimeError on a route without a key."""
+        if self.identified is None:
+            raise RuntimeError(f"{self.endpoint.operation_id} is declared without a key")
+        return self.identified
+
+    @property
+    def partner(self) -> Partner:
+        """The scope of the calling partner."""
+        return self.caller.partner
+
+    def page(self, query: PageQuery) -> Page:
+        """The page that the query asks for. Raises CursorError."""
+        descending = query.direction == "DESC"
+        if query.cursor is None:
+            return Page(query.page_size, descending)
+        backwards, position = self._cursors().decode(query.cursor)
+        return Page(query.page_size, descending, position, backwards)
+
+    def listing(
+        self,
+        page: Page,
+        fetched: Sequence[R],
+        total: int,
+        record: Callable[[R], Out],
+        key: Callable[[R], Position],
+        extra: dict[str, object] | None = None,
+    ) -> Listing[Any]:
+        """The list answer for ``page.limit`` rows in reading order."""
+        shown: Window[R] = window(page, fetched)
+        made = links(self.db.deployment.links.api + self.path, self.parameters, self._cursors(), shown, key)
+        return Listing([record(row) for row in shown.rows], total, page.size, made, extra)
+
+    def all_of(self, rows: Sequence[R], record: Callable[[R], Out]) -> Listing[Any]:
+        """The answer of a list that is not paged: every row in the same envelope (settled 1.1)."""
+        address = self.db.deployment.links.api + self.path
+        current = address + ("?" + urlencode(self.parameters) if self.parameters else "")
+        made: dict[str, str | None] = {"current": current, "next": None, "prev": None}
+        return Listing([record(row) for row in rows], len(rows), len(rows), made)
+
+    def _cursors(self) -> Cursors:
+        partner = self.identified.partner.id if self.identified else None
+        filters = [(name, value) for name, value in self.parameters if name not in ("cursor", "pageSize")]
+        return Cursors(self.db.deployment.vault, partner, self.path, filters)

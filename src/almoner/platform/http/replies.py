@@ -1,0 +1,112 @@
+"""Making an answer: the envelope, the headers of settled 2, 8 and 10, and sending it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from starlette.types import Scope, Send
+
+from almoner.kit.errors import Problem
+from almoner.platform.http import errors
+from almoner.platform.http.caller import RateState
+from almoner.platform.http.endpoints import Endpoint, Raw, Retirement
+from almoner.platform.http.paging import Listing
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+JSON: Final = b"application/json"
+CORS: Final = (
+    (b"access-control-allow-origin", b"*"),
+    (
+        b"access-control-expose-headers",
+        b"Request-Id, RateLimit, RateLimit-Policy, Retry-After, Idempotent-Replayed, Data-As-Of",
+    ),
+)
+_encoder = msgspec.json.Encoder()
+
+
+@dataclass(slots=True)
+class Reply:
+    """An answer about to be sent."""
+
+    status: int
+    body: bytes
+    headers: RawHeaders
+    media_type: bytes = JSON
+
+
+def allowed(methods: Iterable[str]) -> str:
+    """The Allow header of an address that answers these methods."""
+    names = set(methods)
+    return ", ".join(sorted({*names, "OPTIONS", *(["HEAD"] if "GET" in names else [])}))
+
+
+def options(allow: str, open_to_pages: Sequence[str], *, preflight: bool) -> Reply:
+    """The answer to OPTIONS; browsers of other origins may use only what a publishable key opens (settled 2)."""
+    headers: RawHeaders = [(b"allow", allow.encode())]
+    if open_to_pages and preflight:
+        methods = sorted({*open_to_pages, *(["HEAD"] if "GET" in open_to_pages else [])})
+        headers += [
+            (b"access-control-allow-origin", b"*"),
+            (b"access-control-allow-methods", ", ".join(methods).encode()),
+            (b"access-control-allow-headers", b"Authorization, Content-Type, Idempotency-Key, Explain"),
+            (b"access-control-max-age", b"600"),
+        ]
+    return Reply(204, b"", headers)
+
+
+def retirement_headers(retirement: Retirement) -> RawHeaders:
+    """``Deprecation`` (RFC 9745) and ``Sunset`` (RFC 8594)."""
+    return [
+        (b"deprecation", retirement.deprecated.encode()),
+        (b"sunset", retirement.sunset.encode()),
+        (b"link", f'<{retirement.link}>; rel="deprecation"'.encode()),
+    ]
+
+
+def rate_headers(rate: RateState) -> RawHeaders:
+    """``RateLimit`` and ``RateLimit-Policy`` (IETF draft 10)."""
+    return [
+        (b"ratelimit-policy", f'"{rate.policy}";q={rate.quota};w={rate.window}'.encode()),
+        (b"ratelimit", f'"{rate.policy}";r={rate.remaining};t={rate.reset}'.encode()),
+    ]
+
+
+def envelope_end(endpoint: Endpoint) -> bytes:
+    """The constant tail of an endpoint's envelope: its ``object``."""
+    return b',"object":' + _encoder.encode(endpoint.record.object_name if endpoint.record else "")
+
+
+def encode(result: object, end: bytes) -> tuple[bytes, bytes]:
+    """(body, media type) of what a handler returned; ``end`` is ``envelope_end`` of its endpoint."""
+    if result is None:
+        return b"", b""
+    if isinstance(result, Raw):
+        return result.body, result.media_type.encode()
+    if isinstance(result, Listing):
+        tail: dict[str, object] = {
+            "totalResults": result.total,
+            "pageSize": result.size,
+            "_links": result.links,
+            **(result.extra or {}),
+        }
+        body = b'{"data":' + _encoder.encode(result.records) + end + b"," + _encoder.encode(tail)[1:]
+        return body, JSON
+    return b'{"data":' + _encoder.encode(result) + end + b"}", JSON
+
+
+def problem_reply(problem: Problem) -> Reply:
+    """The answer that tells a problem."""
+    return Reply(errors.status_of(problem), errors.body_of(problem), errors.headers_of(problem))
+
+
+async def send_reply(reply: Reply, scope: Scope, send: Send) -> None:
+    """Send an answer; HEAD gets the headers of the GET and no body."""
+    headers = [*reply.headers, (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
+    if reply.body or reply.status != 204:
+        headers.append((b"content-length", str(len(reply.body)).encode()))
+    if reply.body:
+        headers.append((b"content-type", reply.media_type))
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else reply.body})

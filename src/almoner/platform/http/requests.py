@@ -1,0 +1,124 @@
+"""Reading a request: its body up to the limit, its query and body validated, all problems at once."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+import msgspec
+from pydantic import ValidationError
+from starlette.types import Receive, Scope
+
+from almoner.kit.errors import ContentTooLarge, IncorrectParams, UnsupportedContentType
+from almoner.platform.http import errors, uploads
+from almoner.platform.http.caller import Caller, RateState
+from almoner.platform.http.endpoints import MAX_JSON_BODY, Endpoint, Readers
+
+_MULTIPART_OVERHEAD: Final = 64 * 1024  # settled 1
+
+
+@dataclass(slots=True)
+class Request:
+    """What the layer keeps of one request."""
+
+    scope: Scope
+    receive: Receive
+    headers: Mapping[str, str]
+    parameters: list[tuple[str, str]]
+    address: str
+    caller: Caller | None = None
+    rate: RateState | None = None
+
+    @property
+    def path(self) -> str:
+        """The path as sent."""
+        return str(self.scope["path"])
+
+
+async def read_body(request: Request, endpoint: Endpoint) -> bytes:
+    """The body, read no further than its limit. Raises ContentTooLarge, UnsupportedContentType."""
+    limit = endpoint.upload.max_bytes + _MULTIPART_OVERHEAD if endpoint.upload else MAX_JSON_BODY
+    declared = request.headers.get("content-length", "")
+    if declared.isascii() and declared.isdigit() and int(declared) > limit:
+        raise ContentTooLarge(f"the body may hold at most {limit} bytes, this one announces {declared}")
+    chunks: list[bytes] = []
+    size = 0
+    more = True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionAbortedError("the client left before its request was complete")
+        if chunk := message.get("body", b""):
+            size += len(chunk)
+            if size > limit:
+                raise ContentTooLarge(f"the body may hold at most {limit} bytes")
+            chunks.append(chunk)
+        more = message.get("more_body", False)
+    raw = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    if raw and endpoint.upload is None and endpoint.method != "GET":
+        media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
+        if media_type != "application/json":
+            raise UnsupportedContentType(f"header.Content-Type must be application/json, not '{media_type[:100]}'")
+    return raw
+
+
+def validate(
+    request: Request, endpoint: Endpoint, readers: Readers | None, raw: bytes, arguments: dict[str, Any]
+) -> Callable[[], object]:
+    """Validate query and body, all problems at once; answers what the idempotency fingerprint covers."""
+    reasons = _read_query(request)
+    if readers is not None and endpoint.query is not None and not reasons:
+        try:
+            arguments["query"] = endpoint.query.model_validate(readers.read(request.parameters))
+        except ValidationError as found:
+            reasons.extend(errors.sentences(found, "query"))
+    if endpoint.upload is not None:
+        if reasons:
+            raise IncorrectParams(*reasons)
+        content_type = request.headers.get("content-type", "")
+        uploaded = arguments["upload"] = uploads.read(content_type, raw, endpoint.upload)
+        return uploaded.fingerprint
+    if endpoint.body is not None:
+        reasons.extend(_nul_reasons(raw))
+        try:
+            arguments["body"] = endpoint.body.__pydantic_validator__.validate_json(raw or b"{}")
+        except ValidationError as found:
+            reasons.extend(errors.sentences(found, "body"))
+    if reasons:
+        raise IncorrectParams(*reasons)
+    return lambda: msgspec.json.decode(raw) if raw else None
+
+
+def _read_query(request: Request) -> list[str]:
+    """Decode the query string into ``request.parameters``; the answer is what is wrong with it."""
+    if not request.scope["query_string"]:
+        return []
+    try:
+        text = request.scope["query_string"].decode("ascii")
+        request.parameters = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=200)
+    except ValueError:
+        return ["query is not well-formed UTF-8 in percent encoding"]
+    if any("\x00" in name or "\x00" in value for name, value in request.parameters):
+        return ["query must not hold NUL characters"]
+    return []
+
+
+def _nul_reasons(raw: bytes) -> list[str]:
+    """PostgreSQL text cannot hold NUL; named here so that the caller learns which field it is in."""
+    if b"\\u0000" not in raw:
+        return []
+    try:
+        decoded = msgspec.json.decode(raw)
+    except msgspec.DecodeError:
+        return []  # the validator says what is wrong with the JSON
+
+    def walk(value: object, place: str) -> list[str]:
+        if isinstance(value, str):
+            return [f"{place} must not hold NUL characters"] if "\x00" in value else []
+        if isinstance(value, dict):
+            return [found for key, item in value.items() for found in walk(key, place) + walk(item, f"{place}.{key}")]
+        if isinstance(value, list):
+            return [found for index, item in enumerate(value) for found in walk(item, f"{place}.{index}")]
+        return []
+
+    return walk(decoded, "body")
