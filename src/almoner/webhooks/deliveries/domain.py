@@ -13,7 +13,7 @@ from almoner.kit.states import Lifecycle
 Status = Literal["pending", "succeeded", "failed", "cancelled"]
 Reason = Literal["event", "resend", "replay", "test"]
 
-LIFECYCLE: Final = Lifecycle(
+DELIVERY: Final = Lifecycle(
     "webhook_delivery",
     {
         "pending": frozenset({"succeeded", "failed", "cancelled"}),
@@ -23,7 +23,9 @@ LIFECYCLE: Final = Lifecycle(
     },
 )
 
-IN_FLIGHT_PER_ENDPOINT: Final = 4  # settled 7
+OPEN: Final = DELIVERY.sources_of("succeeded")
+"""The statuses in which attempts are still made."""
+
 MAX_KEPT_ANSWER: Final = 1000  # bytes of the receiver's answer
 
 # settled 7: the first three count from the attempt before, the fourth from the first attempt.

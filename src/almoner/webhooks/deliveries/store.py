@@ -9,7 +9,7 @@ from asyncpg import Record
 
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.webhooks.deliveries.domain import Attempt, Delivery, Reason, Status, Verdict
+from almoner.webhooks.deliveries.domain import OPEN, Attempt, Delivery, Reason, Status, Verdict
 
 _COLUMNS = (
     "id, subscription_id, event_id, event_type, sequence, reason, status, next_attempt_at, created_at, finished_at"
@@ -112,7 +112,7 @@ async def record(tx: Tx, _scope: Everyone, outcomes: Sequence[Outcome]) -> set[U
             set attempts = given.number, status = given.status, next_attempt_at = given.next_at,
                 first_attempt_at = given.first_at,
                 finished_at = case when given.status = 'pending' then null else $11::timestamptz end
-            from given where d.id = given.id and d.status = 'pending' and d.attempts = given.number - 1
+            from given where d.id = given.id and d.status = any($12) and d.attempts = given.number - 1
             returning d.id
         ), kept as (
             insert into webhook_attempt (delivery_id, number, started_at, duration_ms, status_code, error, answer)
@@ -131,6 +131,7 @@ async def record(tx: Tx, _scope: Everyone, outcomes: Sequence[Outcome]) -> set[U
         [outcome.verdict.next_attempt_at for outcome in outcomes],
         [outcome.first_attempt_at for outcome in outcomes],
         tx.now,
+        OPEN,
     )
     return {row["id"] for row in rows}
 
@@ -140,10 +141,11 @@ async def cancel(tx: Tx, _scope: Everyone, delivery_ids: Sequence[UUID]) -> None
     await tx.execute(
         """
         update webhook_delivery set status = 'cancelled', next_attempt_at = null, finished_at = $2
-        where id = any($1::uuid[]) and status = 'pending'
+        where id = any($1::uuid[]) and status = any($3)
         """,
         delivery_ids,
         tx.now,
+        OPEN,
     )
 
 

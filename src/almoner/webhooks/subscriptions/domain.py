@@ -12,7 +12,7 @@ from almoner.kit.states import Lifecycle
 
 Status = Literal["active", "suspended"]
 
-LIFECYCLE: Final = Lifecycle(
+SUBSCRIPTION: Final = Lifecycle(
     "webhook_subscription", {"active": frozenset({"suspended"}), "suspended": frozenset({"active"})}
 )
 

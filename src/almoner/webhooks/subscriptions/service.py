@@ -105,7 +105,7 @@ async def rotate_secret(tx: Tx, partner: Partner, subscription_id: UUID, *, conf
 async def suspend(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     """Deliver nothing more until the partner resumes it (settled 7: a receiver answered 410); twice is once."""
     subscription = await store.lock(tx, partner, subscription_id)
-    if subscription is None or not domain.LIFECYCLE.allows(subscription.status, "suspended"):
+    if subscription is None or not domain.SUBSCRIPTION.allows(subscription.status, "suspended"):
         return
     suspended = replace(subscription, status="suspended", updated_at=tx.now)
     await store.update(tx, partner, suspended)

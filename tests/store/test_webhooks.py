@@ -1,0 +1,162 @@
+"""The database itself refuses what must never be, for the service's own role: subscriptions, deliveries, attempts."""
+
+import re
+from typing import Any
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from almoner.kit.states import Lifecycle
+from almoner.webhooks.deliveries.domain import ATTEMPTS, DELIVERY
+from almoner.webhooks.subscriptions.domain import MAX_REPLACED, SUBSCRIPTION
+from tests.support.client import Client, data
+from tests.support.service import Service, Tenant
+
+
+@pytest.fixture
+async def subscription(service: Service, api: Client) -> UUID:
+    """A subscription of the partner."""
+    body = {"url": "https://hooks.example.com/", "events": ["*"]}
+    made = data(await api.post("/v1/webhook-subscriptions", body))
+    found = service.db.deployment.ids.parse("webhooksubscription", made["id"])
+    assert found is not None
+    return found
+
+
+async def _refuses(service: Service, sql: str, *args: object) -> None:
+    with pytest.raises((asyncpg.IntegrityConstraintViolationError, asyncpg.InsufficientPrivilegeError)):
+        await _runs(service, sql, *args)
+
+
+async def _runs(service: Service, sql: str, *args: object) -> Any:
+    async with service.db.write() as tx:
+        return await tx.fetchval(sql, *args)
+
+
+_DELIVERY = """
+    insert into webhook_delivery (id, partner_id, subscription_id, event_id, event_type, sequence, reason, payload,
+        status, attempts, first_attempt_at, next_attempt_at, created_at, finished_at)
+    select (g ->> 'id')::uuid, $1, $2, (g ->> 'event_id')::uuid, 'donation.created', (g ->> 'sequence')::bigint,
+        g ->> 'reason', (g ->> 'payload')::bytea, g ->> 'status', (g ->> 'attempts')::smallint,
+        (g ->> 'first_attempt_at')::timestamptz, (g ->> 'next_attempt_at')::timestamptz, now(),
+        (g ->> 'finished_at')::timestamptz
+    from (select $3::jsonb as g) given returning id
+"""
+
+
+def _delivery(**changes: object) -> dict[str, object]:
+    sound = {
+        "id": str(uuid4()),
+        "event_id": str(uuid4()),
+        "sequence": 1,
+        "reason": "event",
+        "status": "pending",
+        "attempts": 0,
+        "next_attempt_at": "2026-03-02",
+    }
+    return {**sound, **changes}
+
+
+async def test_w7_deliveries_that_contradict_themselves_are_refused(
+    service: Service, tenant: Tenant, subscription: UUID
+) -> None:
+    await _runs(service, _DELIVERY, tenant.partner.id, subscription, _delivery())
+    for wrong in (
+        {"status": "lost"},
+        {"reason": "whim"},
+        {"next_attempt_at": None},
+        {"status": "succeeded"},
+        {"status": "succeeded", "next_attempt_at": None},
+        {"finished_at": "2026-03-02"},
+        {"attempts": ATTEMPTS + 1, "first_attempt_at": "2026-03-02"},
+        {"attempts": 1},
+        {"first_attempt_at": "2026-03-02"},
+        {"sequence": 0},
+        {"sequence": None},
+        {"payload": "x"},
+        {"reason": "test"},
+    ):
+        await _refuses(service, _DELIVERY, tenant.partner.id, subscription, _delivery(**wrong))
+
+
+async def test_w1_an_event_reaches_a_subscription_once_by_itself(
+    service: Service, tenant: Tenant, subscription: UUID
+) -> None:
+    first = _delivery()
+    await _runs(service, _DELIVERY, tenant.partner.id, subscription, first)
+    again = _delivery(event_id=first["event_id"])
+    await _refuses(service, _DELIVERY, tenant.partner.id, subscription, again)
+    await _runs(service, _DELIVERY, tenant.partner.id, subscription, {**again, "reason": "resend"})
+
+
+async def test_k10_a_delivery_belongs_to_the_partner_of_its_subscription(service: Service, subscription: UUID) -> None:
+    stranger = await service.tenant()
+    await _refuses(service, _DELIVERY, stranger.partner.id, subscription, _delivery())
+
+
+async def test_w2_attempts_are_numbered_kept_and_never_changed(
+    service: Service, tenant: Tenant, subscription: UUID
+) -> None:
+    delivery = await _runs(service, _DELIVERY, tenant.partner.id, subscription, _delivery())
+    attempt = (
+        "insert into webhook_attempt (delivery_id, number, started_at, duration_ms, status_code, error, answer) "
+        "values ($1, $2, now(), $3, $4, $5, $6)"
+    )
+    await _runs(service, attempt, delivery, 1, 12, 200, None, "ok")
+    for number, duration, status, error, answer in (
+        (1, 12, 200, None, None),
+        (0, 12, 200, None, None),
+        (ATTEMPTS + 1, 12, 200, None, None),
+        (2, -1, 200, None, None),
+        (2, 12, None, None, None),
+        (2, 12, 200, "both", None),
+        (2, 12, 200, None, "x" * 1001),
+    ):
+        await _refuses(service, attempt, delivery, number, duration, status, error, answer)
+    await _refuses(service, "update webhook_attempt set status_code = 500 where delivery_id = $1", delivery)
+    await _refuses(service, "delete from webhook_attempt where delivery_id = $1", delivery)
+    await _refuses(service, "delete from webhook_delivery where id = $1", delivery)
+
+
+async def test_w13_the_number_of_secrets_is_bounded(service: Service, subscription: UUID) -> None:
+    change = "update webhook_subscription set secrets = $2, secrets_until = $3 where id = $1"
+    when = service.clock.now()
+    await _runs(service, change, subscription, [b"x"] * (MAX_REPLACED + 1), [when] * MAX_REPLACED)
+    for secrets, until in (
+        ([], []),
+        ([b"x"], [when]),
+        ([b"x", b"y"], []),
+        ([b"x"] * (MAX_REPLACED + 2), [when] * (MAX_REPLACED + 1)),
+    ):
+        await _refuses(service, change, subscription, secrets, until)
+
+
+async def test_s1_a_subscription_moves_only_as_its_table_says(service: Service, subscription: UUID) -> None:
+    rows = await _moves(service, SUBSCRIPTION)
+    assert rows == list(SUBSCRIPTION.arrows())
+    await _refuses(service, "update webhook_subscription set status = 'lost' where id = $1", subscription)
+
+
+@pytest.mark.parametrize("lifecycle", [SUBSCRIPTION, DELIVERY], ids=lambda lifecycle: lifecycle.resource)
+async def test_s1_the_check_in_the_database_names_the_states_of_the_code(
+    service: Service, lifecycle: Lifecycle
+) -> None:
+    async with service.db.read() as tx:
+        checks = await tx.fetch(
+            """
+            select pg_get_constraintdef(oid) as rule from pg_constraint
+            where contype = 'c' and conrelid = $1::regclass
+            """,
+            lifecycle.resource,
+        )
+    (rule,) = [check["rule"] for check in checks if "status = ANY" in check["rule"]]
+    assert set(re.findall(r"'(\w+)'::text", rule)) == lifecycle.states()
+
+
+async def _moves(service: Service, lifecycle: Lifecycle) -> list[tuple[str, str]]:
+    async with service.db.read() as tx:
+        rows = await tx.fetch(
+            "select from_status, to_status from lifecycle_move where resource = $1 order by 1, 2", lifecycle.resource
+        )
+    return [(row["from_status"], row["to_status"]) for row in rows]
