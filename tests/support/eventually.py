@@ -3,13 +3,17 @@
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
 
 
-async def eventually(check: Callable[[], T | Awaitable[T]], *, within: float = 10.0) -> T:
+@overload
+async def eventually(check: Callable[[], Coroutine[Any, Any, T]], *, within: float = 10.0) -> T: ...
+@overload
+async def eventually(check: Callable[[], T], *, within: float = 10.0) -> T: ...
+async def eventually(check: Callable[[], Any], *, within: float = 10.0) -> Any:
     """The first truthy answer of ``check``. Raises the last failure once ``within`` s are over."""
     ends = time.monotonic() + within
     pause = 0.005

@@ -1,0 +1,85 @@
+"""What the documents tell people to type, typed: README, quick start, and every example of the reference."""
+
+import json
+import re
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from almoner.platform.reference.content import Content, Operation
+from tests.support.running import Running, folder, running
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Running]:
+    """`almoner run` with the sample loaded, its data where the documents say it is."""
+    with folder("documents") as made, running(made / "var") as service:
+        yield service
+
+
+def typed(service: Running, lines: str) -> str:
+    """What a shell prints that is given the lines in the folder above ``var``."""
+    lines = lines.replace("http://localhost:8080", service.base_url)
+    done = subprocess.run(
+        ["sh", "-eu", "-c", lines],
+        cwd=service.data_dir.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, f"{lines}\n{done.stdout}\n{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def succeeded(printed: str) -> bool:
+    """Whether no answer was an error, and there were no complaints of the shell."""
+    return '{"error":' not in printed
+
+
+def test_the_gift_of_the_readme(sandbox: Running) -> None:
+    lines = next(
+        block for block in BLOCK.findall((ROOT / "README.md").read_text("utf-8")) if "/donation-sessions" in block
+    )
+    assert len(lines.strip().splitlines()) == 6
+    printed = typed(sandbox, lines)
+    assert succeeded(printed), printed
+    assert '"RECEIVED_PAYMENT"' in printed
+
+
+def test_the_quick_start(sandbox: Running) -> None:
+    blocks = BLOCK.findall((ROOT / "docs" / "guides" / "quick-start.md").read_text("utf-8"))
+    assert len(blocks) == 7
+    printed = typed(sandbox, "\n".join(blocks))
+    assert succeeded(printed), printed
+    assert '"RECEIVED_PAYMENT"' in printed
+    assert "MARTHA" in printed.upper()
+
+
+def in_order(operations: list[Operation]) -> list[Operation]:
+    """Such that each finds what it needs: creations first, removals last, the innermost of those before the others."""
+    places = {"POST": 1, "PUT": 2, "PATCH": 3, "GET": 4, "DELETE": 5}
+    creates = {"createCategory", "createUser", "createWebhookSubscription", "createDonationSession"}
+    return sorted(
+        operations, key=lambda one: (one.id not in creates, one.id != "simulate", places[one.method], -len(one.path))
+    )
+
+
+def test_every_example_of_the_reference(sandbox: Running) -> None:
+    with urllib.request.urlopen(f"{sandbox.base_url}/openapi.json") as answer:
+        content = Content(json.load(answer))
+    start = f"api={content.server}\nkey={sandbox.secret_key}\n"
+    operations = in_order([operation for group in content.groups for operation in group.operations])
+    assert len(operations) > 30
+    failed = {}
+    for operation in operations:
+        printed = typed(sandbox, start + operation.shell)
+        if not succeeded(printed) or (operation.answer and '"object":' not in printed):
+            failed[operation.id] = f"{operation.shell}\n{printed}"
+    assert failed == {}
