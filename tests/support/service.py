@@ -1,8 +1,10 @@
 """The whole service in this process, over a database of its own, with clocks that tests move."""
 
+import asyncio
 import base64
 import itertools
 import os
+import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,6 +17,7 @@ from almoner import wiring, worker
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import Kind
 from almoner.access.partners import service as partners
+from almoner.cli.serve import answer
 from almoner.platform.db import Database, Partner
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.telemetry import Telemetry
@@ -96,11 +99,20 @@ def settings_for(database: TestDatabase, **given: object) -> configuration.Setti
 
 @asynccontextmanager
 async def serving(database: TestDatabase, **settings: object) -> AsyncIterator[Service]:
-    """The service over a database until the block ends."""
+    """The service over a database until the block ends, with the test payment provider on a port of its own."""
     clock = TestClock()
     lines: list[bytes] = []
-    house = await wiring.open_house(settings_for(database, **settings), clock=clock, telemetry=Telemetry(lines.append))
+    listening = socket.create_server(("127.0.0.1", 0))
+    provider_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    given = settings_for(database, **{"provider_url": provider_url, **settings})
+    house = await wiring.open_house(given, clock=clock, telemetry=Telemetry(lines.append))
+    stop = asyncio.Event()
     try:
-        yield Service(house, application.create_app(house), clock, database, lines)
+        async with asyncio.TaskGroup() as group:
+            if house.provider_app is not None:
+                group.create_task(answer(house.provider_app, [listening], stop))
+            yield Service(house, application.create_app(house), clock, database, lines)
+            stop.set()
     finally:
+        listening.close()
         await house.close()
