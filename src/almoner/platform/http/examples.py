@@ -51,7 +51,7 @@ class Examples:
         for keyword in ("const", "default"):
             if schema.get(keyword) is not None:
                 return schema[keyword]
-        if options := schema.get("anyOf") or schema.get("oneOf"):
+        if options := schema.get("anyOf"):
             return self._make(next(option for option in options if not _is_null(option)), name, whole=whole)
         kind = next(iter(kind for kind in _kinds(schema) if kind != "null"), "object")
         if kind == "object":
@@ -110,7 +110,8 @@ def _scalar(kind: str, schema: Schema, name: str) -> Any:
         case "string":
             if isinstance(known, str) and len(known) <= schema.get("maxLength", len(known)):
                 return known
-            word = _FORMATS.get(schema.get("format", ""), _WORD)
+            format_ = schema.get("oneOf", [schema])[0].get("format", "")
+            word = _FORMATS.get(format_, _WORD)
             return word.ljust(schema.get("minLength", 0), "x")[: schema.get("maxLength")]
         case "integer" | "number":
             if isinstance(known, int):

@@ -146,9 +146,7 @@ Moment = Annotated[datetime, BeforeValidator(_moment)]
 DayOrMoment = Annotated[
     datetime,
     BeforeValidator(_day_or_moment),
-    WithJsonSchema(
-        {"type": "string", "oneOf": [{"format": "date"}, {"format": "date-time"}], "examples": ["2026-11-01"]}
-    ),
+    WithJsonSchema({"type": "string", "oneOf": [{"format": "date"}, {"format": "date-time"}]}),
 ]
 YesNo = Literal["yes", "no"]
 CurrencyCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["USD"], description="ISO 4217 code.")]

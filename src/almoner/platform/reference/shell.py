@@ -72,19 +72,27 @@ class Shell:
         example = dict(operation["requestBody"]["content"]["application/json"]["example"])
         for name, type_ in self._body_ids(operation).items():
             example[name] = f"${type_}"
+        for name in self._body_days(operation).intersection(example):
+            example[name] = "$(date -u +%F)"
         return msgspec.json.encode(example)
 
     def _body_ids(self, operation: Schema) -> dict[str, str]:
         """Required members of the body that hold identifiers of records one can get."""
-        content = operation.get("requestBody", {}).get("content", {}).get("application/json")
-        if content is None:
-            return {}
-        schema = self._schemas[content["schema"]["$ref"].rsplit("/", 1)[1]]
+        schema = self._body_schema(operation)
         return {
             name: property_.get(ID_TYPE_KEYWORD) or property_[SUCH_AS_KEYWORD]
             for name, property_ in schema.get("properties", {}).items()
             if name in schema.get("required", ()) and {ID_TYPE_KEYWORD, SUCH_AS_KEYWORD} & property_.keys()
         }
+
+    def _body_days(self, operation: Schema) -> set[str]:
+        """Members that take a day: one written down would be too long ago some day."""
+        properties = self._body_schema(operation).get("properties", {})
+        return {name for name, property_ in properties.items() if {"format": "date"} in property_.get("oneOf", ())}
+
+    def _body_schema(self, operation: Schema) -> Schema:
+        content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+        return self._schemas[content["schema"]["$ref"].rsplit("/", 1)[1]] if content else {}
 
     def _find_sources(self) -> Iterator[tuple[str, tuple[str, str]]]:
         """Type of identifier to the call that one gets such identifiers from: lists win over creations."""
