@@ -25,7 +25,7 @@ ORDER = (
     "pages",
     "fuzz",
     "chaos",
-    "journey",
+    "e2e",
     "e2e",
     "newcomer",
 )

@@ -30,7 +30,7 @@ def place() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def private(place: Path) -> Iterator[Clone]:
-    """A clone of the one who runs the tests (in CI root), below a 0700 folder, its path 150 characters long, and a strict umask."""
+    """A clone of whoever runs the tests (root in CI): a 0700 folder above, 150 characters of path, a strict umask."""
     closed = place / "closed"
     closed.mkdir(mode=0o700)
     made = clones.clone(clones.lengthen(closed, 150), None)

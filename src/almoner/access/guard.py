@@ -8,7 +8,6 @@ from datetime import datetime
 from uuid import UUID
 
 from almoner.access.keys import service as keys
-from almoner.access.keys import store
 from almoner.kit.errors import Unauthorised
 from almoner.kit.time import Clock
 from almoner.platform.db import Database, Partner
@@ -99,7 +98,7 @@ class KeyGuard:
         if self._uses:
             uses, self._uses = list(self._uses.values()), {}
             async with self._db.write() as tx:
-                await store.note_use(tx, uses)
+                await keys.note_use(tx, uses)
 
 
 def read_authorization(header: str | None) -> str:

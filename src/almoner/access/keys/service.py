@@ -1,6 +1,7 @@
 """Making, finding, rotating and revoking keys. Keys live on real time: the sandbox clock does not age them."""
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from almoner.access.keys import domain, store
@@ -64,3 +65,8 @@ async def revoke(tx: Tx, key_id: UUID) -> Key:
 async def of_partner(tx: Tx, partner: Partner) -> list[Key]:
     """All keys of a partner, newest first."""
     return await store.of_partner(tx, partner)
+
+
+async def note_use(tx: Tx, uses: Sequence[tuple[UUID, datetime, str, str]]) -> None:
+    """Record last uses (K5): key, when, from which address, on which route."""
+    await store.note_use(tx, uses)
