@@ -97,7 +97,8 @@ create table business_clock (
 );
 insert into business_clock (ahead, version) values (interval '0', 0);
 
-grant select, insert, update on event, event_counter, queue_lane, schedule to almoner_app;
+grant select, insert, update (sequence) on event to almoner_app;
+grant select, insert, update on event_counter, queue_lane, schedule to almoner_app;
 grant select, insert, update, delete on internal_event, job, process to almoner_app;
 grant select, update on business_clock to almoner_app;
 """
