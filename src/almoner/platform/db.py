@@ -215,6 +215,11 @@ async def connect(dsn: str, deployment: Deployment, *, size: int) -> Database:
         init=_speak_json,
         reset=_keep_session,
         max_inactive_connection_lifetime=300,
-        server_settings={"application_name": "almoner", "timezone": "UTC", "jit": "off"},
+        server_settings={
+            "application_name": "almoner",
+            "timezone": "UTC",
+            "jit": "off",
+            "work_mem": "16MB",  # the rows of a common word fit into one bitmap: no row is checked again
+        },
     )
     return Database(pool, deployment)

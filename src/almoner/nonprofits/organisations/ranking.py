@@ -43,12 +43,12 @@ def score(query: str, name: str) -> float:
 def ranked(query: Query, candidates: Iterable[Candidate]) -> list[UUID]:
     """The ids, best first: numbers, then names with every word as typed, then the rest by likeness.
 
-    Equal ones stand by prominence, shorter name, then id, so that the order is the same on every page.
+    Of equals that very name is first, then the larger body, the shorter name, the id: the same order on every page.
     """
     asked = _core(query.text)
     needed = frozenset(query.needed)
 
-    def place(candidate: Candidate) -> tuple[int, bool, int, int, int, UUID]:
+    def place(candidate: Candidate) -> tuple[int, bool, int, bool, int, int, UUID]:
         name = candidate.name
         likeness = score(asked, _core(name))
         present = needed.issubset(name.split())
@@ -57,7 +57,8 @@ def ranked(query: Query, candidates: Iterable[Candidate]) -> list[UUID]:
             likeness = max(likeness, score(asked, _core(both)), score(asked, candidate.other))
             present = present or needed.issubset(both.split())
         first = 0 if candidate.tier == NUMBER_MATCH else 1
-        return (first, not present, -round(likeness / 2), -candidate.prominence, len(name), candidate.id)
+        other = name != query.text
+        return (first, not present, -round(likeness / 2), other, -candidate.prominence, len(name), candidate.id)
 
     return [candidate.id for candidate in sorted(candidates, key=place)]
 

@@ -13,8 +13,8 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.organisations.schemas import OrganisationOut, OrganisationsQuery, organisation_out
 from almoner.nonprofits.organisations.service import Found
+from almoner.platform.http.calls import Call
 from almoner.platform.http.paging import Listing, Page
-from almoner.platform.http.service import Call
 
 NUMBERED: Final = 1_000
 """Results that numbered pages reach."""

@@ -26,8 +26,8 @@ _SIMILAR_BY_TRIGRAMS: Final = 40
 _SIMILAR_BY_BEGINNING: Final = 200
 
 # The expressions of the indexes organisation_words and organisation_description_words.
-_WORDS: Final = "array_to_tsvector(string_to_array(btrim(search_name || ' ' || search_other), ' '))"
-_DESCRIBED: Final = "array_to_tsvector(string_to_array(search_description, ' '))"
+_WORDS: Final = "word_vector(search_name || ' ' || search_other)"
+_DESCRIBED: Final = "word_vector(search_description)"
 _FIELDS: Final = "id, search_name, search_other, prominence"
 
 
@@ -121,12 +121,17 @@ async def match(
     """
     where = _Where(scope, filters)
     asked, begun, beyond, numbers = (where.bind(value) for value in (tsquery, text, text + "~", list(keys)))
+    # The first two are planned as if all their rows were wanted, that is by index, and read no further than the limit.
     statement = f"""
-        with named as materialized (
-            select {_FIELDS} from organisation where {_WORDS} @@ {asked}::tsquery and {where} limit {COUNTED + 1}
-        ), described as materialized (
+        with name_hits as materialized (
+            select {_FIELDS} from organisation where {_WORDS} @@ {asked}::tsquery and {where}
+        ), description_hits as materialized (
             select {_FIELDS} from organisation
-            where search_description <> '' and {_DESCRIBED} @@ {asked}::tsquery and {where} limit {COUNTED + 1}
+            where search_description <> '' and {_DESCRIBED} @@ {asked}::tsquery and {where}
+        ), named as materialized (
+            select * from name_hits limit {COUNTED + 1}
+        ), described as materialized (
+            select * from description_hits limit {COUNTED + 1}
         ), begun as materialized (
             select {_FIELDS} from organisation
             where {begun} <> '' and search_name >= {begun} and search_name < {beyond} and {where}
