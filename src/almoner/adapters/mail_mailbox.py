@@ -10,7 +10,7 @@ from almoner.platform import mail as mails
 from almoner.platform.db import Database
 from almoner.platform.mail import Mail
 
-_URL: Final = re.compile(r"https?://[^\s<>\"]+")
+_URL: Final = re.compile(r"https?://[^\s<>\"]*[^\s<>\".,;:!?)]")
 
 
 class Mailbox:

@@ -1,11 +1,12 @@
 """Mails over SMTP: TLS from the first byte (smtps) or by STARTTLS (smtp); plain only to this very machine."""
 
 import ssl
-from email.errors import HeaderParseError, MessageError
+from email.errors import MessageError
+from email.header import Header
 from email.headerregistry import Address
-from email.message import EmailMessage
-from email.policy import SMTP
-from email.utils import format_datetime, parseaddr
+from email.mime.multipart import MIMEMultipart
+from email.mime.text import MIMEText
+from email.utils import format_datetime, formataddr, parseaddr
 from hashlib import sha256
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -65,20 +66,22 @@ class SmtpServer:
         except (aiosmtplib.SMTPException, OSError) as error:
             raise MailDelayed(f"the mail server could not be used: {type(error).__name__}") from error
 
-    def _message(self, mail: Mail) -> EmailMessage:
-        message = EmailMessage(policy=SMTP)
-        message["From"] = self._sender
+    def _message(self, mail: Mail) -> MIMEMultipart:
+        """The older classes of ``email``: the newer ones lose spaces where they fold a subject that is not ASCII."""
+        message = MIMEMultipart("alternative")
+        message["From"] = formataddr(parseaddr(self._sender))
         try:
-            message["To"] = Address(addr_spec=mail.to)
-        except (ValueError, IndexError, MessageError, HeaderParseError) as error:
+            message["To"] = str(Address(addr_spec=mail.to))
+        except (ValueError, IndexError, MessageError) as error:
             raise MailRefused("the recipient's address is not one") from error
-        message["Subject"] = mail.subject
+        # A line end would begin another header.
+        message["Subject"] = Header(" ".join(mail.subject.split()), "utf-8", header_name="Subject").encode()
         message["Date"] = format_datetime(self._clock.wall())
         message["Message-ID"] = f"<{sha256(mail.key.encode()).hexdigest()[:32]}@{self._domain}>"
         message["Auto-Submitted"] = "auto-generated"
         message["Content-Language"] = mail.language
-        message.set_content(mail.text)
-        message.add_alternative(mail.html, subtype="html")
+        message.attach(MIMEText(mail.text, "plain", "utf-8"))
+        message.attach(MIMEText(mail.html, "html", "utf-8"))
         return message
 
 

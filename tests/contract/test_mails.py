@@ -1,0 +1,144 @@
+"""Mails over SMTP: both forms arrive, a refusal is told from a delay, nothing of a mail can forge a header."""
+
+import email
+import email.policy
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from typing import Any
+from uuid import UUID
+
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP, Envelope, Session
+
+from almoner.adapters.mail_mailbox import links, mail_id
+from almoner.adapters.mail_smtp import SmtpServer
+from almoner.platform.mail import Mail, MailDelayed, MailRefused
+from tests.support.clock import TestClock
+from tests.support.running import free_port
+
+SENDER = "Giving <giving@almoner.example>"
+MAIL = Mail(
+    key="receipt:donation_1",
+    at=datetime(2026, 3, 2, 9, 30, tzinfo=UTC),
+    partner=UUID(int=1),
+    to="amina@example.org",
+    subject="Your receipt: €25.00 to Ärzte ohne Grenzen · شكرًا",
+    text="Thank you, Amina.\nSee https://give.example/x.\n",
+    html='<p>Thank you, <a href="https://give.example/x">Amina</a> and <a href="mailto:a@b.c">us</a>.</p>',
+    language="en",
+)
+
+
+@dataclass
+class Inbox:
+    """A mail server that answers as it is told."""
+
+    port: int
+    rcpt: str = "250 OK"
+    data: str = "250 OK"
+    mails: list[tuple[list[str], EmailMessage]] = field(default_factory=list)
+
+    async def handle_RCPT(  # noqa: N802 (aiosmtpd's name)
+        self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _options: Any
+    ) -> str:
+        if self.rcpt.startswith("250"):
+            envelope.rcpt_tos.append(address)
+        return self.rcpt
+
+    async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:  # noqa: N802 (aiosmtpd's name)
+        content = envelope.content
+        assert isinstance(content, bytes)
+        message = email.message_from_bytes(content, policy=email.policy.default)
+        assert isinstance(message, EmailMessage)
+        if self.data.startswith("250"):
+            self.mails.append((list(envelope.rcpt_tos), message))
+        return self.data
+
+
+@pytest.fixture
+def inbox() -> Iterator[Inbox]:
+    made = Inbox(free_port())
+    controller = Controller(made, hostname="127.0.0.1", port=made.port, enable_SMTPUTF8=True)
+    controller.start()
+    yield made
+    controller.stop()
+
+
+def server(inbox: Inbox) -> SmtpServer:
+    return SmtpServer(f"smtp://127.0.0.1:{inbox.port}", SENDER, TestClock())
+
+
+async def test_a_mail_arrives_in_both_forms(inbox: Inbox) -> None:
+    await server(inbox).send(MAIL)
+    [(recipients, message)] = inbox.mails
+    assert recipients == ["amina@example.org"]
+    assert message["From"] == SENDER
+    assert message["To"] == "amina@example.org"
+    assert message["Subject"] == MAIL.subject
+    assert message["Auto-Submitted"] == "auto-generated"
+    text, html = message.get_body(("plain",)), message.get_body(("html",))
+    assert text is not None
+    assert html is not None
+    assert text.get_content().replace("\r\n", "\n") == MAIL.text
+    assert "Amina</a>" in html.get_content()
+
+
+async def test_the_same_mail_has_the_same_message_id(inbox: Inbox) -> None:
+    for mail in (MAIL, MAIL, replace(MAIL, key="receipt:donation_2")):
+        await server(inbox).send(mail)
+    ids = [message["Message-ID"] for _, message in inbox.mails]
+    assert ids[0] == ids[1] != ids[2]
+    assert ids[0].endswith("@almoner.example>")
+
+
+@pytest.mark.parametrize("stage", ["rcpt", "data"])
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [("550 no such user", MailRefused), ("451 try later", MailDelayed), ("554 spam", MailRefused)],
+)
+async def test_a_refusal_is_told_from_a_delay(inbox: Inbox, stage: str, answer: str, outcome: type[Exception]) -> None:
+    setattr(inbox, stage, answer)
+    with pytest.raises(outcome):
+        await server(inbox).send(MAIL)
+    assert inbox.mails == []
+
+
+async def test_a_server_that_is_away_is_a_delay() -> None:
+    with pytest.raises(MailDelayed):
+        await SmtpServer(f"smtp://127.0.0.1:{free_port()}", SENDER, TestClock()).send(MAIL)
+
+
+@pytest.mark.parametrize(
+    "address", ["", "a", "a@b.c\r\nBcc: x@y.z", "a@b.c, d@e.f", "A <a@b.c>", "a@b.c\nX: y", "a b@c.d"]
+)
+async def test_an_address_that_is_none_is_refused_and_forges_nothing(inbox: Inbox, address: str) -> None:
+    with pytest.raises(MailRefused):
+        await server(inbox).send(replace(MAIL, to=address))
+    assert inbox.mails == []
+
+
+async def test_a_subject_forges_no_header(inbox: Inbox) -> None:
+    await server(inbox).send(replace(MAIL, subject="Receipt\r\nBcc: x@y.z"))
+    [(recipients, message)] = inbox.mails
+    assert recipients == ["amina@example.org"]
+    assert message["Bcc"] is None
+
+
+@pytest.mark.parametrize("url", ["http://mail.example", "smtp://", "mail.example:25"])
+def test_an_address_that_is_no_mail_server_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="a mail server looks like"):
+        SmtpServer(url, SENDER, TestClock())
+
+
+def test_the_mailbox_keeps_a_mail_once_and_in_order() -> None:
+    later = replace(MAIL, key="other", at=MAIL.at.replace(minute=31))
+    assert mail_id(MAIL) == mail_id(MAIL)
+    assert mail_id(MAIL) < mail_id(later)
+    assert mail_id(MAIL).version == 7
+
+
+def test_the_mailbox_lists_every_web_address_once() -> None:
+    assert links(MAIL) == ["https://give.example/x"]
