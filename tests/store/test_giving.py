@@ -165,8 +165,8 @@ async def test_m4_a_payment_of_a_provider_and_its_notices_are_known_once(giving:
         )
     taken = """
         insert into payment (id, donation_id, provider, provider_payment, status, amount_minor, currency, description,
-                             language, created_at, status_changed_at)
-        values ($1, $2, 'fake', $3, 'open', 1, 'USD', 'x', 'en', $4, $4)
+                             language, tries, created_at, status_changed_at)
+        values ($1, $2, 'fake', $3, 'open', 1, 'USD', 'x', 'en', 0, $4, $4)
     """
     now = giving.service.clock.now()
     broken = await refuses(giving, taken, uuid4(), donation, giving.provider.only(), now)
@@ -180,8 +180,8 @@ async def test_a_donation_has_one_live_payment_at_a_time(giving: Giving) -> None
         giving,
         """
         insert into payment (id, donation_id, provider, status, amount_minor, currency, description, language,
-                             created_at, status_changed_at)
-        select $1, donation_id, provider, 'starting', amount_minor, currency, description, language, created_at,
+                             tries, created_at, status_changed_at)
+        select $1, donation_id, provider, 'starting', amount_minor, currency, description, language, 0, created_at,
                status_changed_at from payment where donation_id = $2
         """,
         uuid4(),

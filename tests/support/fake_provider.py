@@ -49,7 +49,7 @@ class FakeProvider:
         made = f"tp_fake{next(_numbers)}"
         self.orders[order.key] = (order, made)
         shown = ProviderPayment(
-            made, f"{self.origin}/pay/{made}", ProviderStatus.OPEN, order.money, order.reference, live=False
+            made, f"{self.origin}/pay/{made}", ProviderStatus.OPEN, order.money, order.reference, tries=0, live=False
         )
         self.payments[made] = shown
         return self._answered(shown)
@@ -85,7 +85,8 @@ class FakeProvider:
 
     def pay(self, payment: str, **changed: Any) -> ProviderPayment:
         """The donor pays."""
-        return self.become(payment, ProviderStatus.SUCCEEDED, **changed)
+        tries = self.payments[payment].tries + 1
+        return self.become(payment, ProviderStatus.SUCCEEDED, **{"tries": tries, **changed})
 
     def only(self) -> str:
         """The id of the one payment there is."""

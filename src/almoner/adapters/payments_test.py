@@ -40,6 +40,7 @@ class _Payment(msgspec.Struct, frozen=True):
     amount: Annotated[int, msgspec.Meta(ge=1, le=MAX_MINOR)]
     currency: str
     reference: _Text
+    attempts: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
     livemode: bool = False
 
 
@@ -148,5 +149,11 @@ def _payment(content: bytes) -> ProviderPayment:
     if shown.currency not in EXPONENTS:
         raise ProviderFailure("the provider's answer names no currency")
     return ProviderPayment(
-        shown.id, shown.url, shown.status, Money(shown.amount, shown.currency), shown.reference, shown.livemode
+        shown.id,
+        shown.url,
+        shown.status,
+        Money(shown.amount, shown.currency),
+        shown.reference,
+        shown.attempts,
+        shown.livemode,
     )

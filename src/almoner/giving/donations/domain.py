@@ -25,7 +25,7 @@ DONATION: Final = Lifecycle(
 DonationType = Literal["direct", "hosted"]
 DonationStatus = Literal["ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED"]
 ABANDONED_AFTER: Final = timedelta(hours=24)  # spec 3.2
-MAX_TRIES: Final = 5  # H6: failed payments of one session
+MAX_TRIES: Final = 5  # H6: cards tried in one session
 
 CREATED: Final = "donation.created"
 PAYMENT_RECEIVED: Final = "donation.hosted.payment_received"
@@ -53,9 +53,8 @@ class CannotAcceptDonations(BadRequest):
     message = "This organisation cannot accept donations now: its register no longer lists it as an active nonprofit"
 
 
-class TooManyTries(BadRequest):
-    code = "donation/too_many_tries"
-    message = "Too many payments of this session failed; create a new session"
+class TooManyTries(InvalidState):
+    message = "Too many cards were tried in this session; create a new one"
 
 
 @dataclass(frozen=True, slots=True)

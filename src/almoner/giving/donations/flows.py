@@ -122,7 +122,7 @@ class _Begin(_Asking):
         return self.cancel(payment, payment.provider_payment)
 
     async def _attempt(self, tx: Tx, session: DonationSession, donation: Donation) -> Ask:
-        if await payments.failed(tx, donation.id) >= domain.MAX_TRIES:
+        if await payments.tries(tx, donation.id) >= domain.MAX_TRIES:
             raise domain.TooManyTries
         organisation = await organisations.get(tx, Partner(donation.partner_id), donation.organisation_id)
         domain.ensure_receivable(donation.money.currency, organisation.receives)

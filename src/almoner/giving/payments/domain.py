@@ -50,7 +50,10 @@ class HoldReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """One attempt. ``provider_payment`` and ``url`` are None until the provider has answered."""
+    """One attempt. ``provider_payment`` and ``url`` are None until the provider has answered.
+
+    ``tries``: how many times a card was tried on it, as far as we know.
+    """
 
     id: UUID
     donation_id: UUID
@@ -61,6 +64,7 @@ class Payment:
     money: Money
     description: str
     language: str
+    tries: int
     created_at: datetime
 
     @property
@@ -71,13 +75,17 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class ProviderPayment:
-    """A payment as its provider shows it: fetched from there, never taken from a notice. ``live``: real money."""
+    """A payment as its provider shows it: fetched from there, never taken from a notice.
+
+    ``tries``: how many times a card was tried. ``live``: real money.
+    """
 
     id: str
     url: str
     status: ProviderStatus
     money: Money
     reference: str
+    tries: int
     live: bool
 
 

@@ -25,7 +25,7 @@ def key(tx: Tx, payment_id: UUID) -> str:
 async def begin(tx: Tx, provider: str, donation_id: UUID, money: Money, description: str, language: str) -> Payment:
     """A new attempt; the provider is asked after this is committed."""
     described = description[:DESCRIPTION_LENGTH]
-    payment = Payment(tx.new_id(), donation_id, provider, None, None, "starting", money, described, language, tx.now)
+    payment = Payment(tx.new_id(), donation_id, provider, None, None, "starting", money, described, language, 0, tx.now)
     await store.insert(tx, EVERYONE, payment)
     return payment
 
@@ -57,15 +57,14 @@ async def newest(tx: Tx, donation_id: UUID) -> Payment | None:
     return await store.newest(tx, EVERYONE, donation_id)
 
 
-async def failed(tx: Tx, donation_id: UUID) -> int:
-    """How many attempts of a donation failed."""
-    return await store.failed(tx, EVERYONE, donation_id)
+async def tries(tx: Tx, donation_id: UUID) -> int:
+    """How many times a card was tried for a donation."""
+    return await store.tries(tx, EVERYONE, donation_id)
 
 
-async def move(tx: Tx, payment: Payment, target: str, found: ProviderPayment | None = None) -> bool:
-    """Move an attempt, with what the provider calls it; False when its state does not allow the move."""
-    name, url = (found.id, found.url) if found else (None, None)
-    return await store.advance(tx, EVERYONE, payment.id, target, name, url)
+async def move(tx: Tx, payment: Payment, target: str, found: ProviderPayment) -> bool:
+    """Move an attempt, with what the provider shows of it; False when its state does not allow the move."""
+    return await store.advance(tx, EVERYONE, payment.id, target, found)
 
 
 async def live_of(tx: Tx, donation_ids: list[UUID]) -> list[UUID]:

@@ -4,13 +4,13 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.payments.domain import LIVE, PAYMENT, HeldPayment, Payment, ProviderEvent
+from almoner.giving.payments.domain import LIVE, PAYMENT, HeldPayment, Payment, ProviderEvent, ProviderPayment
 from almoner.kit.money import Money
 from almoner.platform.db import Everyone, Tx
 
 _COLUMNS = (
     "id, donation_id, provider, provider_payment, url, status, amount_minor, currency, description, language, "
-    "created_at"
+    "tries, created_at"
 )
 
 
@@ -25,6 +25,7 @@ def _payment(row: Record) -> Payment:
         Money(row["amount_minor"], row["currency"]),
         row["description"],
         row["language"],
+        row["tries"],
         row["created_at"],
     )
 
@@ -34,8 +35,8 @@ async def insert(tx: Tx, _scope: Everyone, payment: Payment) -> None:
     await tx.execute(
         """
         insert into payment (id, donation_id, provider, status, amount_minor, currency, description, language,
-                             created_at, status_changed_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
+                             tries, created_at, status_changed_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
         """,
         payment.id,
         payment.donation_id,
@@ -45,6 +46,7 @@ async def insert(tx: Tx, _scope: Everyone, payment: Payment) -> None:
         payment.money.currency,
         payment.description,
         payment.language,
+        payment.tries,
         payment.created_at,
     )
 
@@ -78,30 +80,34 @@ async def newest(tx: Tx, _scope: Everyone, donation_id: UUID) -> Payment | None:
     return _payment(row) if row else None
 
 
-async def failed(tx: Tx, _scope: Everyone, donation_id: UUID) -> int:
-    """How many attempts of a donation failed."""
+async def tries(tx: Tx, _scope: Everyone, donation_id: UUID) -> int:
+    """How many times a card was tried for a donation; a payment that failed was tried at least once."""
     return int(
-        await tx.fetchval("select count(*) from payment where donation_id = $1 and status = 'failed'", donation_id)
+        await tx.fetchval(
+            """
+            select coalesce(sum(greatest(tries, (status = 'failed')::int)), 0) from payment where donation_id = $1
+            """,
+            donation_id,
+        )
     )
 
 
-async def advance(
-    tx: Tx, _scope: Everyone, payment_id: UUID, target: str, provider_payment: str | None, url: str | None
-) -> bool:
-    """Move an attempt, and note what the provider calls it; False when its state does not allow the move."""
+async def advance(tx: Tx, _scope: Everyone, payment_id: UUID, target: str, found: ProviderPayment) -> bool:
+    """Move an attempt, and note what the provider shows of it; False when its state does not allow the move."""
     return bool(
         await tx.fetchval(
             """
             update payment
-            set status = $2, provider_payment = coalesce(provider_payment, $4), url = coalesce(url, $5),
-                status_changed_at = $6
+            set status = $2, provider_payment = coalesce(provider_payment, $4), url = coalesce(url, $5), tries = $6,
+                status_changed_at = $7
             where id = $1 and status = any($3) returning true
             """,
             payment_id,
             target,
             PAYMENT.sources_of(target),
-            provider_payment,
-            url,
+            found.id,
+            found.url,
+            found.tries,
             tx.now,
         )
     )

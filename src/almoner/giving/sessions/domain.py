@@ -44,13 +44,16 @@ class CannotAcceptDonations(BadRequest):
     message = "This organisation cannot accept donations: they go to nonprofits that their register lists as active"
 
 
-class SessionExpired(BadRequest):
-    code = "donation_session/expired"
+class InvalidState(BadRequest):
+    code = "donation_session/invalid_state"
+    message = "The session is in a state that does not allow this"
+
+
+class SessionExpired(InvalidState):
     message = "The session has expired; create a new one"
 
 
-class SessionCompleted(BadRequest):
-    code = "donation_session/completed"
+class SessionCompleted(InvalidState):
     message = "A donation was already made with this session; create a new one for another gift"
 
 
