@@ -1,11 +1,8 @@
 """Deliveries to a real receiver: W1-W3, W7-W9, W13, and at most 4 in flight per endpoint."""
 
 import asyncio
-import hashlib
-import hmac
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 import standardwebhooks
@@ -17,15 +14,14 @@ from almoner.platform.outbound import Answer, Outbound
 from almoner.platform.postgres import Server
 from almoner.platform.work import Duties, Work
 from almoner.webhooks.deliveries import jobs
-from tests.support import database
+from tests.support import database, webhooks
 from tests.support.client import Client, data
 from tests.support.eventually import eventually
-from tests.support.receivers import Received, Receiver, receiver, reply
+from tests.support.receivers import Received, receiver, reply
 from tests.support.service import Service, Tenant, serving
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
-RECORD = {"id": "sandbox_donation_x", "firstName": "Zoë", "amount": 1234}
 
 
 @pytest.fixture(scope="module")
@@ -43,62 +39,27 @@ async def second(service: Service) -> AsyncIterator[Outbound]:
     await made.close()
 
 
-async def _subscribe(api: Client, sink: Receiver, *events: str) -> Any:
-    body = {"url": sink.url, "events": list(events or ("*",))}
-    return data(await api.post("/v1/webhook-subscriptions", body))
-
-
-async def _happen(service: Service, tenant: Tenant, event_type: str = "donation.created", times: int = 1) -> list[str]:
-    """Emit events and commit; their ids as partners see them."""
-    async with service.db.write() as tx:
-        made = [await outbox.emit(tx, tenant.partner.id, event_type, RECORD) for _ in range(times)]
-        return [tx.ids.text("event", event_id) for event_id in made]
-
-
-async def _happen_and_fail(service: Service, tenant: Tenant) -> None:
-    async with service.db.write() as tx:
-        await outbox.emit(tx, tenant.partner.id, "donation.created", RECORD)
-        raise ZeroDivisionError
-
-
-async def _deliveries(api: Client, subscription: Mapping[str, Any], **query: Any) -> Any:
-    path = f"/v1/webhook-subscriptions/{subscription['id']}/deliveries"
-    return data(await api.get(path, direction="ASC", **query))
-
-
-async def _drain(service: Service) -> None:
-    await service.house.background.drain()
-
-
-def _verify(got: Received, secret: str) -> Any:
-    """What a receiver does, by both forms; the event."""
-    event = standardwebhooks.Webhook(secret).verify(got.body, got.headers)
-    assert got.headers["service-signature"] == hmac.new(secret.encode(), got.body, hashlib.sha256).hexdigest()
-    assert got.headers["webhook-id"] == event["data"]["id"]
-    return event
-
-
 async def test_w1_a_committed_event_is_delivered_once_with_both_signatures(
     service: Service, api: Client, tenant: Tenant
 ) -> None:
     async with receiver() as sink:
-        subscription = await _subscribe(api, sink)
-        (event_id,) = await _happen(service, tenant)
-        await _drain(service)
-        await _drain(service)
+        subscription = await webhooks.subscribe(api, sink)
+        (event_id,) = await webhooks.happen(service, tenant)
+        await service.drain()
+        await service.drain()
         (got,) = sink.received
-    event = _verify(got, subscription["secret"])
+    event = webhooks.verify(got, subscription["secret"])
     assert event == {
         "object": "event",
         "data": {
             "id": event_id,
             "createdAt": event["data"]["createdAt"],
             "eventType": "donation.created",
-            "eventData": RECORD,
+            "eventData": webhooks.RECORD,
         },
     }
     assert (got.headers["content-type"], got.headers["service-sequence"]) == ("application/json", "1")
-    (delivery,) = await _deliveries(api, subscription)
+    (delivery,) = await webhooks.deliveries(api, subscription)
     assert (delivery["status"], delivery["eventId"], delivery["sequence"], delivery["reason"]) == (
         "succeeded",
         event_id,
@@ -110,14 +71,20 @@ async def test_w1_a_committed_event_is_delivered_once_with_both_signatures(
     assert attempt["durationMs"] >= 0
 
 
+async def _happen_and_fail(service: Service, tenant: Tenant) -> None:
+    async with service.db.write() as tx:
+        await outbox.emit(tx, tenant.partner.id, "donation.created", webhooks.RECORD)
+        raise ZeroDivisionError
+
+
 async def test_w1_an_event_that_is_rolled_back_is_never_delivered(
     service: Service, api: Client, tenant: Tenant
 ) -> None:
     async with receiver() as sink:
-        await _subscribe(api, sink)
+        await webhooks.subscribe(api, sink)
         with pytest.raises(ZeroDivisionError):
             await _happen_and_fail(service, tenant)
-        await _drain(service)
+        await service.drain()
     assert sink.received == []
 
 
@@ -125,11 +92,11 @@ async def test_settled_2_signatures_verify_after_the_business_clock_moved_30_day
     service: Service, api: Client, tenant: Tenant
 ) -> None:
     async with receiver() as sink:
-        subscription = await _subscribe(api, sink)
+        subscription = await webhooks.subscribe(api, sink)
         service.clock.advance(days=30)
-        await _happen(service, tenant)
-        await _drain(service)
-        event = _verify(sink.received[0], subscription["secret"])
+        await webhooks.happen(service, tenant)
+        await service.drain()
+        event = webhooks.verify(sink.received[0], subscription["secret"])
     ahead = parse_moment(event["data"]["createdAt"]) - service.clock.now()
     assert abs(ahead) < MINUTE, "createdAt is business time"
     real = datetime.fromtimestamp(int(sink.received[0].headers["webhook-timestamp"]), UTC)
@@ -145,19 +112,19 @@ async def test_w7_same_bytes_and_id_on_every_attempt_with_a_fresh_timestamp(
     async with receiver(
         None, reply(500, connection="close"), drop, reply(302, location="http://127.0.0.1:1/"), reply(429)
     ) as sink:
-        subscription = await _subscribe(api, sink)
-        await _happen(service, tenant)
+        subscription = await webhooks.subscribe(api, sink)
+        await webhooks.happen(service, tenant)
         for step in (timedelta(0), 1.2 * MINUTE, 16 * MINUTE, 4 * HOUR, 15 * HOUR):
             service.clock.advance(step)
             service.clock.advance_wall(seconds=2)
-            await _drain(service)
+            await service.drain()
         assert len(sink.received) == 5
         assert len({got.body for got in sink.received}) == 1
         assert len({got.headers["webhook-id"] for got in sink.received}) == 1
         assert len({got.headers["webhook-timestamp"] for got in sink.received}) == 5
         for got in sink.received:
-            _verify(got, subscription["secret"])
-    (delivery,) = await _deliveries(api, subscription)
+            webhooks.verify(got, subscription["secret"])
+    (delivery,) = await webhooks.deliveries(api, subscription)
     assert delivery["status"] == "succeeded"
     assert [attempt["statusCode"] for attempt in delivery["attempts"]] == [500, None, 302, 429, 200]
     assert delivery["attempts"][1]["error"].startswith("The connection was dropped")
@@ -167,14 +134,14 @@ async def test_w2_a_receiver_that_always_fails_gets_five_attempts_over_14_hours(
     service: Service, api: Client, tenant: Tenant
 ) -> None:
     async with receiver(reply(503, b"later\x00 please")) as sink:
-        subscription = await _subscribe(api, sink)
-        await _happen(service, tenant)
-        await _drain(service)
+        subscription = await webhooks.subscribe(api, sink)
+        await webhooks.happen(service, tenant)
+        await service.drain()
         for _ in range(15 * 12):
             service.clock.advance(minutes=5)
-            await _drain(service)
+            await service.drain()
         assert len(sink.received) == 5
-    (delivery,) = await _deliveries(api, subscription)
+    (delivery,) = await webhooks.deliveries(api, subscription)
     assert (delivery["status"], delivery["nextAttemptAt"]) == ("failed", None)
     at = [parse_moment(attempt["attemptedAt"]) for attempt in delivery["attempts"]]
     late = timedelta(minutes=5)
@@ -187,31 +154,31 @@ async def test_w2_a_receiver_that_always_fails_gets_five_attempts_over_14_hours(
 
 async def test_w3_retry_after_is_obeyed_up_to_twice_the_step(service: Service, api: Client, tenant: Tenant) -> None:
     async with receiver(None, reply(429, retry_after="90"), reply(503, retry_after="999999")) as sink:
-        subscription = await _subscribe(api, sink)
-        await _happen(service, tenant)
-        await _drain(service)
-        (delivery,) = await _deliveries(api, subscription)
+        subscription = await webhooks.subscribe(api, sink)
+        await webhooks.happen(service, tenant)
+        await service.drain()
+        (delivery,) = await webhooks.deliveries(api, subscription)
         assert parse_moment(delivery["nextAttemptAt"]) == service.clock.now() + timedelta(seconds=90)
         service.clock.advance(seconds=89)
-        await _drain(service)
+        await service.drain()
         assert len(sink.received) == 1
         service.clock.advance(seconds=1)
-        await _drain(service)
-        (delivery,) = await _deliveries(api, subscription)
+        await service.drain()
+        (delivery,) = await webhooks.deliveries(api, subscription)
         assert parse_moment(delivery["nextAttemptAt"]) == service.clock.now() + 28 * MINUTE
 
 
 async def test_w3_410_suspends_and_tells_the_other_subscriptions(service: Service, api: Client, tenant: Tenant) -> None:
     async with receiver(reply(410)) as gone, receiver() as sink:
-        dead = await _subscribe(api, gone, "donation.created")
-        told = await _subscribe(api, sink, "webhook_subscription.suspended")
-        await _happen(service, tenant)
-        await _drain(service)
-        await _happen(service, tenant)
-        await _drain(service)
+        dead = await webhooks.subscribe(api, gone, "donation.created")
+        told = await webhooks.subscribe(api, sink, "webhook_subscription.suspended")
+        await webhooks.happen(service, tenant)
+        await service.drain()
+        await webhooks.happen(service, tenant)
+        await service.drain()
         assert len(gone.received) == 1
         (got,) = sink.received
-        event = _verify(got, told["secret"])
+        event = webhooks.verify(got, told["secret"])
         assert (event["data"]["eventData"]["id"], event["data"]["eventData"]["status"]) == (dead["id"], "suspended")
         assert dead["secret"] not in got.body.decode()
         path = f"/v1/webhook-subscriptions/{dead['id']}"
@@ -219,8 +186,8 @@ async def test_w3_410_suspends_and_tells_the_other_subscriptions(service: Servic
         assert (await api.post(f"{path}/test")).json()["error"]["code"] == "webhook_subscription/invalid_state"
         assert data(await api.patch(path, {"status": "active"}))["status"] == "active"
         gone.otherwise = reply()
-        await _happen(service, tenant)
-        await _drain(service)
+        await webhooks.happen(service, tenant)
+        await service.drain()
         assert len(gone.received) == 2
 
 
@@ -228,43 +195,43 @@ async def test_w3_a_suspended_or_deleted_subscription_gets_no_further_attempt(
     service: Service, api: Client, tenant: Tenant
 ) -> None:
     async with receiver(reply(500)) as sink:
-        suspended, deleted = await _subscribe(api, sink), await _subscribe(api, sink)
-        await _happen(service, tenant)
-        await _drain(service)
+        suspended, deleted = await webhooks.subscribe(api, sink), await webhooks.subscribe(api, sink)
+        await webhooks.happen(service, tenant)
+        await service.drain()
         assert len(sink.received) == 2
         await api.patch(f"/v1/webhook-subscriptions/{suspended['id']}", {"status": "suspended"})
         await api.delete(f"/v1/webhook-subscriptions/{deleted['id']}")
         service.clock.advance(minutes=2)
-        await _drain(service)
+        await service.drain()
         assert len(sink.received) == 2
-    (delivery,) = await _deliveries(api, suspended)
+    (delivery,) = await webhooks.deliveries(api, suspended)
     assert (delivery["status"], len(delivery["attempts"])) == ("cancelled", 1)
 
 
 async def test_w8_a_failing_event_holds_up_no_other(service: Service, api: Client, tenant: Tenant) -> None:
     async with receiver(None, reply(500)) as sink:
-        await _subscribe(api, sink)
-        first, second = await _happen(service, tenant, times=2)
-        await _drain(service)
+        await webhooks.subscribe(api, sink)
+        first, second = await webhooks.happen(service, tenant, times=2)
+        await service.drain()
         assert {got.headers["webhook-id"] for got in sink.received} == {first, second}
         assert sorted(got.headers["service-sequence"] for got in sink.received) == ["1", "2"]
 
 
 async def test_w9_what_is_kept_of_an_answer_is_bounded(service: Service, api: Client, tenant: Tenant) -> None:
     async with receiver(reply(500, "ü".encode() * 20_000)) as sink:
-        subscription = await _subscribe(api, sink)
-        await _happen(service, tenant)
-        await _drain(service)
-    (delivery,) = await _deliveries(api, subscription)
+        subscription = await webhooks.subscribe(api, sink)
+        await webhooks.happen(service, tenant)
+        await service.drain()
+    (delivery,) = await webhooks.deliveries(api, subscription)
     assert delivery["attempts"][0]["responseBody"] == "ü" * 500
 
 
 async def test_w9_a_receiver_that_is_not_there_is_told_as_such(service: Service, api: Client, tenant: Tenant) -> None:
     async with receiver() as sink:
-        subscription = await _subscribe(api, sink)
-    await _happen(service, tenant)
-    await _drain(service)
-    (delivery,) = await _deliveries(api, subscription)
+        subscription = await webhooks.subscribe(api, sink)
+    await webhooks.happen(service, tenant)
+    await service.drain()
+    (delivery,) = await webhooks.deliveries(api, subscription)
     (attempt,) = delivery["attempts"]
     assert (delivery["status"], attempt["statusCode"]) == ("pending", None)
     assert attempt["error"].startswith("No connection could be made")
@@ -274,17 +241,18 @@ async def test_w4_at_most_4_in_flight_per_endpoint_with_two_workers(
     service: Service, api: Client, tenant: Tenant, second: Outbound
 ) -> None:
     async def slowly(_request: Received, writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(0.02)
+        for _ in range(100):
+            await asyncio.sleep(0)  # lets everything else go on meanwhile
         writer.write(reply())
         await writer.drain()
 
     another = Background(service.db, Duties(jobs.handlers(service.db, second), jobs.reactions), service.house.telemetry)
     async with receiver(slowly) as sink:
-        await _subscribe(api, sink)
-        await _happen(service, tenant, times=60)
+        await webhooks.subscribe(api, sink)
+        await webhooks.happen(service, tenant, times=60)
         async with asyncio.timeout(20):
             while len(sink.received) < 60:
-                await asyncio.gather(_drain(service), another.drain())
+                await asyncio.gather(service.drain(), another.drain())
     assert len({got.headers["webhook-id"] for got in sink.received}) == 60 == len(sink.received)
     assert sink.most_in_flight == 4
 
@@ -297,9 +265,9 @@ async def test_w4_a_receiver_that_never_answers_delays_nobody_else(
 
     stop = asyncio.Event()
     async with receiver(never) as dead, receiver() as healthy:
-        await _subscribe(api, dead)
-        await _subscribe(api, healthy)
-        await _happen(service, tenant, times=50)
+        await webhooks.subscribe(api, dead)
+        await webhooks.subscribe(api, healthy)
+        await webhooks.happen(service, tenant, times=50)
         running = asyncio.create_task(service.house.background.run(stop))
         await eventually(lambda: len(healthy.received) == 50, within=5)
         assert dead.most_in_flight == 4
@@ -325,25 +293,25 @@ async def _claimed(service: Service) -> queue.Job:
 async def test_w7_a_crash_between_answer_and_commit_delivers_again_with_equal_bytes(
     service: Service, api: Client, tenant: Tenant
 ) -> None:
-    await _drain(service)
+    await service.drain()
     dying = _DiesAfterTheAnswer(service.db.deployment.receivers)
     async with receiver() as sink:
-        subscription = await _subscribe(api, sink)
-        await _happen(service, tenant)
+        subscription = await webhooks.subscribe(api, sink)
+        await webhooks.happen(service, tenant)
         await service.house.background.dispatcher.batch()
         job = await _claimed(service)
         with pytest.raises(asyncio.CancelledError):
             await jobs.handlers(service.db, dying)[job.kind](Work(service.db), job)
-        await _drain(service)
+        await service.drain()
         assert len(sink.received) == 1, "the dead worker's lease still holds"
         service.clock.advance_wall(seconds=61)
         async with service.db.write() as tx:
             assert await queue.rescue(tx) == 1
-        await _drain(service)
+        await service.drain()
         first, second = sink.received
     await dying.close()
     assert (first.body, first.headers["webhook-id"]) == (second.body, second.headers["webhook-id"])
-    (delivery,) = await _deliveries(api, subscription)
+    (delivery,) = await webhooks.deliveries(api, subscription)
     assert (delivery["status"], [attempt["number"] for attempt in delivery["attempts"]]) == ("succeeded", [1])
 
 
@@ -357,10 +325,10 @@ async def test_w7_two_workers_with_one_job_record_one_attempt(
         writer.write(reply(500))
         await writer.drain()
 
-    await _drain(service)
+    await service.drain()
     async with receiver(wait_for_both) as sink:
-        subscription = await _subscribe(api, sink)
-        await _happen(service, tenant)
+        subscription = await webhooks.subscribe(api, sink)
+        await webhooks.happen(service, tenant)
         await service.house.background.dispatcher.batch()
         job = await _claimed(service)
         deliver = [jobs.handlers(service.db, client)[job.kind] for client in (service.house.outbound, second)]
@@ -369,7 +337,7 @@ async def test_w7_two_workers_with_one_job_record_one_attempt(
         assert all(isinstance(result, queue.Retry) for result in results)
         async with service.db.write() as tx:
             await queue.finish(tx, [queue.Finish(job, results[0])])
-    (delivery,) = await _deliveries(api, subscription)
+    (delivery,) = await webhooks.deliveries(api, subscription)
     assert len(delivery["attempts"]) == 1
 
 
@@ -377,194 +345,48 @@ async def test_w13_a_receiver_that_switches_secrets_at_any_moment_loses_nothing(
     service: Service, api: Client, tenant: Tenant
 ) -> None:
     async with receiver() as sink:
-        subscription = await _subscribe(api, sink)
+        subscription = await webhooks.subscribe(api, sink)
         path = f"/v1/webhook-subscriptions/{subscription['id']}/rotate-secret"
         old = subscription["secret"]
         new = data(await api.post(path))["secret"]
         for hours in (0, 12, 11.9):
             service.clock.advance(hours=hours)
-            await _happen(service, tenant)
-            await _drain(service)
+            await webhooks.happen(service, tenant)
+            await service.drain()
         assert len(sink.received) == 3
         for got in sink.received:
             assert standardwebhooks.Webhook(new).verify(got.body, got.headers)
-            _verify(got, old)
+            webhooks.verify(got, old)
         service.clock.advance(hours=0.2)
-        await _happen(service, tenant)
-        await _drain(service)
-        _verify(sink.received[-1], new)
+        await webhooks.happen(service, tenant)
+        await service.drain()
+        webhooks.verify(sink.received[-1], new)
         with pytest.raises(standardwebhooks.WebhookVerificationError):
             standardwebhooks.Webhook(old).verify(sink.received[-1].body, sink.received[-1].headers)
 
 
 async def test_w13_confirming_switches_service_signature_at_once(service: Service, api: Client, tenant: Tenant) -> None:
     async with receiver() as sink:
-        subscription = await _subscribe(api, sink)
+        subscription = await webhooks.subscribe(api, sink)
         path = f"/v1/webhook-subscriptions/{subscription['id']}/rotate-secret"
         new = data(await api.post(path))["secret"]
         await api.post(path, {"confirm": True})
-        await _happen(service, tenant)
-        await _drain(service)
-        _verify(sink.received[0], new)
+        await webhooks.happen(service, tenant)
+        await service.drain()
+        webhooks.verify(sink.received[0], new)
         assert " " not in sink.received[0].headers["webhook-signature"]
-
-
-async def test_events_go_to_the_subscriptions_that_name_them_and_to_no_other_partner(
-    service: Service, api: Client, other: Client, tenant: Tenant
-) -> None:
-    async with receiver() as named, receiver() as every, receiver() as unnamed, receiver() as foreign:
-        await _subscribe(api, named, "donation.created", "donation.cancelled")
-        await _subscribe(api, every, "*")
-        await _subscribe(api, unnamed, "donation.cancelled")
-        await _subscribe(other, foreign, "*")
-        await _happen(service, tenant)
-        await _drain(service)
-        assert [len(sink.received) for sink in (named, every, unnamed, foreign)] == [1, 1, 0, 0]
-
-
-async def test_a_test_event_reaches_its_subscription_and_no_list(service: Service, api: Client, tenant: Tenant) -> None:
-    async with receiver() as sink, receiver() as beside:
-        subscription = await _subscribe(api, sink, "donation.created")
-        await _subscribe(api, beside)
-        delivery = data(await api.post(f"/v1/webhook-subscriptions/{subscription['id']}/test"))
-        assert (delivery["status"], delivery["reason"], delivery["sequence"]) == ("pending", "test", None)
-        await _drain(service)
-        event = _verify(sink.received[0], subscription["secret"])
-        assert event["data"]["eventType"] == "webhook_subscription.test"
-        assert "service-sequence" not in sink.received[0].headers
-        assert beside.received == []
-    assert data(await api.get("/v1/events")) == []
-    (listed,) = await _deliveries(api, subscription)
-    assert (listed["id"], listed["status"]) == (delivery["id"], "succeeded")
-
-
-async def test_w14_resend_sends_the_same_bytes_again(service: Service, api: Client, tenant: Tenant) -> None:
-    async with receiver() as sink, receiver() as beside:
-        subscription, second = await _subscribe(api, sink), await _subscribe(api, beside)
-        (event_id,) = await _happen(service, tenant)
-        await _drain(service)
-        path = f"/v1/events/{event_id}/resend"
-        assert data(await api.post(path)) == {"scheduled": 2}
-        assert data(await api.post(path, {"webhookSubscriptionId": subscription["id"]})) == {"scheduled": 1}
-        await _drain(service)
-        assert [len(got.received) for got in (sink, beside)] == [3, 2]
-        assert len({got.body for got in sink.received}) == 1
-        assert {got.headers["service-sequence"] for got in sink.received} == {"1"}
-    assert [delivery["reason"] for delivery in await _deliveries(api, second)] == ["event", "resend"]
-
-
-async def test_w14_resend_refuses_what_is_not_there(
-    service: Service, api: Client, other: Client, tenant: Tenant
-) -> None:
-    (event_id,) = await _happen(service, tenant)
-    path = f"/v1/events/{event_id}/resend"
-    assert (await api.post(path)).status_code == 404, "an event is there once it has its number"
-    await _drain(service)
-    assert data(await api.post(path)) == {"scheduled": 0}
-    assert (await other.post(path)).status_code == 404
-    async with receiver() as sink:
-        foreign = await _subscribe(other, sink)
-        for named in (foreign["id"], "nonsense", ""):
-            answer = await api.post(path, {"webhookSubscriptionId": named})
-            assert answer.json()["error"]["code"] == "event/webhook_subscription_not_found"
-
-
-async def test_w14_replay_sends_a_window_again(service: Service, api: Client, tenant: Tenant) -> None:
-    async with receiver() as sink:
-        subscription = await _subscribe(api, sink, "donation.created")
-        path = f"/v1/webhook-subscriptions/{subscription['id']}/replay"
-        made = []
-        for event_type in ("donation.created", "donation.cancelled", "donation.created"):
-            made += await _happen(service, tenant, event_type)
-            await _drain(service)
-            service.clock.advance(hours=1)
-        begun = service.clock.now() - 3 * HOUR
-        assert len(sink.received) == 2
-        window = {"startDate": begun.isoformat(), "endDate": (begun + 2 * HOUR).isoformat()}
-        assert data(await api.post(path, window)) == {"scheduled": 1}
-        assert data(await api.post(path, {"startDate": begun.isoformat()})) == {"scheduled": 2}
-        await _drain(service)
-        again = [got.headers["webhook-id"] for got in sink.received[2:]]
-        assert sorted(again) == sorted([made[0], made[0], made[2]])
-
-
-async def test_w14_replay_of_what_failed_recovers_an_outage(service: Service, api: Client, tenant: Tenant) -> None:
-    async with receiver(reply(500)) as sink:
-        subscription = await _subscribe(api, sink)
-        begun = service.clock.now()
-        lost = await _happen(service, tenant, times=3)
-        for _ in range(6):
-            await _drain(service)
-            service.clock.advance(hours=15)
-        sink.otherwise = reply()
-        (arrived,) = await _happen(service, tenant)
-        await _drain(service)
-        assert [d["status"] for d in await _deliveries(api, subscription, status="failed")] == ["failed"] * 3
-        sink.received.clear()
-        body = {"startDate": begun.isoformat(), "failedOnly": True}
-        path = f"/v1/webhook-subscriptions/{subscription['id']}/replay"
-        assert data(await api.post(path, body)) == {"scheduled": 3}
-        assert data(await api.post(path, body)) == {"scheduled": 0}, "they are under way"
-        await _drain(service)
-        ids = [got.headers["webhook-id"] for got in sink.received]
-        assert (sorted(ids), arrived in ids) == (sorted(lost), False)
-
-
-async def test_w14_replay_refuses_windows_that_are_too_old(service: Service, api: Client) -> None:
-    async with receiver() as sink:
-        subscription = await _subscribe(api, sink)
-    path = f"/v1/webhook-subscriptions/{subscription['id']}/replay"
-    for body, reason in (
-        ({"startDate": (service.clock.now() - timedelta(days=31)).isoformat()}, "body.startDate must be at most 30"),
-        ({}, "body.startDate is required"),
-        ({"startDate": "yesterday"}, "body.startDate must be"),
-    ):
-        answer = await api.post(path, body)
-        assert answer.status_code == 400
-        assert answer.json()["error"]["reasons"][0].startswith(reason)
-
-
-async def test_i1_replaying_twice_with_one_key_schedules_once(service: Service, api: Client, tenant: Tenant) -> None:
-    async with receiver() as sink:
-        subscription = await _subscribe(api, sink)
-        await _happen(service, tenant)
-        await _drain(service)
-        body = {"startDate": (service.clock.now() - HOUR).isoformat()}
-        path = f"/v1/webhook-subscriptions/{subscription['id']}/replay"
-        answers = [await api.post(path, body, idempotency_key="again") for _ in range(2)]
-        await _drain(service)
-        assert [answer.json()["data"] for answer in answers] == [{"scheduled": 1}] * 2
-        assert len(sink.received) == 2
-
-
-async def test_p1_deliveries_are_paged_and_filtered(service: Service, api: Client, tenant: Tenant) -> None:
-    async with receiver(None, reply(500)) as sink:
-        subscription = await _subscribe(api, sink)
-        await _happen(service, tenant, times=5)
-        await _drain(service)
-    path = f"/v1/webhook-subscriptions/{subscription['id']}/deliveries"
-    seen = []
-    following = f"{path}?pageSize=2"
-    while following:
-        page = (await api.get(following)).json()
-        assert (page["object"], page["totalResults"]) == ("webhook_delivery", 5)
-        seen += [delivery["sequence"] for delivery in page["data"]]
-        following = page["_links"]["next"]
-    assert sorted(seen) == [1, 2, 3, 4, 5]
-    assert (await api.get(path, status="pending")).json()["totalResults"] == 1
-    assert (await api.get(path, status="lost")).status_code == 400
 
 
 async def test_w1_an_event_is_fanned_out_once_however_often_it_is_reacted_to(
     service: Service, api: Client, tenant: Tenant
 ) -> None:
     async with receiver() as sink:
-        await _subscribe(api, sink)
-        await _happen(service, tenant)
-        await _drain(service)
+        await webhooks.subscribe(api, sink)
+        await webhooks.happen(service, tenant)
+        await service.drain()
         async with service.db.write() as tx:
             rows = await tx.fetch(f"select {outbox.COLUMNS} from event where partner_id = $1", tenant.partner.id)
             for reaction in jobs.reactions:
                 await reaction.react(tx, [outbox.event(row) for row in rows])
-        await _drain(service)
+        await service.drain()
         assert len(sink.received) == 1

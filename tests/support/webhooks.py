@@ -1,0 +1,42 @@
+"""What tests of webhooks do over and over: subscribe a receiver, let something happen, check what came."""
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from typing import Any
+
+import standardwebhooks
+
+from almoner.platform import outbox
+from tests.support.client import Client, data
+from tests.support.receivers import Received, Receiver
+from tests.support.service import Service, Tenant
+
+RECORD = {"id": "sandbox_donation_x", "firstName": "Zoë", "amount": 1234}
+
+
+async def subscribe(api: Client, sink: Receiver, *events: str) -> Any:
+    """A subscription of the receiver, as it was answered; to every event when none is named."""
+    body = {"url": sink.url, "events": list(events or ("*",))}
+    return data(await api.post("/v1/webhook-subscriptions", body))
+
+
+async def happen(service: Service, tenant: Tenant, event_type: str = "donation.created", times: int = 1) -> list[str]:
+    """Emit events and commit; their ids as partners see them."""
+    async with service.db.write() as tx:
+        made = [await outbox.emit(tx, tenant.partner.id, event_type, RECORD) for _ in range(times)]
+        return [tx.ids.text("event", event_id) for event_id in made]
+
+
+async def deliveries(api: Client, subscription: Mapping[str, Any], **query: Any) -> Any:
+    """The deliveries of a subscription, the oldest first."""
+    path = f"/v1/webhook-subscriptions/{subscription['id']}/deliveries"
+    return data(await api.get(path, direction="ASC", **query))
+
+
+def verify(got: Received, secret: str) -> Any:
+    """What a receiver does, by both forms; the event."""
+    event = standardwebhooks.Webhook(secret).verify(got.body, got.headers)
+    assert got.headers["service-signature"] == hmac.new(secret.encode(), got.body, hashlib.sha256).hexdigest()
+    assert got.headers["webhook-id"] == event["data"]["id"]
+    return event
