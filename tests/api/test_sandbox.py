@@ -36,6 +36,15 @@ async def test_the_clock_moves_forwards_and_tells_how_far(service: Service, api:
     assert parse_moment(data(await api.post(CLOCK, {"advanceTo": target.isoformat()}))["now"]) == target
 
 
+async def test_every_sweep_works_with_the_rights_that_the_service_has(service: Service, api: Client) -> None:
+    await api.post("/v1/users", idempotency_key="kept for 21 days")
+    moved = data(await api.post(CLOCK, {"advanceSeconds": 59 * 86400}))
+    assert moved["remaining"] == 0
+    assert not [line for line in service.lines if b"sweep_failed" in line]
+    async with service.db.read() as tx:
+        assert await tx.fetchval("select count(*) from idempotency_answer where expires_at < $1", tx.now) == 0
+
+
 @pytest.mark.parametrize(
     "body",
     [

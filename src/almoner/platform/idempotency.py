@@ -193,7 +193,7 @@ async def purge(tx: Tx, limit: int = 1000) -> int:
         with gone as (
             delete from idempotency_answer where (partner_id, key_hash) in (
                 select partner_id, key_hash from idempotency_answer where expires_at <= $1
-                order by expires_at limit $2 for update skip locked
+                order by expires_at limit $2
             ) returning 1
         ) select count(*) from gone
         """,
