@@ -8,8 +8,13 @@ from pathlib import Path
 from tests.architecture.sources import Source, dotted
 
 MAX_MODULE_LINES = 400
+MAX_TEST_LINES = 500
 MAX_FUNCTION_LINES = 50
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
+ADMINISTRATION = frozenset({"cli/local.py", "cli/run.py"})
+READ_BY_HAND = frozenset({("giving/donations/store.py", "page")})
+"""Puts conditions together from a table of constants and the numbers of their parameters."""
 CLOCK_MODULES = frozenset({"kit/time.py", "platform/clock.py", "platform/clocks.py"})
 MOMENTS = {
     "datetime": {"now", "utcnow", "today"},
@@ -60,8 +65,13 @@ def no_environment(source: Source) -> Iterator[str]:
 
 
 def may_hold_sql(path: Path) -> bool:
-    """Stores, the platform and the migrations."""
-    return path.parts[0] in {"platform", "migrations"} or path.stem == "store" or path.stem.startswith("store_")
+    """Stores, the platform and the migrations; and the two commands that make roles and the database itself."""
+    return (
+        path.as_posix() in ADMINISTRATION
+        or path.parts[0] in {"platform", "migrations"}
+        or path.stem == "store"
+        or path.stem.startswith("store_")
+    )
 
 
 def no_sql(source: Source) -> Iterator[str]:
@@ -79,10 +89,14 @@ def no_sql(source: Source) -> Iterator[str]:
 
 def bound_parameters(source: Source) -> Iterator[str]:
     """SQL is fixed text with bound parameters: only constants may be put together into it."""
-    if source.path.parts[0] == "migrations":
+    if source.path.parts[0] == "migrations" or source.path.as_posix() in ADMINISTRATION:
         return
     for function in source.functions():
-        known = set(_constant_names(function))
+        if (source.path.as_posix(), function.name) in READ_BY_HAND:
+            continue
+        known: set[str] = set()
+        for _ in range(3):  # constants made of constants
+            known |= set(_constant_names(function, known))
         for call in ast.walk(function):
             if not isinstance(call, ast.Call) or not call.args or not isinstance(call.func, ast.Attribute):
                 continue
@@ -90,10 +104,10 @@ def bound_parameters(source: Source) -> Iterator[str]:
                 yield source.at(call, "puts something that is no constant into SQL; bind it")
 
 
-def _constant_names(function: ast.AST) -> Iterator[str]:
+def _constant_names(function: ast.AST, known: set[str]) -> Iterator[str]:
     """Local names that hold one of some constants."""
     for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and _is_constant(node.value, set()):
+        if isinstance(node, ast.Assign) and _is_constant(node.value, known):
             for target in node.targets:
                 yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name))
 
@@ -129,21 +143,27 @@ def _is_constant(node: ast.expr, known: set[str]) -> bool:
 
 
 def small_module(source: Source) -> Iterator[str]:
-    """House 8."""
+    """House 8; a table of cases may make a test longer."""
     lines = source.text.count("\n")
-    if lines > MAX_MODULE_LINES:
-        yield f"{source.path} has {lines} lines, at most {MAX_MODULE_LINES}: split it by sub-subject"
+    most = MAX_TEST_LINES if source.path.stem.startswith("test_") else MAX_MODULE_LINES
+    if lines > most:
+        yield f"{source.path} has {lines} lines, at most {most}: split it by sub-subject"
 
 
 def small_functions(source: Source) -> Iterator[str]:
-    """House 8; a docstring does not count."""
+    """House 8; docstrings and functions inside do not count, since those are counted by themselves."""
     for function in source.functions():
-        first = function.body[0]
-        documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-        prose = (first.end_lineno or 0) - first.lineno + 1 if documented else 0
-        lines = (function.end_lineno or 0) - function.lineno + 1 - prose
+        inner = [node for node in ast.walk(function) if node is not function and isinstance(node, FUNCTIONS)]
+        lines = _length(function) - sum(_length(node) for node in inner)
         if lines > MAX_FUNCTION_LINES:
             yield source.at(function, f"{function.name} has {lines} lines, at most {MAX_FUNCTION_LINES}")
+
+
+def _length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    first = function.body[0]
+    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    prose = (first.end_lineno or 0) - first.lineno + 1 if documented else 0
+    return (function.end_lineno or 0) - function.lineno + 1 - prose
 
 
 def telling_name(source: Source) -> Iterator[str]:

@@ -49,6 +49,7 @@ DOMAIN_CODES = {
     "donation_session": "organisation_not_found user_not_found invalid_metadata cannot_accept_donations invalid_state",
     "user": "organisation_not_found",
     "event": "webhook_subscription_not_found",
+    "sandbox": "record_not_found payment_declined",
     "webhook_subscription": "invalid_state",
     "upload": "too_many_files content_type_error max_file_size filetype_not_supported multipart_boundary_not_found "
     "file_is_missing",
