@@ -1,4 +1,4 @@
-"""The hosted pages as a donor meets them: the service and the test provider on two ports, and Chromium."""
+"""The hosted pages as a donor meets them: the service, the test provider on its own origin, and Chromium."""
 
 import asyncio
 import shutil
@@ -85,12 +85,13 @@ async def open_site(database: TestDatabase) -> AsyncIterator[Site]:
     """The site until the block ends. Raises OSError without Chromium."""
     port = free_port()
     async with serving(database, port=port) as service, _browser() as browser:
-        base_url, provider_url = f"http://localhost:{port}", f"http://localhost:{port + 1}"
         provider = service.house.provider_app
         assert provider is not None, "the sandbox has the test provider"
         client = service.client((await service.tenant()).secret)
-        async with _served(service.app, port), _served(provider, port + 1):
-            yield Site(service, provider, client, browser, base_url, provider_url)
+        async with _served(service.app, port):
+            # The provider answers on another host, so that its way back is a cross-site one, as in life.
+            provider_url = service.house.settings.provider_base_url
+            yield Site(service, provider, client, browser, f"http://localhost:{port}", provider_url)
         await client.close()
 
 
