@@ -136,6 +136,7 @@ async def test_the_look_up_by_number_knows_country_and_registry(api: Client, pub
         "quillwort reli",
         "The Quillwort",
         "quillwort relief society inc",
+        "quillwort relief xylqzptvk society",
     ],
 )
 async def test_a_name_is_found_by_its_words_in_any_order_with_slips(publishable: Client, query: str) -> None:

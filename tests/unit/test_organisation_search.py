@@ -47,6 +47,13 @@ def test_the_last_word_may_be_unfinished_and_short_forms_are_alike() -> None:
     assert Query.of("red a").exact() == "('red')"
 
 
+def test_one_of_three_words_may_be_spared() -> None:
+    assert Query.of("red cross club").all_but_one({}) == (
+        "(('cross') & ('club':*)) | (('red') & ('club':*)) | (('red') & ('cross'))"
+    )
+    assert Query.of("red cross").all_but_one({}) is None
+
+
 @pytest.mark.parametrize(
     ("slip", "word"),
     [("untied", "united"), ("smithsonain", "smithsonian"), ("internatinal", "international"), ("cros", "cross")],

@@ -11,6 +11,7 @@ from almoner.nonprofits.organisations.schemas import (
     OrganisationOut,
     OrganisationProfileOut,
     OrganisationsQuery,
+    SearchOut,
     branding_out,
     filters_of,
     milestone_out,
@@ -25,6 +26,8 @@ from almoner.platform.http.wire import PageQuery
 
 OrganisationId = Annotated[UUID, PathId("organisation")]
 
+DATED = {"Data-As-Of": "The day of the register's data, such as 2026-04-13; missing where it is not known."}
+
 routes = Routes("Organisations")
 
 
@@ -32,13 +35,12 @@ class MilestonesQuery(PageQuery):
     """Milestones have no filters."""
 
 
-@routes.get("/v1/organisations", key=PUBLISHABLE, scope="organisations:read")
+@routes.get("/v1/organisations", key=PUBLISHABLE, scope="organisations:read", beside=SearchOut)
 async def search_organisations(call: Call, query: OrganisationsQuery) -> Listing[OrganisationOut]:
     """Search organisations.
 
     With `query` the best matches come first: the words of a name in any order, misspelt ones repaired, the last one
-    maybe
-    unfinished. Without it the list is in the order of creation.
+    maybe unfinished. Without it the list is in the order of creation.
     """
     filters = await organisations.filters_with(
         call.tx, filters_of(call.tx, query), registry_name=query.registry_name, registry_number=query.registry_id
@@ -48,13 +50,15 @@ async def search_organisations(call: Call, query: OrganisationsQuery) -> Listing
     return await results.by_cursor(call, query, filters)
 
 
-@routes.get("/v1/organisations/{id}", key=PUBLISHABLE, scope="organisations:read")
+@routes.get("/v1/organisations/{id}", key=PUBLISHABLE, scope="organisations:read", headers=DATED)
 async def get_organisation(call: Call, id: OrganisationId) -> OrganisationOut:
     """Retrieve an organisation. The header `Data-As-Of` dates its register's data."""
     return await results.single(call, await organisations.get(call.tx, call.partner, id))
 
 
-@routes.get("/v1/organisations/{countryCode}/{registry}/{registryId}", key=SECRET, scope="organisations:read")
+@routes.get(
+    "/v1/organisations/{countryCode}/{registry}/{registryId}", key=SECRET, scope="organisations:read", headers=DATED
+)
 async def find_organisation(call: Call, country_code: str, registry: str, registry_id: str) -> OrganisationOut:
     """Retrieve an organisation by country, registry (its id, code or name) and number in any spelling."""
     return await results.single(

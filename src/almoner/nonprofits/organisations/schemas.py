@@ -171,6 +171,17 @@ class OrganisationOut(Out, object_name="organisation"):
     updated_at: str
 
 
+class SearchOut(msgspec.Struct, rename="camel"):
+    """What an answer of the search says beside its results."""
+
+    exhaustive_total_results: Annotated[
+        bool, msgspec.Meta(description="False when the count stopped at 10,000: there are more.")
+    ]
+    page_number: Annotated[
+        int | None, msgspec.Meta(description="With `page`: its number; `_links` then has `first` and `last` too.")
+    ] = None
+
+
 class OrganisationProfileOut(Out, object_name="organisation"):
     """What everybody may know of an organisation."""
 

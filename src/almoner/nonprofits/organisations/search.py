@@ -54,35 +54,30 @@ async def ranked(
 
 
 async def _matched(tx: Tx, scope: Scope, filters: Filters, query: Query, keys: Sequence[str]) -> _Matched:
-    exact = _Matched(
-        await store_search.match(tx, scope, filters, query.text, query.exact(), keys, 0, HEAD), query.exact()
-    )
+    async def matched(tsquery: str) -> _Matched:
+        return _Matched(await store_search.match(tx, scope, filters, query.text, tsquery, keys, 0, HEAD), tsquery)
+
+    exact = await matched(query.exact())
     named = any(candidate.name == query.text or candidate.tier == 0 for candidate in exact.match.candidates)
     misspelt = [word for word in query.needed if ranking.repairable(word)]
     if named or exact.match.total >= ENOUGH or not misspelt:
         return exact
-    unknown = await store_search.unknown_words(tx, EVERYONE, misspelt)
-    for suspected in (
-        unknown,
-        misspelt,
-    ):  # a slip mostly makes a word that nobody uses; if not, any word may be the one
-        repaired = await _repaired(tx, scope, filters, query, keys, suspected)
-        if repaired is not None and repaired.match.total > exact.match.total:
+    similar: dict[str, list[str]] = {}
+    # A slip mostly makes a word that nobody uses; if that is not it, any word may be the one.
+    for suspected in (await store_search.unknown_words(tx, EVERYONE, misspelt), misspelt):
+        similar |= await _similar(tx, [word for word in suspected if word not in similar])
+        repaired = await matched(query.repaired(similar)) if any(similar.values()) else exact
+        if repaired.match.total > exact.match.total:
             return repaired
     if exact.match.total:
         return exact
+    if (spared := query.all_but_one(similar)) and (most := await matched(spared)).match.total:
+        return most
     alike = await store_search.alike(tx, scope, filters, query.text)
     candidates = [candidate for candidate in alike if ranking.resembles(query, candidate)]
     return _Matched(Match(candidates, len(candidates)), exact.tsquery)
 
 
-async def _repaired(
-    tx: Tx, scope: Scope, filters: Filters, query: Query, keys: Sequence[str], suspected: Sequence[str]
-) -> _Matched | None:
-    """What matches with words of the dictionary beside the suspected ones; None when there are no such words."""
-    known = await store_search.similar_words(tx, EVERYONE, suspected) if suspected else {}
-    similar = {word: ranking.similar(word, found) for word, found in known.items()}
-    if not any(similar.values()):
-        return None
-    tsquery = query.repaired(similar)
-    return _Matched(await store_search.match(tx, scope, filters, query.text, tsquery, keys, 0, HEAD), tsquery)
+async def _similar(tx: Tx, misspelt: Sequence[str]) -> dict[str, list[str]]:
+    known = await store_search.similar_words(tx, EVERYONE, misspelt) if misspelt else {}
+    return {word: ranking.similar(word, known.get(word, [])) for word in misspelt}

@@ -22,6 +22,8 @@ MOST_WORDS: Final = 12
 SHORTEST_PREFIX: Final = 3
 """Letters from which on the last word of a query may be unfinished."""
 
+FEWEST_TO_SPARE_ONE: Final = 3
+
 _ALIKE: Final = (
     ("saint", "st", "ste"),
     ("association", "assn", "assoc", "asso"),
@@ -89,6 +91,16 @@ class Query:
 
     def repaired(self, similar: Mapping[str, Sequence[str]]) -> str:
         """As ``exact``, with the dictionary's similar words beside each."""
+        return " & ".join(self._spelt(similar))
+
+    def all_but_one(self, similar: Mapping[str, Sequence[str]]) -> str | None:
+        """As ``repaired``, for names that lack any one of the words; None with too few words to spare one."""
+        spelt = self._spelt(similar)
+        if len(spelt) < FEWEST_TO_SPARE_ONE:
+            return None
+        return " | ".join("(" + " & ".join(spelt[:place] + spelt[place + 1 :]) + ")" for place in range(len(spelt)))
+
+    def _spelt(self, similar: Mapping[str, Sequence[str]]) -> list[str]:
         unfinished = self.words[-1] if self.words and len(self.words[-1]) >= SHORTEST_PREFIX else None
         groups = []
         for word in self.needed:
@@ -96,4 +108,4 @@ class Query:
             # Words are [a-z0-9]+ only, so that nothing in them can end the quotes.
             terms = [f"'{spelling}':*" if spelling == word == unfinished else f"'{spelling}'" for spelling in spellings]
             groups.append("(" + " | ".join(terms) + ")")
-        return " & ".join(groups)
+        return groups
