@@ -112,6 +112,23 @@ async def emit(tx: Tx, partner: UUID | None, event_type: str, record: object) ->
     return frozen.id
 
 
+async def emit_all(tx: Tx, event_type: str, told: Sequence[tuple[UUID, object]]) -> None:
+    """As ``emit``, for many public events of one type in one statement: (partner, record), in order."""
+    frozen = [freeze(tx, event_type, record) for _, record in told]
+    await tx.execute(
+        APPEND.format(
+            source="select id, partner_id, $4, payload, $5 from unnest($1::uuid[], $2::uuid[], $3::bytea[]) "
+            "as t (id, partner_id, payload)"
+        ),
+        [event.id for event in frozen],
+        [partner for partner, _ in told],
+        [event.payload for event in frozen],
+        event_type,
+        tx.now,
+    )
+    wake(tx)
+
+
 def wake(tx: Tx) -> None:
     """Let this process's dispatcher look as soon as the transaction has been committed."""
     tx.after_commit(BELL.ring)

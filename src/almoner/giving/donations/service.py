@@ -167,9 +167,9 @@ async def _hold(tx: Tx, provider: str, found: ProviderPayment, payment: Payment 
 async def cancel_abandoned(tx: Tx, limit: int = BATCH) -> int:
     """Cancel unpaid donations 24 h after their own creation (spec 3.2); how many were cancelled."""
     cancelled = await store.cancel_abandoned(tx, EVERYONE, tx.now - domain.ABANDONED_AFTER, limit)
-    for donation in cancelled:
-        await _emit(tx, domain.CANCELLED, donation)
-    await _close_live(tx, [donation.id for donation in cancelled])
+    if cancelled:
+        await outbox.emit_all(tx, domain.CANCELLED, [(one.partner_id, record(tx, one)) for one in cancelled])
+        await _close_live(tx, [donation.id for donation in cancelled])
     return len(cancelled)
 
 
@@ -181,8 +181,7 @@ async def next_due(tx: Tx) -> datetime | None:
 
 async def _close_live(tx: Tx, donation_ids: list[UUID]) -> None:
     """Have the provider end what must not be paid any more."""
-    if donation_ids:
-        await queue.enqueue_all(tx, [_closing(payment_id) for payment_id in await payments.live_of(tx, donation_ids)])
+    await queue.enqueue_all(tx, [_closing(payment_id) for payment_id in await payments.live_of(tx, donation_ids)])
 
 
 async def close_after_grace(tx: Tx, session: DonationSession, payment: Payment) -> None:
@@ -195,4 +194,4 @@ def _closing(payment_id: UUID, due: datetime | None = None) -> NewJob:
 
 
 async def _emit(tx: Tx, event_type: str, donation: Donation) -> None:
-    await outbox.emit(tx, donation.partner_id, event_type, schemas.donation_out(tx, donation))
+    await outbox.emit(tx, donation.partner_id, event_type, record(tx, donation))
