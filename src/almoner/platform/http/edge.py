@@ -64,7 +64,7 @@ class Edge:
                 message["headers"] = [*message.get("headers", ()), (b"request-id", request_id.encode())]
             await send(message)
 
-        failure = None
+        failure: Exception | None = None
         try:
             self._resolve(scope)
             if (
@@ -76,14 +76,12 @@ class Edge:
                     "use https: this request came over plain http and was refused; rotate the key it carried"
                 )
             await self._app(scope, receive, tagged)
-        except Problem as problem:
-            await _send_problem(problem, scope, tagged)
         except ConnectionAbortedError:
             status = 499  # the client left; nothing was answered
-        except Exception as error:  # noqa: BLE001 (the last resort: answered as a 500 and reported)
-            failure = error
+        except Exception as error:  # noqa: BLE001 (the last resort: answered and, unless expected, reported)
+            failure = None if isinstance(error, Problem) else error
             if not started:
-                await _send_problem(InternalError(), scope, tagged)
+                await _send_problem(error if isinstance(error, Problem) else InternalError(), scope, tagged)
         self._report(scope, request_id, status, perf_counter() - began, failure)
 
     def _resolve(self, scope: Scope) -> None:
