@@ -114,11 +114,21 @@ def _errors() -> Iterator[str]:
     yield _row("---", "---", "---", "---")
     for code, problem in own_problems().items():
         if code not in general:
-            yield _row(f"`{code}`", str(status_of(problem)), problem.message, _answered_by(problem, endpoints))
+            messages = dict.fromkeys(one.message for one in _family(problem))
+            yield _row(f"`{code}`", str(status_of(problem)), "; or: ".join(messages), _answered_by(problem, endpoints))
+
+
+def _family(problem: type[Problem]) -> Iterator[type[Problem]]:
+    """The class of a code, and those that say the same more finely."""
+    yield problem
+    for finer in problem.__subclasses__():
+        if finer.code == problem.code:
+            yield from _family(finer)
 
 
 def _answered_by(problem: type[Problem], endpoints: list[Endpoint]) -> str:
-    found = [f"`{endpoint.operation_id}`" for endpoint in endpoints if problem in problems_of(endpoint)]
+    family = set(_family(problem))
+    found = [f"`{endpoint.operation_id}`" for endpoint in endpoints if family & set(problems_of(endpoint))]
     return ", ".join(found) or "none: hosted pages and callbacks"
 
 

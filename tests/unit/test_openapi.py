@@ -12,11 +12,11 @@ from almoner.kit.patch import UNSET
 from almoner.platform.event_types import EventType
 from almoner.platform.http import conventions
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
+from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Retirement, Routes
 from almoner.platform.http.ids import IdText, PathId
 from almoner.platform.http.openapi import describe
 from almoner.platform.http.paging import Listing
-from almoner.platform.http.service import Call
 from almoner.platform.http.uploads import Upload, Uploaded
 from almoner.platform.http.wire import DayOrMoment, In, Maybe, Out, PageQuery, Patch, Text255
 
@@ -27,6 +27,10 @@ RETIRED = Retirement("@1767225600", "Fri, 01 Jan 2027 00:00:00 GMT", "https://ex
 class OutOfStock(BadRequest):
     code = "test/out_of_stock"
     message = "There is none left"
+
+
+class OutOfPaint(OutOfStock):
+    message = "There is no paint left"
 
 
 class UserIn(In):
@@ -53,9 +57,7 @@ class UserOut(Out, object_name="user"):
 
 
 class UsersQuery(PageQuery):
-    name: str | None = Field(
-        None, max_length=10, description="Part of the name.", json_schema_extra={"also": "title"}
-    )
+    name: str | None = Field(None, max_length=10, description="Part of the name.", json_schema_extra={"also": "title"})
     since: DayOrMoment | None = None
     tags: list[str] = Field([], alias="tags[]")
 
@@ -73,7 +75,7 @@ async def list_users(call: Call, query: UsersQuery) -> Listing[UserOut]:
     raise NotImplementedError
 
 
-@routes.post("/v1/users", key=SECRET, scope="users:write", errors=(OutOfStock,))
+@routes.post("/v1/users", key=SECRET, scope="users:write", errors=(OutOfStock, OutOfPaint))
 async def create_user(call: Call, body: UserIn) -> UserOut:
     """Create a user."""
     raise NotImplementedError
@@ -250,7 +252,10 @@ def test_declared_errors_are_told_with_their_codes_and_a_message_each() -> None:
     response = CREATE["responses"]["400"]
     codes = response["content"]["application/json"]["schema"]["properties"]["error"]["properties"]["code"]["enum"]
     assert "test/out_of_stock" in codes
-    assert set(response["content"]["application/json"]["examples"]) == set(codes)
+    assert len(codes) == len(set(codes))
+    examples = response["content"]["application/json"]["examples"]
+    assert set(examples) == {*codes, "test/out_of_stock 2"}
+    assert examples["test/out_of_stock 2"]["value"]["error"]["message"] == "There is no paint left"
     assert "There is none left" in response["description"]
 
 

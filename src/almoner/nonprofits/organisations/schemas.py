@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+import msgspec
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from almoner.kit.errors import IncorrectParams

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+import msgspec
+
 from almoner.kit.errors import Problem, RateExceeded
 from almoner.kit.ids import Ids
 from almoner.platform.event_types import EventType
@@ -87,7 +89,19 @@ def envelope(endpoint: Endpoint, record: type[Out], ref: str, ids: Ids) -> Schem
     }
     if endpoint.query is not None and issubclass(endpoint.query, PageQuery):
         properties["pageSize"] |= {"minimum": 1, "maximum": MAX_PAGE_SIZE}
-    return {"type": "object", "properties": properties, "required": list(properties)}
+    required = list(properties)
+    if endpoint.beside is not None:
+        _, found = msgspec.json.schema_components([endpoint.beside], ref_template="{name}")
+        more = found[endpoint.beside.__name__]
+        properties |= more["properties"]
+        required += more["required"]
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def headers_of(endpoint: Endpoint) -> Schema:
+    """What a success of the endpoint carries in headers."""
+    own = {name: {"description": told, "schema": {"type": "string"}} for name, told in endpoint.headers.items()}
+    return {**of_every_answer(), **own}
 
 
 def errors_of(problems: Sequence[type[Problem]]) -> Schema:
@@ -112,14 +126,12 @@ def shared_errors(problems: Iterable[type[Problem]]) -> Schema:
 
 
 def _error_response(problems: Sequence[type[Problem]]) -> Schema:
-    examples = {
-        problem.code: {
-            "value": {
-                "error": {"code": problem.code, "title": problem.title, "message": problem.message, "reasons": []}
-            }
-        }
-        for problem in problems
-    }
+    examples: Schema = {}
+    for problem in problems:
+        told = {"code": problem.code, "title": problem.title, "message": problem.message, "reasons": []}
+        again = sum(name.split()[0] == problem.code for name in examples)  # finer messages under one code
+        examples[f"{problem.code} {again + 1}" if again else problem.code] = {"value": {"error": told}}
+    codes = list(dict.fromkeys(problem.code for problem in problems))
     headers = of_every_answer()
     if RateExceeded in problems:
         headers["Retry-After"] = {"$ref": "#/components/headers/Retry-After"}
@@ -130,7 +142,7 @@ def _error_response(problems: Sequence[type[Problem]]) -> Schema:
             "application/json": {
                 "schema": {
                     "allOf": [{"$ref": "#/components/schemas/Error"}],
-                    "properties": {"error": {"properties": {"code": {"enum": [problem.code for problem in problems]}}}},
+                    "properties": {"error": {"properties": {"code": {"enum": codes}}}},
                 },
                 "examples": examples,
             }

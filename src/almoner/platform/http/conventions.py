@@ -43,6 +43,7 @@ _EXAMPLES: Final[dict[str, object]] = {
     "endonyms": {"en": "United States"},
     "englishName": "Internal Revenue Service",
     "eventType": "donation.created",
+    "exhaustiveTotalResults": True,
     "expiresAt": "2026-11-22T09:30:00.000Z",
     "firstName": "Ada",
     "from": "Giving <giving@example.org>",

@@ -15,10 +15,12 @@ What it returns is the answer: an ``Out`` record, a ``Listing``, ``Raw`` bytes, 
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
+import msgspec
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
@@ -69,6 +71,8 @@ class Endpoint:
     errors: tuple[type[Problem], ...]
     upload: Upload | None
     retirement: Retirement | None
+    beside: type[msgspec.Struct] | None
+    headers: Mapping[str, str]
     path_ids: dict[str, PathId | None] = field(init=False)
     body: type[In] | None = field(init=False)
     query: type[Query] | None = field(init=False)
@@ -140,14 +144,34 @@ class Routes:
         errors: Sequence[type[Problem]] = (),
         upload: Upload | None = None,
         retirement: Retirement | None = None,
+        beside: type[msgspec.Struct] | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
     ) -> Callable[[Handler], Handler]:
-        """Declare a handler. A route with a key must name its scope (K6)."""
+        """Declare a handler. A route with a key must name its scope (K6).
+
+        ``beside``: what a list's answer holds beside its records and links; ``headers``: those that the answer alone
+        carries, with what they say. Both are for the description.
+        """
         if (key is KeyKind.NONE) is not (scope is None):
             raise TypeError(f"{method} {path}: a route with a key names its scope, one without names none")
 
         def register(handler: Handler) -> Handler:
             self.endpoints.append(
-                Endpoint(method, path, handler, self.tag, key, scope, tx, empty, tuple(errors), upload, retirement)
+                Endpoint(
+                    method,
+                    path,
+                    handler,
+                    self.tag,
+                    key,
+                    scope,
+                    tx,
+                    empty,
+                    tuple(errors),
+                    upload,
+                    retirement,
+                    beside,
+                    headers,
+                )
             )
             return handler
 

@@ -28,7 +28,7 @@ class Examples:
         self._schemas = schemas
 
     def answer(self, schema: Schema) -> Any:
-        """A whole record: every member, those that may be null only where their value says something."""
+        """A whole record: every member that is always there, null where a value would say nothing."""
         return self._make(schema, "", whole=True)
 
     def request(self, schema: Schema) -> Any:
@@ -67,9 +67,10 @@ class Examples:
         required = schema.get("required", ())
         made: dict[str, Any] = {}
         for key, value in properties.items():
-            if whole and self._stays_null(value, key):
+            wanted = key in required or (not whole and self._is_declared(value) and not self._is_id(value))
+            if wanted and whole and self._stays_null(value, key):
                 made[key] = None
-            elif whole or key in required or (self._is_declared(value) and not self._is_id(value)):
+            elif wanted:
                 made[key] = self._make(value, key, whole=whole)
         return made
 

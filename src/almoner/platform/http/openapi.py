@@ -290,7 +290,7 @@ def _without_null(property_: Schema) -> Schema:
 def _responses(endpoint: Endpoint, known: _Known, links: following.Links) -> Schema:
     success: Schema = {
         "description": "Done; the answer has no body." if endpoint.empty else "Done.",
-        "headers": answers.of_every_answer(),
+        "headers": answers.headers_of(endpoint),
     }
     record = endpoint.record
     if record is not None:
