@@ -23,7 +23,7 @@ create table event (
     sequence bigint check (sequence > 0),
     unique (partner_id, id)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
--- type and created_at ride along so that a filtered list counts without reading payloads (100,000 events: 9 ms, not 190).
+-- type and created_at ride along: a filtered list counts without reading payloads (100,000 events in 9 ms, not 190).
 create unique index event_sequence on event (partner_id, sequence) include (type, created_at)
     where sequence is not null;
 create index event_unnumbered on event (partner_id, n) where sequence is null;
