@@ -5,7 +5,7 @@ import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import api, imports, machine
+from bench import api, imports, machine, search
 from bench.stage import Stage, staged
 
 REPORT = Path(__file__).parents[1] / "docs" / "evidence" / "bench.md"
@@ -39,6 +39,7 @@ def main() -> None:
     with staged() as stage:
         report = "\n".join(asyncio.run(_run(stage, given.seconds, given.repeat)))
     report += "\n".join(["", "## Import of a register", "", *imports.measure(given.repeat), ""])
+    report += "\n".join(["", "## Organisation search", "", *search.measure(), ""])
     print(report)
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     REPORT.write_text(report)
