@@ -10,19 +10,14 @@ from datetime import datetime, timedelta
 from itertools import count
 
 import pytest
-import uvicorn
 
 from almoner.adapters.payments_test import TestProvider
 from almoner.giving.payments.domain import NoSuchPayment, NoticeRefused, ProviderEvent, ProviderFailure, ProviderStatus
 from almoner.giving.payments.ports import Order, PaymentProvider
 from almoner.kit.money import MAX_MINOR, Money
-from almoner.platform.addresses import Policy
-from almoner.platform.outbound import Outbound
-from almoner.provider_test import service as till
-from almoner.provider_test.app import ProviderTest
 from almoner.provider_test.callbacks import signature
-from almoner.provider_test.domain import Card
 from tests.support import fake_provider
+from tests.support.built_in_provider import serving_provider
 from tests.support.fake_provider import FakeProvider
 from tests.support.service import Service
 
@@ -55,36 +50,10 @@ def order(**changed: object) -> Order:
 
 
 @asynccontextmanager
-async def served(app: ProviderTest, port: socket.socket) -> AsyncIterator[None]:
-    """The application over real HTTP until the block ends."""
-    server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, ws="none"))
-    running = asyncio.create_task(server.serve(sockets=[port]))
-    try:
-        yield
-    finally:
-        server.should_exit = True
-        await running
-
-
-@asynccontextmanager
 async def built_in(service: Service) -> AsyncIterator[Contract]:
     """The built-in provider behind its adapter."""
-    with socket.create_server(("127.0.0.1", 0)) as port:
-        url = f"http://127.0.0.1:{port.getsockname()[1]}"
-        outbound = Outbound(Policy(loopback=True))
-        app = ProviderTest(service.db, outbound, service.house.telemetry, url=url, secret=SECRET)
-        adapter = TestProvider(url, SECRET)
-
-        async def pay(payment: str) -> None:
-            async with service.db.write() as tx:
-                await till.pay(tx, payment, Card("4242424242424242"))
-
-        async with served(app, port):
-            try:
-                yield Contract(adapter, pay)
-            finally:
-                await adapter.close()
-                await outbound.close()
+    async with serving_provider(service) as till:
+        yield Contract(till.provider, till.pay)
 
 
 @asynccontextmanager

@@ -1,0 +1,82 @@
+"""A process that pays and is killed with -9 at a named point: ``python -m tests.chaos.paying``, its task as JSON."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from base64 import b64decode
+from datetime import UTC, datetime
+from uuid import UUID
+
+from almoner.adapters.payments_test import TestProvider
+from almoner.giving.donations import flows
+from almoner.giving.donations.domain import Gift
+from almoner.giving.donations.flows import PaymentWork
+from almoner.giving.payments.domain import ProviderPayment
+from almoner.giving.payments.ports import Order
+from almoner.kit.ids import Ids
+from almoner.kit.money import Money
+from almoner.platform import db as database
+from almoner.platform.crypto import Vault
+from almoner.platform.deployment import Deployment, Links
+
+
+class Stopped:
+    """Business time as the test has it; real time is real."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+
+    def now(self) -> datetime:
+        """Business time."""
+        return self._now
+
+    def wall(self) -> datetime:
+        """Real time."""
+        return datetime.now(UTC)
+
+
+class Deadly(TestProvider):
+    """Kills the process before or after a call."""
+
+    def __init__(self, url: str, secret: str, point: str) -> None:
+        super().__init__(url, secret)
+        self._point = point
+
+    async def create(self, order: Order) -> ProviderPayment:
+        """As the provider's, if it survives."""
+        self._die("before_create")
+        made = await super().create(order)
+        self._die("after_create")
+        return made
+
+    async def fetch(self, payment: str) -> ProviderPayment:
+        """As the provider's, if it survives."""
+        self._die("before_fetch")
+        found = await super().fetch(payment)
+        self._die("after_fetch")
+        return found
+
+    def _die(self, point: str) -> None:
+        if point == self._point:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def main() -> None:
+    """Begin to pay, or come back from paying."""
+    task = json.loads(sys.argv[1])
+    clock = Stopped(datetime.fromisoformat(task["now"]))
+    vault, links = Vault(b64decode(task["master_key"])), Links(task["links"], task["links"])
+    db = await database.connect(task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), size=2)
+    work = PaymentWork(db, Deadly(task["url"], task["secret"], task["point"]))
+    session = UUID(task["session"])
+    if task["point"].endswith("create"):
+        gift = Gift(Money(2500, "USD"), "Ada", "Byron", "ada@example.org", consented=True, anonymous=False)
+        await flows.begin_payment(work, session, gift)
+    else:
+        await flows.return_from_provider(work, session)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,105 @@
+"""kill -9 around every call to the payment provider: no money asked for twice, none forgotten (I5, I6, M4)."""
+
+import asyncio
+import json
+import sys
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from os import urandom
+from pathlib import Path
+
+import pytest
+
+from almoner.giving.donations import jobs
+from almoner.giving.donations.domain import Standing
+from almoner.giving.payments import service as payments
+from almoner.kit.time import iso
+from almoner.platform.background import Background
+from almoner.platform.work import Duties
+from tests.support import giving as support
+from tests.support.built_in_provider import Till, serving_provider
+from tests.support.database import TestDatabase
+from tests.support.fake_provider import SECRET
+from tests.support.giving import PAID, Giving
+from tests.support.service import Service, serving
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+async def own(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service of its own, whose real time can be moved."""
+    async with serving(empty_database) as service:
+        yield service
+
+
+async def killed(giving: Giving, till: Till, point: str) -> None:
+    """Run the process that dies there."""
+    service = giving.service
+    task = {
+        "point": point,
+        "session": str(giving.session_id),
+        "dsn": service.database.dsn,
+        "now": iso(service.clock.now()),
+        "links": service.db.deployment.links.pages,
+        "master_key": b64encode(urandom(32)).decode(),
+        "url": till.url,
+        "secret": SECRET,
+    }
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.chaos.paying", json.dumps(task), cwd=ROOT, env={"PYTHONPATH": f"{ROOT}/src"}
+    )
+    assert await child.wait() == -9
+
+
+async def recover(giving: Giving, till: Till, by: str) -> None:
+    """By a job, or by the donor's next attempt; both wait for the lease to run out."""
+    giving.service.clock.advance_wall(seconds=61)
+    if by == "job":
+        duties = Duties(handlers=jobs.handlers(till.provider), schedules=jobs.schedules)
+        await Background(giving.service.db, duties, giving.service.house.telemetry).drain()
+    assert (await giving.begin()).url is not None
+
+
+@pytest.mark.parametrize("point", ["before_create", "after_create"])
+@pytest.mark.parametrize("by", ["job", "donor"])
+async def test_i6_a_process_killed_while_asking_leaves_one_payment(own: Service, point: str, by: str) -> None:
+    api = own.client((await own.tenant()).secret)
+    async with serving_provider(own) as till:
+        giving = await support.open_session(own, api)
+        giving.provider = till.provider  # type: ignore[assignment]
+        await killed(giving, till, point)
+        async with own.db.read() as tx:
+            row = await tx.fetchrow("select id, status from payment")
+            assert await tx.fetchval("select count(*) from flow_call") == 1
+        assert row is not None
+        assert row["status"] == "starting"
+        reference = payments.reference(row["id"])
+        assert len(await till.payments(reference)) == (1 if point == "after_create" else 0)
+        await recover(giving, till, by)
+        (payment,) = await till.payments(reference)
+        await till.pay(payment)
+        assert (await giving.come_back()).standing is Standing.PAID
+        assert await giving.events() == PAID
+        async with own.db.read() as tx:
+            assert await tx.fetchval("select count(*) from flow_call") == 0
+            assert await tx.fetchval("select count(*) from provider_test.payment") == 1
+    await api.close()
+
+
+@pytest.mark.parametrize("point", ["before_fetch", "after_fetch"])
+async def test_m4_a_process_killed_while_looking_loses_no_money(own: Service, point: str) -> None:
+    api = own.client((await own.tenant()).secret)
+    async with serving_provider(own) as till:
+        giving = await support.open_session(own, api)
+        giving.provider = till.provider  # type: ignore[assignment]
+        await giving.begin()
+        async with own.db.read() as tx:
+            payment = await tx.fetchval("select provider_payment from payment")
+        await till.pay(payment)
+        await killed(giving, till, point)
+        assert await giving.events() == ["donation.created"]
+        assert (await giving.come_back()).standing is Standing.PAID
+        assert await giving.events() == PAID
+        assert await giving.status() == "completed"
+    await api.close()

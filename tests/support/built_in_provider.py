@@ -1,0 +1,57 @@
+"""The built-in payment provider over real HTTP, and its donors."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import uvicorn
+
+from almoner.adapters.payments_test import TestProvider
+from almoner.platform.addresses import Policy
+from almoner.platform.outbound import Outbound
+from almoner.provider_test import service as till
+from almoner.provider_test.app import ProviderTest
+from almoner.provider_test.domain import Card
+from tests.support.fake_provider import SECRET
+from tests.support.service import Service
+
+
+@dataclass(frozen=True, slots=True)
+class Till:
+    """The provider at ``url``, spoken to by ``provider``."""
+
+    service: Service
+    url: str
+    provider: TestProvider
+
+    async def pay(self, payment: str) -> None:
+        """The donor pays with a card that works."""
+        async with self.service.db.write() as tx:
+            await till.pay(tx, payment, Card("4242424242424242"))
+
+    async def payments(self, reference: str) -> list[str]:
+        """What it was asked to collect under a reference of ours."""
+        async with self.service.db.read() as tx:
+            rows = await tx.fetch("select id from provider_test.payment where reference = $1", reference)
+        return [row["id"] for row in rows]
+
+
+@asynccontextmanager
+async def serving_provider(service: Service) -> AsyncIterator[Till]:
+    """The provider, in the service's own database, until the block ends."""
+    with socket.create_server(("127.0.0.1", 0)) as port:
+        url = f"http://127.0.0.1:{port.getsockname()[1]}"
+        outbound = Outbound(Policy(loopback=True))
+        app = ProviderTest(service.db, outbound, service.house.telemetry, url=url, secret=SECRET)
+        server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, ws="none"))
+        running = asyncio.create_task(server.serve(sockets=[port]))
+        adapter = TestProvider(url, SECRET)
+        try:
+            yield Till(service, url, adapter)
+        finally:
+            await adapter.close()
+            server.should_exit = True
+            await running
+            await outbound.close()
