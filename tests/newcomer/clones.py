@@ -20,6 +20,7 @@ from tests.support.running import free_port
 
 PROJECT = Path(__file__).parents[2]
 FIRST_START_SECONDS = 420.0
+COMMAND_SECONDS = 180.0
 STOP_SECONDS = 30.0
 ORDINARY_USER = "daemon"  # is on every Unix, and owns nothing
 
@@ -77,17 +78,22 @@ class Clone:
 
     def run(self, *command: str, **given: str) -> "subprocess.CompletedProcess[str]":
         """A command in the clone, to its end; both streams in ``stdout``."""
-        return subprocess.run(
+        with subprocess.Popen(
             command,
             cwd=self.path,
             env=self.environment(given),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            check=False,
-            timeout=FIRST_START_SECONDS,
+            start_new_session=True,
             **self._identity(),
-        )
+        ) as process:
+            try:
+                said = process.communicate(timeout=COMMAND_SECONDS)[0]
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+        return subprocess.CompletedProcess(command, process.returncode, said)
 
     @contextmanager
     def started(self, *command: str, **given: str) -> Iterator[Started]:

@@ -29,6 +29,7 @@ def test_first_start_below_a_private_folder_with_a_path_of_150_characters(privat
     with private.started("make", "run") as started:
         started.until("Ready after")
         _answers_as_promised(private, started)
+        _six_lines_of_the_readme(private)
     assert {folder: folder.stat().st_mode for folder in above} == modes  # no parent was opened for the database
 
 
@@ -60,3 +61,15 @@ def _answers_as_promised(clone: Clone, started: Started) -> None:
     answer = subprocess.run(["/bin/sh", "-c", line[1]], capture_output=True, text=True, check=True).stdout
     assert '"registryName"' in answer
     assert '"totalResults":0' not in answer.replace(" ", "")
+
+
+def _six_lines_of_the_readme(clone: Clone) -> None:
+    """The gift as the README tells it, in a plain shell, in the clone."""
+    block = (clone.path / "README.md").read_text().partition("## A gift in six lines")[2].split("```")[1]
+    lines = block.removeprefix("sh\n").replace("localhost:8080", f"localhost:{clone.port}")
+    assert sum("curl " in line for line in lines.splitlines()) == 6
+    told = clone.run("/bin/sh", "-euc", lines)
+    assert told.returncode == 0, told.stdout
+    assert '"status":"RECEIVED_PAYMENT"' in told.stdout
+    assert '"eventType":"donation.created"' in told.stdout
+    assert '"object":"error"' not in told.stdout

@@ -74,7 +74,10 @@ def _small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
     if mounted.returncode != 0:
         pytest.skip("a small disk can only be made by root with the right to mount")
     try:
-        yield folder
+        data = folder / "var"
+        data.mkdir()
+        data.chmod(0o755)  # so that root's helper account reaches it, and nothing moves to another disk
+        yield data
     finally:
         subprocess.run(["umount", folder], check=True)
 
@@ -86,18 +89,17 @@ def _fill(file: Path) -> None:
 
 
 def test_a_disk_too_small_for_the_database(installed: Clone, place: Path) -> None:
-    with _small_disk(place / "small", 100) as disk:
-        told = installed.run("make", "run", ALMONER_DATA_DIR=str(disk / "var"))
+    with _small_disk(place / "small", 100) as data:
+        told = installed.run("make", "run", ALMONER_DATA_DIR=str(data))
         assert told.returncode != 0
         (line,) = _lines(told.stdout)
         assert re.match(r"No room for the database in .*: free 300 MB, or set ALMONER_DATA_DIR", line)
 
 
 def test_a_disk_that_is_full_at_a_later_start(installed: Clone, place: Path) -> None:
-    with _small_disk(place / "full", 350) as disk:
-        data = disk / "var"
+    with _small_disk(place / "full", 350) as data:
         assert installed.run(".venv/bin/almoner", "migrate", ALMONER_DATA_DIR=str(data)).returncode == 0
-        _fill(disk / "filler")
+        _fill(data / "filler")
         told = installed.run("make", "run", ALMONER_DATA_DIR=str(data))
         assert told.returncode != 0
         (line,) = _lines(told.stdout)
