@@ -33,6 +33,15 @@ async def test_m6_money_after_the_cancellation_is_held(giving: Giving) -> None:
     assert (await giving.donations())[0]["status"] == "CANCELLED"
 
 
+async def test_m6_the_browsers_return_alone_finds_money_that_came_after_the_cancellation(giving: Giving) -> None:
+    await giving.begin()
+    giving.service.clock.advance(DAY)
+    await giving.sweep()
+    giving.provider.pay(giving.provider.only())
+    assert (await giving.come_back()).standing is Standing.HELD
+    assert await giving.held() == [("donation_cancelled", 2500, "USD")]
+
+
 async def test_m6_money_that_comes_twice_is_held(giving: Giving) -> None:
     await giving.begin()
     first = giving.provider.only()

@@ -167,6 +167,11 @@ def test_the_donor_sees_where_the_payment_stands(status: str, seen: Standing, ur
     assert (paid.standing, paid.url) == (Standing.PAID, None)
 
 
+def test_a_cancelled_donation_leads_nobody_to_a_payment() -> None:
+    cancelled = replace(DONATION_RECORD, status="CANCELLED", cancelled_at=NOW)
+    assert standing(cancelled, PAYMENT_RECORD) == domain.SessionDonation(Standing.NOT_STARTED, cancelled, None)
+
+
 def test_without_donation_or_payment_nothing_has_started() -> None:
     assert standing(None, None).standing is Standing.NOT_STARTED
     assert standing(DONATION_RECORD, None).standing is Standing.NOT_STARTED

@@ -138,7 +138,7 @@ def standing(donation: Donation | None, payment: Payment | None) -> SessionDonat
             return SessionDonation(Standing.HELD, donation, None)
         case "failed":
             return SessionDonation(Standing.DECLINED, donation, None)
-        case "starting" | "open":
+        case "starting" | "open" if donation.status == "REQUESTED_PAYMENT":
             return SessionDonation(Standing.UNDER_WAY, donation, payment.url)
         case _:
             return SessionDonation(Standing.NOT_STARTED, donation, None)

@@ -11,7 +11,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.donations import domain, service
-from almoner.giving.donations.domain import Donation, Gift, SessionDonation, Standing
+from almoner.giving.donations.domain import Donation, Gift, SessionDonation
 from almoner.giving.payments import service as payments
 from almoner.giving.payments.domain import (
     NoSuchPayment,
@@ -148,10 +148,8 @@ class _Look(_Asking):
     async def prepare(self, tx: Tx) -> Ask | Done[SessionDonation]:
         """Ask about an attempt that may have been paid since."""
         known = await service.for_session(tx, self._session_id)
-        if known.standing is not Standing.UNDER_WAY or known.donation is None:
-            return Done(known)
-        payment = await payments.newest(tx, known.donation.id)
-        if payment is None or payment.provider_payment is None:
+        payment = await payments.newest(tx, known.donation.id) if known.donation else None
+        if payment is None or payment.provider_payment is None or not payment.live:
             return Done(known)
         return self.fetch(payment.provider_payment)
 

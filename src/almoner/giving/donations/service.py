@@ -161,7 +161,8 @@ async def _hold(tx: Tx, provider: str, found: ProviderPayment, payment: Payment 
     if payment is not None:
         await payments.move(tx, payment, "held", found)
     if await payments.hold(tx, provider, found, payment, reason):
-        _log.error("payment_held", provider=provider, payment=found.id, reason=reason.value)
+        told = {"provider": provider, "payment": found.id, "reason": reason.value}
+        tx.after_commit(lambda: _log.error("payment_held", **told))
 
 
 async def cancel_abandoned(tx: Tx, limit: int = BATCH) -> int:
