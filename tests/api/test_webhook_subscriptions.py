@@ -117,6 +117,10 @@ async def test_a_partner_may_suspend_and_resume(api: Client, service: Service) -
             tx.ids.parse("webhooksubscription", record["id"]),
         )
     assert [tuple(move) for move in moves] == [("active", "suspended"), ("suspended", "active")]
+    await service.drain()
+    assert data(await api.get("/v1/events")) == [], (
+        "the event tells of a receiver that is gone, not of the partner's wish"
+    )
 
 
 async def test_deleted_is_soft(api: Client) -> None:

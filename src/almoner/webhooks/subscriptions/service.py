@@ -75,12 +75,15 @@ async def change(
 ) -> Subscription:
     """Change what is given. Raises NotFound, IncorrectParams."""
     before = await _lock(tx, partner, subscription_id)
-    changed = replace(before, url=given(url, before.url), events=_once(given(events, before.events)), updated_at=tx.now)
+    changed = replace(
+        before,
+        url=given(url, before.url),
+        events=_once(given(events, before.events)),
+        status=given(status, before.status),
+        updated_at=tx.now,
+    )
     _check(tx, changed.url, changed.events)
-    changed = replace(changed, status=given(status, before.status))
     await store.update(tx, partner, changed)
-    if changed.status == "suspended" != before.status:
-        await _tell_suspended(tx, partner, changed)
     return changed
 
 
@@ -109,12 +112,7 @@ async def suspend(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
         return
     suspended = replace(subscription, status="suspended", updated_at=tx.now)
     await store.update(tx, partner, suspended)
-    await _tell_suspended(tx, partner, suspended)
-
-
-async def _tell_suspended(tx: Tx, partner: Partner, subscription: Subscription) -> None:
-    record = schemas.subscription_out(tx, subscription, secret=False)
-    await outbox.emit(tx, partner.id, SUSPENDED_EVENT, record)
+    await outbox.emit(tx, partner.id, SUSPENDED_EVENT, schemas.subscription_out(tx, suspended, secret=False))
 
 
 async def _lock(tx: Tx, partner: Partner, subscription_id: UUID) -> Subscription:
