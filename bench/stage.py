@@ -20,21 +20,21 @@ from uuid import UUID
 import asyncpg
 import psutil
 
+import almoner
 from almoner import migrations, settings, wiring
 from almoner.access.keys import service as keys
 from almoner.access.partners import service as partners
 from almoner.cli import local
 from almoner.kit.ids import new_id
 from almoner.kit.time import SystemClock
+from almoner.nonprofits.registers import flows
 from almoner.platform.db import Database, Partner
 from almoner.settings import Settings
 
 PARTNERS = 10
 LIST_ROWS = 100_000
 ORGANISATIONS = 2_000
-IRS = UUID("019b76da-a800-7000-8000-000000000001")
-WORDS = "river valley animal food youth veterans library arts hope garden shelter mountain".split()
-KINDS = "Foundation Society Trust Fund Association Alliance Network League".split()
+SAMPLE = sorted((Path(almoner.__file__).parent / "samples" / "us_irs_bmf").rglob("*.csv.gz"))
 METADATA = '{"campaign": "winter"}'
 NO_LIMIT = "900000/900000"
 
@@ -109,26 +109,13 @@ async def _partners(db: Database, stage: Stage) -> None:
 
 
 async def _organisations(db: Database, stage: Stage) -> None:
-    pick = random.Random(20261121)
-    async with db.write() as tx:
-        for number in range(ORGANISATIONS):
-            name = f"{pick.choice(WORDS)} {pick.choice(WORDS)} {pick.choice(KINDS)} {number}".title()
-            made = tx.new_id()
-            await tx.execute(
-                """
-                insert into organisation (id, registry_id, registry_number, number_key, name, country_code, types,
-                                          active, search_name, created_at, updated_at)
-                values ($1, $2, $3, $3, $4, 'USA', '{nonprofit}', true, $5, $6, $6)
-                """,
-                made,
-                IRS,
-                f"99{number:07d}",
-                name,
-                name.lower(),
-                tx.now,
-            )
-            stage.organisations.append(tx.ids.text("organisation", made))
-            stage.names.append(name)
+    """The shipped register sample, loaded as anybody loads it; its nonprofits are given to and searched for."""
+    await flows.import_files(db, wiring.REGISTER_SOURCES["irs-bmf"], SAMPLE)
+    async with db.read() as tx:
+        rows = await tx.fetch("select id, name from organisation where 'nonprofit' = any(types) order by id")
+        for row in random.Random(20261121).sample(rows, ORGANISATIONS):
+            stage.organisations.append(tx.ids.text("organisation", row["id"]))
+            stage.names.append(row["name"])
 
 
 async def _donations(db: Database, stage: Stage) -> None:
@@ -170,9 +157,15 @@ async def _donations(db: Database, stage: Stage) -> None:
 
 
 def free_port() -> int:
-    """A port that nobody has."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
+    """A port that nobody has, nor the next one, where the sandbox's payment provider listens."""
+    while True:
+        with socket.create_server(("127.0.0.1", 0)) as found:
+            port = int(found.getsockname()[1])
+            try:
+                with socket.create_server(("127.0.0.1", port + 1)):
+                    return port
+            except OSError:
+                continue
 
 
 @dataclass(frozen=True, slots=True)
