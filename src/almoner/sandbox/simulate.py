@@ -11,6 +11,7 @@ from almoner.giving.donations.domain import Gift, SessionDonation
 from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.payments.ports import PaymentProvider
 from almoner.giving.sessions import service as sessions
+from almoner.giving.sessions.domain import SessionCompleted
 from almoner.kit.errors import BadRequest, IncorrectParams
 from almoner.kit.money import Money
 from almoner.platform.db import Database, Partner
@@ -54,7 +55,7 @@ class Simulation:
     async def donate(self, partner: Partner, session_id: UUID, giver: Giver, card: str) -> Out:
         """A donor opens the session's page, gives, and pays; the session afterwards.
 
-        Raises NotFound, SessionExpired, SessionCompleted, WrongTargetCurrency, Declined and what a gift raises.
+        Raises NotFound, SessionCompleted, Declined, and what ``flows.begin_payment`` raises.
         """
         async with self._db.read() as tx:
             session = await sessions.get(tx, partner, session_id)
@@ -68,10 +69,11 @@ class Simulation:
             giver.anonymous,
         )
         begun = await flows.begin_payment(self._work, session_id, gift)
-        if begun.url is not None and begun.donation is not None:
-            async with self._db.read() as tx:
-                payment = await donations.provider_payment(tx, partner, begun.donation.id)
-            await self._pay(payment, card, lambda: flows.return_from_provider(self._work, session_id))
+        if begun.url is None or begun.donation is None:
+            raise SessionCompleted
+        async with self._db.read() as tx:
+            payment = await donations.provider_payment(tx, partner, begun.donation.id)
+        await self._pay(payment, card, lambda: flows.return_from_provider(self._work, session_id))
         async with self._db.read() as tx:
             return sessions.record(tx, await sessions.get(tx, partner, session_id))
 

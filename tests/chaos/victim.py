@@ -1,0 +1,124 @@
+"""A process that lives through one round of work and kills itself, as kill -9 does, at a transaction boundary.
+
+``python -m tests.chaos.victim DSN FIRST LAST``: for each point between the two a child is forked that dies at that
+point; what it printed is ``<point> killed`` or, once there is no such point any more, ``<point> lived``.
+
+The points need no switch in the service: the database that the service is given counts the boundaries of all its
+transactions, before each BEGIN's work is committed and right after.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from uuid import UUID, uuid4
+
+from almoner.kit.ids import Ids
+from almoner.kit.time import SystemClock
+from almoner.platform import db as databases
+from almoner.platform import outbox, queue
+from almoner.platform.background import Background
+from almoner.platform.crypto import Vault
+from almoner.platform.db import Database, Tx
+from almoner.platform.deployment import Deployment, Links
+from almoner.platform.outbox import Event, Reaction
+from almoner.platform.queue import Done, Job, NewJob, Result
+from almoner.platform.telemetry import Telemetry
+from almoner.platform.work import Duties, Work
+
+PARTNER = UUID(int=7)
+CHANGES = 3
+KIND = "chaos.note"
+
+
+class Mortal(Database):
+    """A database whose process dies at the boundary number ``fatal``."""
+
+    fatal = -1
+    passed = 0
+
+    def boundary(self) -> None:
+        """One more place to die."""
+        self.passed += 1
+        if self.passed == self.fatal:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[Tx]:
+        """Die before the commit, or right after."""
+        async with super().write() as tx:
+            yield tx
+            self.boundary()
+        self.boundary()
+
+
+async def connect(dsn: str) -> Mortal:
+    """A pool of mortal transactions."""
+    links = Links("http://localhost", "http://localhost")
+    deployment = Deployment("sandbox", SystemClock(), Ids(sandbox=True), links, Vault(bytes(32)))
+    made = await databases.connect(dsn, deployment, size=4)
+    return Mortal(made._pool, deployment)
+
+
+async def change(db: Database) -> None:
+    """What a request does: a change, its event, in one transaction."""
+    async with db.write() as tx:
+        made = uuid4()
+        await tx.execute("insert into chaos_change (id) values ($1)", made)
+        await outbox.emit(tx, PARTNER, "donation.created", {"change": str(made)})
+
+
+async def fan_out(tx: Tx, events: Sequence[Event]) -> None:
+    """What deliveries do: a row and a job for each event."""
+    for event in events:
+        await tx.execute("insert into chaos_told (event_id, sequence) values ($1, $2)", event.id, event.sequence)
+    await queue.enqueue_all(
+        tx,
+        [
+            NewJob(KIND, {"event": str(event.id)}, lane=f"chaos {n % 2}" if n else None)
+            for n, event in enumerate(events)
+        ],
+    )
+
+
+async def note(work: Work, job: Job) -> Result:
+    """A job's effect, in a transaction of its own, safe to have twice."""
+    async with work.db.write() as tx:
+        await tx.execute(
+            "insert into chaos_note (event_id, attempt) values ($1, $2)", UUID(job.payload["event"]), job.attempt
+        )
+    return Done()
+
+
+DUTIES = Duties(handlers={KIND: note}, reactions=(Reaction("*", fan_out),))
+
+
+async def live(dsn: str, fatal: int) -> None:
+    """One round: changes, then everything that follows from them."""
+    db = await connect(dsn)
+    db.fatal = fatal
+    for _ in range(CHANGES):
+        await change(db)
+    await Background(db, DUTIES, Telemetry(lambda _line: None)).drain()
+    await db.close()
+
+
+def main() -> None:
+    """Fork one child for each point."""
+    dsn, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    for point in range(first, last + 1):
+        child = os.fork()
+        if child == 0:
+            asyncio.run(live(dsn, point))
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+        print(point, "killed" if killed else "lived" if status == 0 else f"failed {status}", flush=True)
+        if not killed:
+            return
+
+
+if __name__ == "__main__":
+    main()
