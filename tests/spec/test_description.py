@@ -101,6 +101,45 @@ def test_every_event_type_is_described() -> None:
     assert set(HOOKS) == set(EVENT_TYPES)
 
 
+KEYWORDS = frozenset(
+    """
+    $ref type properties required items enum const default description examples format pattern minLength maxLength
+    minimum maximum minItems maxItems anyOf oneOf allOf additionalProperties maxProperties contentMediaType
+    x-id-type x-such-as-id-of
+    """.split()
+)
+
+
+def _schemas(place: Any) -> Iterator[dict[str, Any]]:
+    """Every schema of the description, those inside others included."""
+    if isinstance(place, list):
+        for item in place:
+            yield from _schemas(item)
+    elif isinstance(place, dict):
+        found = [place["schema"]] if isinstance(place.get("schema"), dict) else []
+        found += place["schemas"].values() if isinstance(place.get("schemas"), dict) else []
+        for schema in found:
+            yield from _inner(schema)
+        for name, item in place.items():
+            if name not in {"schema", "schemas", "example", "examples"}:
+                yield from _schemas(item)
+
+
+def _inner(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield schema
+    for inside in [*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")]:
+        if isinstance(inside, dict):
+            yield from _inner(inside)
+    for inside in [*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())]:
+        yield from _inner(inside)
+
+
+def test_schemas_hold_no_keyword_that_readers_do_not_know() -> None:
+    found = list(_schemas(DESCRIPTION))
+    assert len(found) > 200
+    assert {keyword for schema in found for keyword in schema if keyword not in KEYWORDS} == set()
+
+
 def test_links_lead_to_operations_and_parameters_that_exist() -> None:
     seen = 0
     for _, _, operation in OPERATIONS.values():

@@ -38,7 +38,7 @@ def _flat(values: object) -> object:
     return [part for group in split for part in group] if isinstance(split, list) else split
 
 
-PageNumber = Annotated[int, BeforeValidator(_page_number), Field(ge=1)]
+PageNumber = Annotated[int, Field(ge=1), BeforeValidator(_page_number)]
 Several = Annotated[
     list[list[str]],
     BeforeValidator(_split),

@@ -103,8 +103,8 @@ MAX_PAGE_SIZE = 100
 
 PageSize = Annotated[
     int,
+    Field(ge=1, description="Rows in one answer; above 100 it is capped at 100."),
     BeforeValidator(_positive_integer),
-    Field(ge=1, description="Rows in one answer; above 100 it is capped at 100.", json_schema_extra={"maximum": None}),
 ]
 
 

@@ -1,0 +1,87 @@
+"""What the reference page is made of: fields in words, and calls that a shell understands."""
+
+from typing import Any
+
+import msgspec
+
+from almoner.kit.ids import Ids
+from almoner.platform.reference.content import Content, Field, Operation
+from almoner.platform.reference.page import prose
+from tools import reference
+
+DESCRIPTION: dict[str, Any] = msgspec.json.decode(reference.render()["openapi.json"])
+CONTENT = Content(DESCRIPTION)
+OPERATIONS = {operation.id: operation for group in CONTENT.groups for operation in group.operations}
+
+
+def field(operation: Operation, name: str) -> Field:
+    fields = (*operation.parameters, *operation.body, *operation.answer)
+    return next(one for one in fields if one.name == name)
+
+
+def test_the_page_has_every_operation_and_every_event() -> None:
+    described = [one["operationId"] for item in DESCRIPTION["paths"].values() for one in item.values()]
+    assert sorted(OPERATIONS) == sorted(described)
+    assert [hook.name for hook in CONTENT.hooks] == list(DESCRIPTION["webhooks"])
+
+
+def test_fields_say_their_type_and_limits_in_words() -> None:
+    created = OPERATIONS["createDonationSession"]
+    assert field(created, "organisationId") == Field("organisationId", "id of an organisation", True, (), "")
+    assert field(created, "userId").kind == "id of a user or null"
+    assert field(created, "successUrl").limits == ("at most 2048 characters",)
+    assert field(created, "data.createdAt").kind == "moment"
+    assert field(created, "data.status").limits == ("one of completed, expired, open",)
+    listed = OPERATIONS["listDonations"]
+    assert field(listed, "startDate").kind == "day or moment, in the query"
+    assert field(listed, "pageSize").limits == ("at least 1", "default 25")
+
+
+def test_members_of_members_are_shown_by_their_whole_path() -> None:
+    found = {one.name: one.kind for one in OPERATIONS["searchOrganisations"].answer}
+    assert found["data[].categories[].id"] == "id of a category"
+    assert found["data[].sources[].registryName"] == "string"
+    assert found["_links.next"] == "address or null"
+
+
+def test_statuses_list_their_codes() -> None:
+    statuses = {status.code: status for status in OPERATIONS["createCategory"].statuses}
+    assert statuses["200"].problems == ()
+    assert "category/name_taken" in dict(statuses["400"].problems)
+    assert dict(statuses["401"].problems).keys() == {"unauthorized"}
+
+
+def test_a_call_fetches_first_what_it_needs() -> None:
+    lines = OPERATIONS["addOrganisationToCategory"].shell.splitlines()
+    prefix = Ids(sandbox=True).example("category")[:17]
+    assert lines[0].startswith('category=$(curl -s "$api/v1/categories?pageSize=1"')
+    assert prefix in lines[0]
+    assert lines[1].startswith("organisation=$(")
+    assert lines[2] == 'curl -s -X PUT "$api/v1/categories/$category/$organisation" -H "Authorization: $key"'
+
+
+def test_a_record_without_a_list_is_made_on_one_line() -> None:
+    first = OPERATIONS["getUser"].shell.splitlines()[0]
+    assert first.startswith('user=$(curl -s "$api/v1/users"')
+    assert "-d '{}'" in first
+
+
+def test_a_body_is_filled_in_by_the_shell() -> None:
+    lines = OPERATIONS["setUserOrganisation"].shell.splitlines()
+    assert lines[-5:] == [lines[-5], "{", '  "organisationId": "$organisation"', "}", "JSON"]
+    assert lines[-5].endswith("-d @- <<JSON")
+    assert '"startDate": "$(date -u +%F)"' in OPERATIONS["replayWebhookEvents"].shell
+
+
+def test_an_upload_brings_its_file_and_an_open_call_no_key() -> None:
+    assert OPERATIONS["setCategoryImage"].shell.endswith("-F image=@image.png")
+    assert "base64 -d > image.png" in OPERATIONS["setCategoryImage"].shell
+    assert OPERATIONS["getOrganisationProfile"].shell.splitlines()[-1].endswith('/profile"')
+
+
+def test_what_the_query_must_hold_is_there() -> None:
+    assert '"$api/v1/registries?countryCode=USA"' in OPERATIONS["listRegistries"].shell
+
+
+def test_prose_sets_code_and_escapes_everything() -> None:
+    assert prose("a `<b>` & <i>") == "a <code>&lt;b&gt;</code> &amp; &lt;i&gt;"
