@@ -68,7 +68,7 @@ def _kindly(handler: Handler) -> Handler:
         except SessionCompleted:
             return _to(f"/give/{request.path_params['id']}/thanks")
         except TooManyTries:
-            return self.views.say(request, "tries", 429, "lock")
+            return self.views.say(request, "tries", 410, "lock")
         except ServiceUnavailable:
             return self.views.say(request, "broken", 503, "clock")
         except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
@@ -232,6 +232,8 @@ class GivePages:
         match giving.gift.standing:
             case Standing.UNDER_WAY:
                 return self._form(opened, typed, notice="give.paying", pay_url=giving.gift.url)
+            case Standing.DECLINED if giving.exhausted:
+                return self.views.tell(giving, "tries", 410, "lock")
             case Standing.DECLINED:
                 return self._form(opened, typed, notice="give.failed")
             case _:

@@ -8,7 +8,8 @@ from uuid import UUID
 from babel import Locale
 
 from almoner.giving.donations import service as donations
-from almoner.giving.donations.domain import SessionDonation
+from almoner.giving.donations.domain import MAX_TRIES, SessionDonation
+from almoner.giving.payments import service as payments
 from almoner.giving.sessions import service as sessions
 from almoner.giving.sessions.domain import DonationSession
 from almoner.kit import language as languages
@@ -43,24 +44,30 @@ class Cause:
 
     def place(self, locale: Locale) -> str:
         """``Washington, DC, United States`` with the country in the reader's language."""
-        return ", ".join(part for part in (self.city, self.state, formats.country(self.country_code, locale)) if part)
+        city = self.city.title() if self.city and self.city.isupper() else self.city  # registers write in capitals
+        return ", ".join(part for part in (city, self.state, formats.country(self.country_code, locale)) if part)
 
 
 @dataclass(frozen=True, slots=True)
 class Giving:
-    """A session with its nonprofit and where its donation stands. ``status`` is true at the moment of reading (S3)."""
+    """A session with its nonprofit and where its donation stands. ``status`` is true at the moment of reading (S3).
+
+    ``exhausted``: as many cards were tried as one session takes (H6).
+    """
 
     session: DonationSession
     status: str
     cause: Cause
     gift: SessionDonation
+    exhausted: bool
 
 
 async def load(tx: Tx, session_id: UUID) -> Giving:
     """All that the page shows. Raises NotFound."""
     session = await sessions.for_page(tx, session_id)
     gift = await donations.for_session(tx, session.id)
-    return Giving(session, session.status_at(tx.now), await cause(tx, session), gift)
+    tries = await payments.tries(tx, gift.donation.id) if gift.donation else 0
+    return Giving(session, session.status_at(tx.now), await cause(tx, session), gift, tries >= MAX_TRIES)
 
 
 async def cause(tx: Tx, session: DonationSession) -> Cause:

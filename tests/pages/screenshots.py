@@ -1,0 +1,94 @@
+"""Take the README's pictures anew from a gift on the real register sample: ``python -m tests.pages.screenshots``."""
+
+import asyncio
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from playwright.async_api import Page
+
+from almoner.cli import registers
+from almoner.platform import postgres
+from tests.conftest import CLUSTER
+from tests.pages.site import DECLINED, Site, open_site
+from tests.support import database
+from tests.support.client import data
+
+FOLDER = Path(__file__).parents[2] / "docs" / "images"
+CAUSE = "Capital Area Food Bank"
+DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 860}}
+PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}}
+
+
+async def main() -> None:
+    """A gift from link to thanks, in two languages, by day and by night."""
+    with postgres.running(CLUSTER) as server:
+        async with database.copied(server) as made, open_site(made) as site:
+            await registers.load_samples(site.service.db, asyncio.Event())
+            await flow(site)
+            await others(site)
+
+
+async def flow(site: Site) -> None:
+    """The journey of the README."""
+    async with site.donor(**DESKTOP) as page:
+        await page.goto((await session(site))["url"])
+        await page.locator("#amount-2500").check()
+        await fill(page, {"first_name": "Amina", "last_name": "El-Sayed", "email": "amina@example.org"})
+        await shot(page, "gift")
+        await page.locator("button[type=submit]").click()
+        await card(page, DECLINED)
+        await shot(page, "payment-declined")
+        await card(page, "4242424242424242")
+        await page.wait_for_url("**/thanks")
+        await shot(page, "thanks")
+
+
+async def others(site: Site) -> None:
+    """Right to left, by night, on a phone, and what a wrong form looks like."""
+    async with site.donor(**DESKTOP, color_scheme="dark") as page:
+        await page.goto((await session(site, language="ar", currency="EUR"))["url"])
+        await page.locator("#amount-5000").check()
+        await shot(page, "gift-arabic-dark")
+    async with site.donor(**PHONE) as page:
+        await page.goto((await session(site, currency="GBP"))["url"])
+        await page.locator("#amount-other").check()
+        await fill(page, {"typed": "0.50", "first_name": "Amina", "email": "amina@"})
+        await page.locator("button[type=submit]").click()
+        await shot(page, "gift-errors-phone")
+    async with site.donor(**PHONE, color_scheme="dark") as page:
+        await page.goto(f"{site.base_url}/give?token=cut-off")
+        await shot(page, "unknown-link-phone-dark")
+
+
+async def session(site: Site, **body: str) -> dict[str, Any]:
+    """A session for a nonprofit of the sample."""
+    found = data(await site.api.get("/v1/organisations", query=CAUSE, countryCode="USA"))
+    answer = await site.api.post("/v1/donation-sessions", {"organisationId": found[0]["id"], "language": "en", **body})
+    return dict(data(answer))
+
+
+async def fill(page: Page, fields: dict[str, str]) -> None:
+    """Type into fields by their names."""
+    for name, text in fields.items():
+        await page.locator(f"#{name}").fill(text)
+
+
+async def card(page: Page, number: str) -> None:
+    """Send a card."""
+    await fill(page, {"number": number, "expiry": "12/30", "cvc": "123", "name": "Amina El-Sayed"})
+    await page.locator("button[type=submit]").click()
+    await page.wait_for_load_state()
+
+
+async def shot(page: Page, name: str) -> None:
+    """One picture of the whole page, without a caret that blinks."""
+    await page.evaluate("document.activeElement.blur()")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    picture = Image.open(BytesIO(await page.screenshot(full_page=True))).convert("RGB")
+    picture.quantize(256, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
