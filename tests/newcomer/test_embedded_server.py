@@ -1,0 +1,123 @@
+"""The embedded PostgreSQL: on every installation that is here, after every kill, for any number of processes."""
+
+import os
+import signal
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from almoner.platform import postgres
+from almoner.platform.postgres import Server
+from almoner.platform.programs import DatabaseUnavailable
+from tests.newcomer.clones import lengthen
+from tests.support.running import folder
+
+SYSTEM = [Path(f"/usr/lib/postgresql/{major}/bin") for major in range(15, 19)]
+INSTALLATIONS = [None, *(path for path in SYSTEM if (path / "initdb").exists())]
+
+
+@pytest.fixture
+def data() -> Iterator[Path]:
+    with folder("server") as made:
+        yield made / "var"
+
+
+def _postmaster(server: Server) -> int:
+    (file,) = server.home.glob("pg*/postmaster.pid")
+    return int(file.read_text().splitlines()[0])
+
+
+async def _remember(server: Server, number: int) -> None:
+    connection = await asyncpg.connect(server.superuser_url())
+    try:
+        await connection.execute("create table if not exists kept (number int)")
+        await connection.execute("insert into kept values ($1)", number)
+    finally:
+        await connection.close()
+
+
+async def _remembered(server: Server) -> list[int]:
+    connection = await asyncpg.connect(server.superuser_url())
+    try:
+        return [row["number"] for row in await connection.fetch("select number from kept order by number")]
+    finally:
+        await connection.close()
+
+
+@pytest.mark.parametrize("installation", INSTALLATIONS, ids=lambda path: path.parts[4] if path else "wheel")
+async def test_it_keeps_the_rows_over_stops_and_kills_of_the_server(data: Path, installation: Path | None) -> None:
+    with postgres.running(data, installation) as server:
+        await _remember(server, 1)
+    with postgres.running(data, installation) as server:
+        await _remember(server, 2)
+        os.kill(_postmaster(server), signal.SIGKILL)  # a zombie now: it is our child, and nobody waits for it
+        with postgres.running(data, installation) as again:
+            assert await _remembered(again) == [1, 2]
+    with postgres.running(data, installation) as server:
+        assert await _remembered(server) == [1, 2]
+
+
+async def test_it_finds_letters_of_every_script(data: Path) -> None:
+    with postgres.running(data) as server:
+        connection = await asyncpg.connect(server.superuser_url())
+        try:
+            await connection.execute("create extension pg_trgm")
+            assert await connection.fetchval("select lower('ÉLAN ΑΘΗΝΑ')") == "élan αθηνα"
+            assert await connection.fetchval("select word_similarity('élan', 'Association Élan')") == 1
+            assert await connection.fetchval("select 'Z' < 'a'")  # by code point, the same on every machine
+        finally:
+            await connection.close()
+
+
+async def test_a_stranger_with_the_number_of_the_dead_server_does_no_harm(data: Path) -> None:
+    with postgres.running(data) as server:
+        await _remember(server, 1)
+        (file,) = server.home.glob("pg*/postmaster.pid")
+        lines = file.read_text().splitlines()
+    file.write_text("\n".join([str(os.getppid()), *lines[1:]]) + "\n")
+    with postgres.running(data) as server:
+        assert _postmaster(server) != os.getppid()
+        assert await _remembered(server) == [1]
+
+
+async def test_the_last_of_its_users_stops_it(data: Path) -> None:
+    with postgres.running(data) as first:
+        with postgres.running(data) as second:
+            assert second == first
+            with pytest.raises(DatabaseUnavailable, match="stop it first"):
+                postgres.retire(data)
+        await _remember(first, 1)
+        number = _postmaster(first)
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)
+    assert not first.sockets.exists()
+
+
+def test_nobody_else_may_enter(data: Path) -> None:
+    with postgres.running(data) as server:
+        for path in (server.sockets, *server.home.glob("pg[0-9][0-9]")):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o700
+        (password,) = server.home.glob("pg*.password")
+        assert stat.S_IMODE(password.stat().st_mode) == 0o600
+
+
+async def test_wrong_passwords_are_refused(data: Path) -> None:
+    with postgres.running(data) as server, pytest.raises(asyncpg.InvalidPasswordError):
+        await asyncpg.connect(server.url(postgres.SUPERUSER, "guess", "postgres"))
+
+
+async def test_long_paths_work(data: Path) -> None:
+    with postgres.running(lengthen(data, 200)) as server:
+        await _remember(server, 1)
+        assert len(str(server.sockets / ".s.PGSQL.5432")) < 104  # the shortest limit there is, of macOS
+
+
+def test_a_folder_without_programs_is_told(data: Path) -> None:
+    with (
+        pytest.raises(DatabaseUnavailable, match=r"ALMONER_PG_BIN is .*, but its program postgres does not run"),
+        postgres.running(data, data),
+    ):
+        pass
