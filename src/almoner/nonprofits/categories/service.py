@@ -39,9 +39,7 @@ async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Category], i
     return await store.page(tx, partner, page_)
 
 
-async def of_organisations(
-    tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
-) -> dict[UUID, list[Category]]:
+async def of_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> dict[UUID, list[Category]]:
     """The partner's categories of each of these organisations, by creation; those in none are left out."""
     return await store.of_organisations(tx, partner, organisation_ids) if organisation_ids else {}
 

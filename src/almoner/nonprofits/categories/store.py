@@ -90,9 +90,7 @@ async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Category], i
     return [_category(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def of_organisations(
-    tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
-) -> dict[UUID, list[Category]]:
+async def of_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> dict[UUID, list[Category]]:
     """The partner's categories by organisation, in the order of creation."""
     rows = await tx.fetch(
         f"""
