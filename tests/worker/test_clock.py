@@ -1,0 +1,151 @@
+"""The two clocks over several processes: who moved it waits until all live processes follow."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from almoner.kit.time import SystemClock
+from almoner.platform import business_clock, processes, queue
+from almoner.platform.background import Background
+from almoner.platform.business_clock import BusinessClock, ClockWatch
+from almoner.platform.db import Database
+from almoner.platform.processes import Pulse
+from almoner.platform.queue import Done, Job, Result
+from almoner.platform.work import Duties, Work
+from almoner.sandbox.clock import AlreadyMoving, Reading, SandboxClock
+from tests.support.clock import TestClock
+from tests.support.eventually import eventually
+from tests.worker.conftest import Ground
+
+HOUR = timedelta(hours=1)
+
+
+def pulse(ground: Ground, db: Database, role: processes.Role = "server") -> tuple[Pulse, list[int]]:
+    heard: list[int] = []
+    return Pulse(db, role, ground.telemetry, heard.append), heard
+
+
+async def advance(ground: Ground, clock: SandboxClock, by: timedelta) -> Reading:
+    async with ground.db.write() as tx:
+        return await clock.advance(tx, ground.clock.now() + by)
+
+
+def test_the_business_clock_is_real_time_and_what_it_was_moved_never_back() -> None:
+    real = TestClock()
+    clock = BusinessClock(real)
+    assert abs(clock.now() - clock.wall()) < HOUR
+    clock.set_ahead(HOUR)
+    clock.set_ahead(timedelta())
+    assert clock.ahead == HOUR
+    assert timedelta(seconds=-1) < clock.now() - clock.wall() - HOUR < timedelta(seconds=1)
+    assert abs(BusinessClock(SystemClock()).wall() - SystemClock().now()) < timedelta(seconds=5)
+
+
+async def test_servers_share_the_limits_and_a_silent_one_counts_no_more(ground: Ground) -> None:
+    first, heard = pulse(ground, ground.db)
+    second, _ = pulse(ground, ground.db)
+    worker, _ = pulse(ground, ground.db, "worker")
+    for one in (second, worker, first):
+        await one.beat()
+    assert heard == [2]
+    ground.clock.advance_wall(seconds=3.1)
+    await first.beat()
+    assert heard == [2, 1]
+    await second.beat()
+    await second.leave()
+    await first.beat()
+    assert heard == [2, 1, 1]
+
+
+async def test_a_move_waits_for_every_live_process_and_for_no_dead_one(ground: Ground) -> None:
+    dead, _ = pulse(ground, ground.db)
+    await dead.beat()
+    ground.clock.advance_wall(seconds=4)
+    stop = asyncio.Event()
+    async with ground.another() as other_db, asyncio.TaskGroup() as group:
+        theirs = TestClock(ground.clock.now())
+        other, _ = pulse(ground, other_db)
+        watch = ClockWatch(other_db, theirs, other, ground.telemetry)
+        await other.beat()
+        group.create_task(watch.run(stop))
+        clock = SandboxClock(Background(ground.db, Duties(), ground.telemetry), ground.clock)
+        reading = await advance(ground, clock, HOUR)
+        assert theirs.ahead == reading.ahead == ground.clock.ahead == HOUR
+        stop.set()
+
+
+async def test_a_new_process_begins_in_the_moved_time(ground: Ground) -> None:
+    await advance(ground, SandboxClock(Background(ground.db, Duties(), ground.telemetry), ground.clock), HOUR)
+    clock = TestClock(ground.clock.now() - HOUR)
+    mine, _ = pulse(ground, ground.db)
+    await ClockWatch(ground.db, clock, mine, ground.telemetry).look()
+    assert clock.ahead == HOUR
+    async with ground.db.read() as tx:
+        assert await processes.behind(tx, (await business_clock.read(tx)).version) == 0
+
+
+async def test_the_clock_stops_at_each_due_moment_and_jobs_see_their_own(ground: Ground) -> None:
+    start, seen = ground.clock.now(), []
+
+    async def handle(work: Work, job: Job) -> Result:
+        seen.append((job.payload["n"], work.db.deployment.clock.now() - start))
+        if job.payload["n"] == 2:
+            async with work.db.write() as tx:
+                await queue.enqueue(tx, "a.job", {"n": 20}, due=tx.now + timedelta(minutes=14))
+        return Done()
+
+    async with ground.db.write() as tx:
+        for n in (1, 2, 5):
+            await queue.enqueue(tx, "a.job", {"n": n}, due=start + n * HOUR)
+    background = Background(ground.db, Duties(handlers={"a.job": handle}), ground.telemetry)
+    reading = await advance(ground, SandboxClock(background, ground.clock), 3 * HOUR)
+    assert seen == [(1, HOUR), (2, 2 * HOUR), (20, 2 * HOUR + timedelta(minutes=14))]
+    assert (reading.now - start, reading.remaining) == (3 * HOUR, 0)
+
+
+async def test_the_clock_waits_for_a_limited_time_and_says_what_still_runs(ground: Ground) -> None:
+    leave, ended = asyncio.Event(), asyncio.Event()
+
+    async def handle(_work: Work, _job: Job) -> Result:
+        await leave.wait()
+        ended.set()
+        return Done()
+
+    async with ground.db.write() as tx:
+        await queue.enqueue(tx, "a.job", {}, due=tx.now + HOUR)
+    background = Background(ground.db, Duties(handlers={"a.job": handle}), ground.telemetry)
+    clock = SandboxClock(background, ground.clock, patience_seconds=0.1)
+    reading = await advance(ground, clock, 2 * HOUR)
+    assert (reading.ahead, reading.remaining) == (2 * HOUR, 1)
+    leave.set()
+    await ended.wait()
+
+    async def nothing_left() -> bool:
+        return (await clock.read()).remaining == 0
+
+    await eventually(nothing_left)
+
+
+async def test_the_clock_waits_for_work_that_another_process_has_in_hand(ground: Ground) -> None:
+    async with ground.another() as other:
+        async with ground.db.write() as tx:
+            await queue.enqueue(tx, "a.job", {})
+        async with other.write() as tx:
+            (job,) = await queue.claim(tx, 1)
+        clock = SandboxClock(Background(ground.db, Duties(), ground.telemetry), ground.clock)
+        moving = asyncio.create_task(advance(ground, clock, HOUR))
+        done, _ = await asyncio.wait({moving}, timeout=0.2)
+        assert not done
+        async with other.write() as tx:
+            await queue.finish(tx, [queue.Finish(job, Done())])
+        assert (await moving).remaining == 0
+
+
+async def test_one_call_moves_the_clock_at_a_time(ground: Ground) -> None:
+    clock = SandboxClock(Background(ground.db, Duties(), ground.telemetry), ground.clock)
+    async with ground.db.write() as tx:
+        assert await business_clock.hold(tx)
+        with pytest.raises(AlreadyMoving):
+            await advance(ground, clock, HOUR)
+    await advance(ground, clock, HOUR)
