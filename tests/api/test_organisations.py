@@ -167,6 +167,19 @@ async def test_what_matches_nothing_is_an_empty_list(api: Client, query: str) ->
     assert body_["_links"]["next"] is body_["_links"]["prev"] is None
 
 
+async def test_results_explain_themselves_when_asked(api: Client) -> None:
+    async def why(**query: Any) -> list[dict[str, Any]]:
+        records = data(await api.get("/v1/organisations", headers={"Explain": "true"}, **query))
+        return [record["explain"] for record in records]
+
+    assert (await why(query=CENTRAL))[0]["foundBy"] == "number"
+    whole = {"foundBy": "name", "likeness": 100, "asTyped": True}
+    assert (await why(query="quillwort relief society"))[:2] == [whole, whole]
+    assert (await why(query="quilwort"))[0]["asTyped"] is False
+    assert await why(registryId=CENTRAL) == [{"foundBy": "filters", "likeness": None, "asTyped": None}]
+    assert "explain" not in (await found(api, query="quillwort"))[0]
+
+
 async def test_a_blank_query_is_none(api: Client) -> None:
     assert (await api.get("/v1/organisations", query=" ")).json()["totalResults"] > MANY
 

@@ -49,7 +49,7 @@ def test_the_last_word_may_be_unfinished_and_short_forms_are_alike() -> None:
 
 def test_one_of_three_words_may_be_spared() -> None:
     assert Query.of("red cross club").all_but_one({}) == (
-        "(('cross') & ('club':*)) | (('red') & ('club':*)) | (('red') & ('cross'))"
+        "((('red') & ((('cross')) | (('club':*)))) | (('cross') & ('club':*)))"
     )
     assert Query.of("red cross").all_but_one({}) is None
 
@@ -79,7 +79,7 @@ def candidate(nth: int, name: str, *, tier: int = 3, other: str = "", prominence
 
 
 def order(query: str, *candidates: Candidate) -> list[int]:
-    return [id_.int for id_ in ranking.ranked(Query.of(query), candidates)]
+    return [placed.id.int for placed in ranking.ranked(Query.of(query), candidates)]
 
 
 def test_the_whole_name_is_before_a_longer_one_and_words_as_typed_before_alike_ones() -> None:

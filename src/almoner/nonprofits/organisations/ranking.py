@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 from rapidfuzz import fuzz
@@ -16,8 +16,10 @@ SIMILAR_WORDS: Final = 6
 LEAST_LIKE_WHOLE: Final = 65
 LEAST_LIKE_PART: Final = 80
 
+FoundBy = Literal["number", "name", "beginning", "words", "description"]
+FOUND_BY: Final[tuple[FoundBy, ...]] = ("number", "name", "beginning", "words", "description")
+"""What each tier stands for; ``store_search`` gives them."""
 NUMBER_MATCH: Final = 0
-"""The tier of a result found by its number; ``store_search`` gives tiers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,27 +42,47 @@ def score(query: str, name: str) -> float:
     return (fuzz.token_sort_ratio(query, name) + fuzz.token_set_ratio(query, name)) / 2
 
 
-def ranked(query: Query, candidates: Iterable[Candidate]) -> list[UUID]:
-    """The ids, best first: numbers, then names with every word as typed, then the rest by likeness.
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One result: how it was found, how well it answers. ``likeness`` is 0 to 100; ``as_typed``: no word repaired."""
+
+    id: UUID
+    found_by: FoundBy
+    likeness: float
+    as_typed: bool
+
+
+def placed(query: Query, candidate: Candidate) -> Placed:
+    """How well one candidate answers."""
+    asked, needed, name = _core(query.text), frozenset(query.needed), candidate.name
+    likeness = score(asked, _core(name))
+    present = needed.issubset(name.split())
+    if candidate.other:
+        both = f"{name} {candidate.other}"
+        likeness = max(likeness, score(asked, _core(both)), score(asked, candidate.other))
+        present = present or needed.issubset(both.split())
+    return Placed(candidate.id, FOUND_BY[candidate.tier], likeness, present)
+
+
+def ranked(query: Query, candidates: Iterable[Candidate]) -> list[Placed]:
+    """The results, best first: numbers, then names with every word as typed, then the rest by likeness.
 
     Of equals that very name is first, then the larger body, the shorter name, the id: the same order on every page.
     """
-    asked = _core(query.text)
-    needed = frozenset(query.needed)
 
-    def place(candidate: Candidate) -> tuple[int, bool, int, bool, int, int, UUID]:
-        name = candidate.name
-        likeness = score(asked, _core(name))
-        present = needed.issubset(name.split())
-        if candidate.other:
-            both = f"{name} {candidate.other}"
-            likeness = max(likeness, score(asked, _core(both)), score(asked, candidate.other))
-            present = present or needed.issubset(both.split())
-        first = 0 if candidate.tier == NUMBER_MATCH else 1
-        other = name != query.text
-        return (first, not present, -round(likeness / 2), other, -candidate.prominence, len(name), candidate.id)
+    def place(pair: tuple[Candidate, Placed]) -> tuple[bool, bool, int, bool, int, int, UUID]:
+        candidate, found = pair
+        return (
+            candidate.tier != NUMBER_MATCH,
+            not found.as_typed,
+            -round(found.likeness / 2),
+            candidate.name != query.text,
+            -candidate.prominence,
+            len(candidate.name),
+            candidate.id,
+        )
 
-    return [candidate.id for candidate in sorted(candidates, key=place)]
+    return [found for _, found in sorted(((one, placed(query, one)) for one in candidates), key=place)]
 
 
 def resembles(query: Query, candidate: Candidate) -> bool:

@@ -1,6 +1,6 @@
 """Lists of organisations as answers, by cursor or by page number (settled 1.1)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import UUID
@@ -11,7 +11,7 @@ from almoner.nonprofits.categories.domain import Category
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.organisations.filters import Filters
-from almoner.nonprofits.organisations.schemas import OrganisationOut, OrganisationsQuery, organisation_out
+from almoner.nonprofits.organisations.schemas import OrganisationOut, OrganisationsQuery, explained, organisation_out
 from almoner.nonprofits.organisations.service import Found
 from almoner.platform.http.calls import Call
 from almoner.platform.http.paging import Listing, Page
@@ -25,26 +25,19 @@ async def by_cursor(call: Call, query: OrganisationsQuery, filters: Filters) -> 
     page = call.page(query)
     if not query.query:
         found = await organisations.page(call.tx, call.partner, filters, page)
-        own = await _categories(call, found.organisations)
-        return call.listing(
-            page,
-            found.organisations,
-            found.total,
-            lambda row: organisation_out(call.tx, row, own.get(row.id, [])),
-            lambda row: (row.id.bytes,),
-            _extra(found),
-        )
+        record = await _recorder(call, found)
+        return call.listing(page, found.organisations, found.total, record, lambda row: (row.id.bytes,), _extra(found))
     start, stop = _stretch(page)
     found = await organisations.ranked(
         call.tx, call.partner, filters, query.query, start, stop, best_first=page.descending
     )
-    own = await _categories(call, found.organisations)
+    record = await _recorder(call, found)
     placed = list(enumerate(found.organisations, start))
     return call.listing(
         page,
         placed[::-1] if page.backwards else placed,
         found.total,
-        lambda row: organisation_out(call.tx, row[1], own.get(row[1].id, [])),
+        lambda row: record(row[1]),
         lambda row: (row[0],),
         _extra(found),
     )
@@ -63,10 +56,9 @@ async def by_number(call: Call, query: OrganisationsQuery, number: int, filters:
         )
     else:
         found = await organisations.page(call.tx, call.partner, filters, Page(stop - start, descending), start)
-    shown = found.organisations[: stop - start]
-    own = await _categories(call, shown)
+    record = await _recorder(call, found)
     return Listing(
-        [organisation_out(call.tx, row, own.get(row.id, [])) for row in shown],
+        [record(row) for row in found.organisations[: stop - start]],
         found.total,
         query.page_size,
         _numbered_links(call, number, min(found.total, NUMBERED), query.page_size),
@@ -101,6 +93,18 @@ def _numbered_links(call: Call, number: int, reachable: int, size: int) -> dict[
         "first": link(1),
         "last": link(last),
     }
+
+
+async def _recorder(call: Call, found: Found) -> Callable[[Organisation], OrganisationOut]:
+    """Makes the record of each organisation found, with its explanation where the caller asks for one."""
+    own = await _categories(call, found.organisations)
+    explain = call.headers.get("explain", "").strip().lower() == "true"
+
+    def record(row: Organisation) -> OrganisationOut:
+        made = organisation_out(call.tx, row, own.get(row.id, []))
+        return explained(made, found.placed.get(row.id)) if explain else made
+
+    return record
 
 
 async def _categories(call: Call, shown: Sequence[Organisation]) -> dict[UUID, list[Category]]:

@@ -1,6 +1,6 @@
 """Organisations on the wire (settled 1.1, 4, 8)."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -10,6 +10,7 @@ from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.categories.domain import Attribute, Category
 from almoner.nonprofits.organisations.domain import Branding, Milestone, Organisation, OrganisationType
 from almoner.nonprofits.organisations.filters import AnyOf, Filters
+from almoner.nonprofits.organisations.ranking import FoundBy, Placed
 from almoner.platform import media
 from almoner.platform.db import Tx
 from almoner.platform.http.wire import CountryCode, Out, PageQuery
@@ -136,6 +137,14 @@ class ActivitySubTagOut(Out):
     name: str
 
 
+class ExplainOut(Out):
+    """Why an organisation is among the results, with the header `Explain: true`."""
+
+    found_by: FoundBy | Literal["filters"]
+    likeness: int | None
+    as_typed: bool | None
+
+
 class OrganisationOut(Out, object_name="organisation"):
     """An organisation as partners see it."""
 
@@ -170,6 +179,7 @@ class OrganisationOut(Out, object_name="organisation"):
     sources: list[SourceOut]
     created_at: str
     updated_at: str
+    explain: ExplainOut | msgspec.UnsetType = msgspec.UNSET
 
 
 class SearchOut(msgspec.Struct, rename="camel"):
@@ -250,6 +260,16 @@ def organisation_out(tx: Tx, row: Organisation, categories: list[Category]) -> O
         created_at=iso(row.created_at),
         updated_at=iso(row.updated_at),
     )
+
+
+def explained(record: OrganisationOut, placed: Placed | None) -> OrganisationOut:
+    """The record with how it was found: by what, 0 to 100 how like the query, and whether no word was repaired."""
+    why = (
+        ExplainOut(placed.found_by, round(placed.likeness), placed.as_typed)
+        if placed
+        else ExplainOut("filters", None, None)
+    )
+    return msgspec.structs.replace(record, explain=why)
 
 
 def _category_out(tx: Tx, category: Category) -> OrganisationCategoryOut:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-from uuid import UUID
 
 from almoner.nonprofits.organisations import ranking, store_search
 from almoner.nonprofits.organisations.filters import Filters
+from almoner.nonprofits.organisations.ranking import Placed
 from almoner.nonprofits.organisations.store import Scope
 from almoner.nonprofits.organisations.store_search import COUNTED, HEAD, Match
 from almoner.nonprofits.organisations.words import Query
@@ -21,7 +21,7 @@ ENOUGH: Final = 5
 class Results:
     """A stretch of ranked results. ``total`` is exact unless ``exhaustive`` is false: then there are more."""
 
-    ids: list[UUID]
+    placed: list[Placed]
     total: int
     exhaustive: bool
 
@@ -45,12 +45,12 @@ async def ranked(
     if not best_first:
         start, stop = total - stop, total - start
     start, stop = max(start, 0), min(stop, total)
-    ids = ranking.ranked(query, found.candidates)[start:stop] if start < len(found.candidates) else []
+    placed = ranking.ranked(query, found.candidates)[start:stop] if start < len(found.candidates) else []
     if (further := stop - max(start, len(found.candidates))) > 0:
         skip = max(start, len(found.candidates))
         rest = await store_search.match(tx, scope, filters, query.text, matched.tsquery, keys, skip, further)
-        ids += [candidate.id for candidate in rest.candidates]
-    return Results(ids if best_first else ids[::-1], total, exhaustive)
+        placed += [ranking.placed(query, candidate) for candidate in rest.candidates]
+    return Results(placed if best_first else placed[::-1], total, exhaustive)
 
 
 async def _matched(tx: Tx, scope: Scope, filters: Filters, query: Query, keys: Sequence[str]) -> _Matched:

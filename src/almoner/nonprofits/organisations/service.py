@@ -1,5 +1,6 @@
 """What can be asked about organisations."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -7,7 +8,7 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import search, store, store_search
 from almoner.nonprofits.organisations.domain import Branding, Milestone, Organisation
 from almoner.nonprofits.organisations.filters import Filters
-from almoner.nonprofits.organisations.search import Results
+from almoner.nonprofits.organisations.ranking import Placed
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
@@ -18,11 +19,15 @@ Scope = Partner | Everyone
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Organisations in the order asked for; ``total`` is exact unless ``exhaustive`` is false: then there are more."""
+    """Organisations in the order asked for; ``total`` is exact unless ``exhaustive`` is false: then there are more.
+
+    ``placed`` tells of each result for words how it was found.
+    """
 
     organisations: list[Organisation]
     total: int
     exhaustive: bool
+    placed: Mapping[UUID, Placed]
 
 
 async def get(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation:
@@ -83,16 +88,19 @@ async def filters_with(tx: Tx, filters: Filters, *, registry_name: str | None, r
 async def page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset: int = 0) -> Found:
     """One page by creation, in reading order (``page_.limit`` rows), from its position or from an offset."""
     ids, counted = await store_search.page(tx, scope, filters, page_, offset)
-    return await _found(tx, scope, Results(ids, min(counted, store_search.COUNTED), counted <= store_search.COUNTED))
+    shown = await _in_order(tx, scope, ids)
+    return Found(shown, min(counted, store_search.COUNTED), counted <= store_search.COUNTED, {})
 
 
 async def ranked(
     tx: Tx, scope: Scope, filters: Filters, text: str, start: int, stop: int, *, best_first: bool
 ) -> Found:
     """Results ``start`` to ``stop`` for a query in words."""
-    return await _found(tx, scope, await search.ranked(tx, scope, filters, text, start, stop, best_first=best_first))
+    results = await search.ranked(tx, scope, filters, text, start, stop, best_first=best_first)
+    shown = await _in_order(tx, scope, [placed.id for placed in results.placed])
+    return Found(shown, results.total, results.exhaustive, {placed.id: placed for placed in results.placed})
 
 
-async def _found(tx: Tx, scope: Scope, results: Results) -> Found:
-    records = await store.find_many(tx, scope, results.ids) if results.ids else {}
-    return Found([records[id_] for id_ in results.ids if id_ in records], results.total, results.exhaustive)
+async def _in_order(tx: Tx, scope: Scope, ids: list[UUID]) -> list[Organisation]:
+    records = await store.find_many(tx, scope, ids) if ids else {}
+    return [records[id_] for id_ in ids if id_ in records]

@@ -96,9 +96,7 @@ class Query:
     def all_but_one(self, similar: Mapping[str, Sequence[str]]) -> str | None:
         """As ``repaired``, for names that lack any one of the words; None with too few words to spare one."""
         spelt = self._spelt(similar)
-        if len(spelt) < FEWEST_TO_SPARE_ONE:
-            return None
-        return " | ".join("(" + " & ".join(spelt[:place] + spelt[place + 1 :]) + ")" for place in range(len(spelt)))
+        return _lacking_one(spelt) if len(spelt) >= FEWEST_TO_SPARE_ONE else None
 
     def _spelt(self, similar: Mapping[str, Sequence[str]]) -> list[str]:
         unfinished = self.words[-1] if self.words and len(self.words[-1]) >= SHORTEST_PREFIX else None
@@ -109,3 +107,15 @@ class Query:
             terms = [f"'{spelling}':*" if spelling == word == unfinished else f"'{spelling}'" for spelling in spellings]
             groups.append("(" + " | ".join(terms) + ")")
         return groups
+
+
+def _lacking_one(groups: Sequence[str]) -> str:
+    """All groups but any one, by halves: one is lacking on one side and none on the other."""
+    if len(groups) == 1:
+        return ""
+    half = len(groups) // 2
+    sides = []
+    for whole, other in ((groups[:half], groups[half:]), (groups[half:], groups[:half])):
+        lacking = _lacking_one(other)
+        sides.append("(" + " & ".join([*whole, *([lacking] if lacking else [])]) + ")")
+    return "(" + " | ".join(sides) + ")"
