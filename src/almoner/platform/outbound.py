@@ -295,14 +295,12 @@ async def _exchange(session: aiohttp.ClientSession, target: Target, body: bytes,
 async def _send(
     session: aiohttp.ClientSession, target: Target, body: bytes, headers: Mapping[str, str]
 ) -> tuple[int, Mapping[str, str], bytes]:
-    async with session.post(target.url, data=body, headers=headers, allow_redirects=False) as response:
-        content = bytearray()
-        while len(content) < MAX_BODY_BYTES:
-            piece = await response.content.read(MAX_BODY_BYTES - len(content))
-            if not piece:
-                break
-            content += piece
-        return response.status, response.headers, bytes(content)
+    payload = aiohttp.BytesPayload(body)
+    async with session.post(target.url, data=payload, headers=headers, allow_redirects=False) as response:
+        content = b""
+        while len(content) < MAX_BODY_BYTES and not response.content.at_eof():
+            content += await response.content.read(MAX_BODY_BYTES - len(content))
+        return response.status, response.headers, content
 
 
 def _failure(error: aiohttp.ClientError | HttpProcessingError) -> OutboundFailure:
