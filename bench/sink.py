@@ -1,0 +1,65 @@
+"""A receiver that answers 200 at once and counts; ``python -m bench.sink PORT``. GET tells what came and when."""
+
+import asyncio
+import json
+import re
+import sys
+import time
+from typing import cast
+
+import uvloop
+
+LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+
+
+class Counts:
+    """Deliveries, and when the first and the last of them came."""
+
+    number = 0
+    first = 0.0
+    last = 0.0
+
+
+class Receiver(asyncio.Protocol):
+    """One connection."""
+
+    def __init__(self, counts: Counts) -> None:
+        self.counts = counts
+        self.buffer = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Ready."""
+        self.transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Answer every whole request."""
+        self.buffer += data
+        while (end := self.buffer.find(b"\r\n\r\n")) >= 0:
+            found = LENGTH.search(self.buffer, 0, end + 2)
+            total = end + 4 + (int(found[1]) if found else 0)
+            if len(self.buffer) < total:
+                return
+            request, self.buffer = self.buffer[:total], self.buffer[total:]
+            self.transport.write(self._answer(request))
+
+    def _answer(self, request: bytes) -> bytes:
+        counts = self.counts
+        if request.startswith(b"GET"):
+            body = json.dumps({"number": counts.number, "first": counts.first, "last": counts.last}).encode()
+            return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+        counts.number += 1
+        counts.last = time.monotonic()
+        counts.first = counts.first or counts.last
+        return ANSWER
+
+
+async def main(port: int) -> None:
+    """Serve for ever."""
+    counts = Counts()
+    server = await asyncio.get_running_loop().create_server(lambda: Receiver(counts), "127.0.0.1", port)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    uvloop.run(main(int(sys.argv[1])))
