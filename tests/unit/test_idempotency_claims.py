@@ -1,0 +1,111 @@
+"""What an idempotency claim is made of, without a database (I2-I4, I8)."""
+
+import os
+from itertools import combinations
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from almoner.kit.errors import IncorrectParams, KeyInUse, SameKeyDifferentData
+from almoner.platform import idempotency
+from almoner.platform.crypto import SealBroken, Vault
+from almoner.platform.db import Partner
+from almoner.platform.idempotency import Claim, Replayed
+
+VAULT = Vault(bytes(range(32)))
+FIRST, SECOND = Partner(UUID(int=1)), Partner(UUID(int=2))
+ROUTE = "POST /v1/users"
+PAYLOADS: list[Any] = [None, {}, [], "", 0, False]
+PAYLOADS += [{"a": 1}, {"a": "1"}, {"a": None}, {"b": 1}, {"a": [1, 2]}, {"a": [2, 1]}]
+
+
+def claim(payload: object = None, *, partner: Partner = FIRST, key: str | None = "k", route: str = ROUTE) -> Claim:
+    """A claim with one thing changed."""
+    return idempotency.make_claim(VAULT, partner, key, route, payload)
+
+
+def test_i3_key_order_makes_no_difference() -> None:
+    assert claim({"a": 1, "b": {"d": [1, 2], "c": None}}) == claim({"b": {"c": None, "d": [1, 2]}, "a": 1})
+
+
+@pytest.mark.parametrize(("one", "other"), list(combinations(PAYLOADS, 2)))
+def test_i3_every_other_payload_has_another_fingerprint(one: Any, other: Any) -> None:
+    assert claim(one).fingerprint != claim(other).fingerprint
+    assert claim(one).key_hash == claim(other).key_hash
+
+
+def test_i4_keys_of_two_partners_are_two_keys_with_two_locks() -> None:
+    mine, theirs = claim(), claim(partner=SECOND)
+    assert mine.key_hash != theirs.key_hash
+    assert mine.lock != theirs.lock
+    assert claim(key="k").key_hash != claim(key="K").key_hash
+
+
+def test_i4_the_route_is_part_of_the_fingerprint() -> None:
+    assert claim().fingerprint != claim(route="POST /v1/categories").fingerprint
+    assert claim().route == ROUTE
+
+
+def test_the_lock_fits_into_a_signed_bigint_and_follows_from_the_key() -> None:
+    locks = [claim(key=f"k{number}").lock for number in range(200)]
+    assert all(lock is not None and -(2**63) <= lock < 2**63 for lock in locks)
+    assert any(lock is not None and lock < 0 for lock in locks)
+    assert len(set(locks)) == 200
+    assert claim(key="k7").lock == claim(key="k7").lock
+
+
+def test_a_call_without_a_key_claims_nothing() -> None:
+    made = claim({"a": 1}, key=None)
+    assert (made.key_hash, made.lock, made.fingerprint) == (None, None, b"")
+
+
+def test_the_stored_hash_does_not_show_the_key() -> None:
+    made = claim(key="customer-4711")
+    assert made.key_hash is not None
+    assert len(made.key_hash) == 32
+    assert b"4711" not in made.key_hash
+    assert idempotency.make_claim(Vault(os.urandom(32)), FIRST, "customer-4711", ROUTE, None).key_hash != made.key_hash
+
+
+def sealed(made: Claim, body: bytes) -> bytes:
+    """An answer as it is stored."""
+    assert made.key_hash is not None
+    return VAULT.seal(body, context="idempotency", binding=made.key_hash)
+
+
+def test_i2_the_same_call_again_gets_the_stored_bytes() -> None:
+    made = claim({"a": 1})
+    with pytest.raises(Replayed) as replayed:
+        made.compare(VAULT, made.route, made.fingerprint, sealed(made, b'{"data":1}'))
+    assert replayed.value.body == b'{"data":1}'
+
+
+def test_another_route_is_told_before_other_data() -> None:
+    made = claim({"a": 1})
+    with pytest.raises(KeyInUse):
+        made.compare(VAULT, "POST /v1/categories", b"\0" * 32, sealed(made, b""))
+    with pytest.raises(SameKeyDifferentData):
+        made.compare(VAULT, made.route, b"\0" * 32, sealed(made, b""))
+
+
+def test_a_stored_answer_moved_to_another_key_does_not_open() -> None:
+    made, other = claim(key="one"), claim(key="two")
+    with pytest.raises(SealBroken):
+        made.compare(VAULT, made.route, made.fingerprint, sealed(other, b"{}"))
+
+
+@pytest.mark.parametrize("key", ["!", "~", "a" * 255, "0-9_A.z"])
+def test_i8_visible_ascii_is_a_key(key: str) -> None:
+    assert idempotency.checked_key({"idempotency-key": key}) == key
+
+
+@pytest.mark.parametrize("key", ["", " ", "a b", "a" * 256, "é", "a\n", "\x7f", "\x1f", "a\xa0"])
+def test_i8_anything_else_is_refused_by_name(key: str) -> None:
+    with pytest.raises(IncorrectParams) as refused:
+        idempotency.checked_key({"idempotency-key": key})
+    assert refused.value.reasons == ("header.Idempotency-Key must be 1 to 255 visible ASCII characters",)
+
+
+def test_no_header_is_no_key() -> None:
+    assert idempotency.checked_key({"content-type": "application/json"}) is None

@@ -1,0 +1,37 @@
+"""Lifecycle tables: allow-lists that answer the same in every direction."""
+
+from almoner.giving.donations.domain import DONATION
+from almoner.giving.sessions.domain import SESSION
+from almoner.kit.states import Lifecycle
+
+TEA = Lifecycle("tea", {"ordered": frozenset({"served", "cancelled"}), "served": frozenset({"paid"})})
+
+
+def test_s1_only_named_moves_are_allowed() -> None:
+    allowed = {(one, other) for one in TEA.states() for other in TEA.states() if TEA.allows(one, other)}
+    assert allowed == {("ordered", "served"), ("ordered", "cancelled"), ("served", "paid")}
+    assert not TEA.allows("unknown", "paid")
+
+
+def test_sources_are_the_states_with_an_arrow_to_the_target() -> None:
+    assert TEA.sources_of("paid") == ("served",)
+    assert set(TEA.sources_of("served")) == {"ordered"}
+    assert TEA.sources_of("ordered") == ()
+
+
+def test_states_and_arrows_are_complete() -> None:
+    assert TEA.states() == {"ordered", "served", "cancelled", "paid"}
+    assert list(TEA.arrows()) == [("ordered", "cancelled"), ("ordered", "served"), ("served", "paid")]
+
+
+def test_s1_the_tables_are_those_of_the_interface() -> None:
+    """spec 3.1 and 3.2; settled 5 adds the direct donation, the returned payout and the session's grace."""
+    assert set(SESSION.arrows()) == {("open", "completed"), ("open", "expired"), ("expired", "completed")}
+    assert set(DONATION.arrows()) == {
+        ("ACTIVE", "REQUESTED_PAYMENT"),
+        ("ACTIVE", "CANCELLED"),
+        ("REQUESTED_PAYMENT", "RECEIVED_PAYMENT"),
+        ("REQUESTED_PAYMENT", "CANCELLED"),
+        ("RECEIVED_PAYMENT", "DISBURSED"),
+        ("DISBURSED", "RECEIVED_PAYMENT"),
+    }
