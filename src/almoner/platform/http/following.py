@@ -30,8 +30,11 @@ def sources(endpoints: Sequence[Endpoint]) -> dict[str, Endpoint]:
     """Type of identifier to the operation that one gets such identifiers from."""
     found: dict[str, Endpoint] = {}
     for endpoint in sorted(endpoints, key=lambda one: one.method != "POST"):
-        type_ = id_type("id", endpoint.record.object_name) if endpoint.record and "{" not in endpoint.path else None
-        if type_ and "id" in endpoint.record.__struct_fields__ and (endpoint.lists or endpoint.method == "POST"):
+        record = endpoint.record
+        if record is None or "{" in endpoint.path or "id" not in record.__struct_fields__:
+            continue
+        type_ = id_type("id", record.object_name)
+        if type_ and (endpoint.lists or endpoint.method == "POST"):
             found.setdefault(type_, endpoint)
     return found
 
