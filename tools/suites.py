@@ -29,6 +29,7 @@ ORDER = (
     "e2e",
     "newcomer",
 )
+NOTHING_SELECTED = 5  # pytest's status for a suite without long figures
 TWO_AT_ONCE = {"api", "spec"}  # many tests that wait for the database; the others are short or share one thing
 
 
@@ -69,6 +70,8 @@ def run(folder: Path, options: list[str]) -> Result:
     print(f"\n== {folder.name}", flush=True)
     began = time.monotonic()
     status = subprocess.run(command, cwd=PROJECT, check=False).returncode
+    if status == NOTHING_SELECTED:
+        status = 0
     seconds = time.monotonic() - began
     counts = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
     if report.exists():
@@ -85,7 +88,7 @@ def main() -> int:
     parser.add_argument("--no-skips", action="store_true", help="a skipped test fails the run; for CI")
     given = parser.parse_args()
     REPORTS.mkdir(parents=True, exist_ok=True)
-    results = [run(folder, ["--soak"] if given.soak else []) for folder in suites()]
+    results = [run(folder, ["--soak", "-m", "soak"] if given.soak else []) for folder in suites()]
     print("\nsuite           seconds   tests  failed  skipped")
     for one in results:
         print(f"{one.suite:<14} {one.seconds:>8.1f} {one.tests:>7} {one.failed:>7} {one.skipped:>8}")
