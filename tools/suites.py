@@ -26,7 +26,6 @@ ORDER = (
     "fuzz",
     "chaos",
     "e2e",
-    "e2e",
     "newcomer",
 )
 NOTHING_SELECTED = 5  # pytest's status for a suite without long figures
