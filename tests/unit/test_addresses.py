@@ -3,6 +3,8 @@
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from almoner.platform import addresses
 from almoner.platform.addresses import AddressRefused, Policy
@@ -215,3 +217,19 @@ def test_w11_a_loopback_receiver_is_reached_on_loopback_addresses_alone() -> Non
     assert addresses.refused("::1", loopback=True) is None
     for address in (IPv4Address("93.184.215.14"), IPv4Address("10.0.0.1"), IPv6Address("fe80::1"), "nonsense"):
         assert addresses.refused(str(address), loopback=True) is not None
+
+
+@given(st.text() | st.text(alphabet="htps:/@.[]%0123456789abcdefx#?&;\\ \u3002\uff11").map("https://{}".format))
+@example("https://[::1]x/")
+@example("https://[::1%25eth0]/")
+@example("https://xn--/")
+@example("https://\u0661.2.3.4/")
+@example("https://a.\ud800/")
+def test_w11_no_text_breaks_the_reader_and_what_passes_is_public(url: str) -> None:
+    try:
+        target = addresses.read(url, PUBLIC)
+    except AddressRefused:
+        return
+    assert target.url.startswith("https://")
+    assert target.port == 443
+    assert addresses.read(target.url, PUBLIC) == target, "the normalised form is its own"
