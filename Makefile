@@ -24,13 +24,14 @@ check:  ## Format, lint, types, import contracts, architecture.
 	$(python) -m pytest -q tests/architecture
 
 bench:  ## Measure, each figure beside its baseline.
-	@tools/bootstrap dev
+	@tools/bootstrap bench
 	@exec $(python) -m bench
 
 soak:  ## Run the long figures and write them, with seeds, to docs/evidence/.
 	@tools/bootstrap dev
 	@tools/browser
-	@exec $(python) tools/suites.py --soak
+	$(python) tools/suites.py --soak
+	$(python) tools/mutation.py
 
 docs:  ## Write anew what is made from the code: openapi.json and docs/reference/.
 	@tools/bootstrap dev
@@ -48,5 +49,5 @@ format:  ## Format the code and apply safe corrections.
 
 lock:  ## Pin the newest versions that requirements/*.in allow, with hashes.
 	@tools/bootstrap dev
-	cd requirements && for group in service dev; do ../$(python) -m uv pip compile --upgrade --universal --python-version 3.11 \
+	cd requirements && for group in service dev bench; do ../$(python) -m uv pip compile --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate --quiet $$group.in -o $$group.txt; done
