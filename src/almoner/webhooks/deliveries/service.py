@@ -46,7 +46,7 @@ async def fan_out(tx: Tx, happened: Sequence[Event]) -> None:
 async def resend(tx: Tx, partner: Partner, event_id: UUID, subscription_text: str | None) -> int:
     """Deliver an event again: to one subscription, or to all that want its type; how many.
 
-    Raises NotFound for the event, UnknownSubscription, Suspended.
+    Raises NotFound for the event, UnknownSubscription for a subscription that takes no deliveries.
     """
     event = await events.get(tx, partner, event_id)
     if subscription_text is None:
