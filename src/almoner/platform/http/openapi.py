@@ -133,13 +133,13 @@ def _out_schemas(endpoints: Sequence[Endpoint]) -> tuple[Schema, dict[type[Out],
     records = list(dict.fromkeys(e.record for e in endpoints if e.record is not None))
     found, components = msgspec.json.schema_components(records, ref_template=_REF)
     refs = {record: schema["$ref"] for record, schema in zip(records, found, strict=True)}
-    objects = {refs[record].rsplit("/", 1)[1]: record.object_name for record in records}
+    kinds = {refs[record].rsplit("/", 1)[1]: record for record in records}
     for name, schema in components.items():
-        properties = schema.get("properties", {})
-        if name in objects:
-            schema["required"] = sorted(properties)
-        for field, property_ in properties.items():
-            _say_what_the_name_says(field, property_, objects.get(name) or name.removesuffix("Out"))
+        if record := kinds.get(name):  # every member is there, except those that may be left out
+            members = msgspec.structs.fields(record)
+            schema["required"] = sorted(one.encode_name for one in members if one.default is not msgspec.UNSET)
+        for field, property_ in schema.get("properties", {}).items():
+            _say_what_the_name_says(field, property_, record.object_name if record else name.removesuffix("Out"))
     return {name: _tidy(schema) for name, schema in components.items()}, refs
 
 
