@@ -141,6 +141,19 @@ create index organisation_tags on organisation using gin (tag_ids) where tag_ids
 create index organisation_central on organisation (registry_id, group_key) where is_branch_parent;
 create index organisation_branches on organisation (branch_of) where branch_of is not null;
 
+-- What a load changed in a body that was known: the record as it stood on a day follows from it. Only ever added to.
+create table organisation_change (
+    id bigint generated always as identity primary key,
+    organisation_id uuid not null references organisation (id),
+    load_id uuid not null references register_load (id) deferrable initially deferred,
+    at timestamptz not null,
+    field text not null,
+    before jsonb,
+    after jsonb
+);
+create index organisation_change_organisation on organisation_change (organisation_id, id);
+comment on column organisation_change.at is 'day of the data that brought the change';
+
 -- The distinct words of all names: a query's misspelt word is looked up here, not in the names.
 create table organisation_word (
     word text collate "C" primary key,
@@ -209,7 +222,7 @@ insert into registry (id, country_code, code, name, english_name) values
         'Register of recipients of donations');
 
 grant select, update on registry to almoner_app;
-grant select, insert on register_load, register_file, register_quarantine to almoner_app;
+grant select, insert on register_load, register_file, register_quarantine, organisation_change to almoner_app;
 grant select, insert, update on register_part, organisation, organisation_word to almoner_app;
 grant select, insert, update, delete on organisation_branding, organisation_milestone to almoner_app;
 """

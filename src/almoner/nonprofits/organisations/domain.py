@@ -1,8 +1,9 @@
 """Organisations: the record of settled 4, and what follows from it by rule."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from almoner.nonprofits.countries.domain import currency_of
@@ -42,6 +43,7 @@ class Organisation:
     branch_of: UUID | None
     usa_group_exempt: bool | None
     data_as_of: datetime | None
+    first_seen: datetime | None
     logo: str | None
     images: tuple[str, ...]
     created_at: datetime
@@ -68,6 +70,36 @@ class Organisation:
     def receives(self) -> tuple[str, ...]:
         """The currencies of donations that it can receive; none when it cannot receive any."""
         return receivable_currencies(self.country_code) if can_receive(self.types, active=self.active) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One field of a record that the data of a day changed. ``field`` is a member of ``Organisation``."""
+
+    id: int
+    at: datetime
+    field: str
+    before: object
+    after: object
+    source: str
+
+
+def as_of(organisation: Organisation, changes: Iterable[Change], day: datetime) -> Organisation | None:
+    """The record as it stood after the data of ``day``; None when it was not known yet.
+
+    ``changes`` are all of the organisation's, newest first; those of later data are undone.
+    """
+    if day < (organisation.first_seen or organisation.created_at):
+        return None
+    undone = {change.field: _stored(change.field, change.before) for change in changes if change.at > day}
+    dated = min(day, organisation.data_as_of) if organisation.data_as_of else None
+    return replace(organisation, **{**undone, "data_as_of": dated})
+
+
+def _stored(field: str, value: object) -> Any:
+    if field == "types" and isinstance(value, list):
+        return tuple(value)
+    return datetime.fromisoformat(value) if field == "registration_date" and isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True)

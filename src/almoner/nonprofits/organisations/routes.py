@@ -6,13 +6,16 @@ from uuid import UUID
 from almoner.nonprofits.organisations import results
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.schemas import (
+    ChangeOut,
     MilestoneOut,
     OrganisationBrandingOut,
     OrganisationOut,
     OrganisationProfileOut,
+    OrganisationQuery,
     OrganisationsQuery,
     SearchOut,
     branding_out,
+    change_out,
     filters_of,
     milestone_out,
     profile_out,
@@ -27,15 +30,22 @@ from almoner.platform.http.wire import PageQuery
 OrganisationId = Annotated[UUID, PathId("organisation")]
 
 DATED = {"Data-As-Of": "The day of the register's data, such as 2026-04-13; missing where it is not known."}
+EXPLAINED = {"Explain": "`true` adds `explain` to each result: how it was found."}
 
 routes = Routes("Organisations")
+
+
+class HistoryQuery(PageQuery):
+    """History has no filters."""
 
 
 class MilestonesQuery(PageQuery):
     """Milestones have no filters."""
 
 
-@routes.get("/v1/organisations", key=PUBLISHABLE, scope="organisations:read", beside=SearchOut)
+@routes.get(
+    "/v1/organisations", key=PUBLISHABLE, scope="organisations:read", beside=SearchOut, request_headers=EXPLAINED
+)
 async def search_organisations(call: Call, query: OrganisationsQuery) -> Listing[OrganisationOut]:
     """Search organisations.
 
@@ -51,9 +61,19 @@ async def search_organisations(call: Call, query: OrganisationsQuery) -> Listing
 
 
 @routes.get("/v1/organisations/{id}", key=PUBLISHABLE, scope="organisations:read", headers=DATED)
-async def get_organisation(call: Call, id: OrganisationId) -> OrganisationOut:
-    """Retrieve an organisation. The header `Data-As-Of` dates its register's data."""
+async def get_organisation(call: Call, id: OrganisationId, query: OrganisationQuery) -> OrganisationOut:
+    """Retrieve an organisation, as it stands or as it stood. The header `Data-As-Of` dates its register's data."""
+    if query.as_of is not None:
+        return await results.single(call, await organisations.get_as_of(call.tx, call.partner, id, query.as_of))
     return await results.single(call, await organisations.get(call.tx, call.partner, id))
+
+
+@routes.get("/v1/organisations/{id}/history", key=PUBLISHABLE, scope="organisations:read")
+async def list_organisation_history(call: Call, id: OrganisationId, query: HistoryQuery) -> Listing[ChangeOut]:
+    """List what its register changed in an organisation since it was first loaded."""
+    page = call.page(query)
+    rows, total = await organisations.history(call.tx, call.partner, id, page)
+    return call.listing(page, rows, total, change_out, lambda row: (row.id,))
 
 
 @routes.get(

@@ -1,19 +1,21 @@
 """Organisations on the wire (settled 1.1, 4, 8)."""
 
-from typing import Annotated, Literal
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
 import msgspec
 from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic.alias_generators import to_camel
 
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.categories.domain import Attribute, Category
-from almoner.nonprofits.organisations.domain import Branding, Milestone, Organisation, OrganisationType
+from almoner.nonprofits.organisations.domain import Branding, Change, Milestone, Organisation, OrganisationType
 from almoner.nonprofits.organisations.filters import AnyOf, Filters
 from almoner.nonprofits.organisations.ranking import FoundBy, Placed
 from almoner.platform import media
 from almoner.platform.db import Tx
-from almoner.platform.http.wire import CountryCode, Out, PageQuery
+from almoner.platform.http.wire import CountryCode, DayOrMoment, Out, PageQuery, Query
 
 _PAGE_DIGITS = 6
 MOST_ALTERNATIVES = 100
@@ -74,6 +76,12 @@ class OrganisationsQuery(PageQuery):
     )
     usa_group_exempt: bool | None = Field(None, description="Exempt as a subordinate of a group ruling.")
     active: bool | None = Field(None, description="Listed by its register now.")
+
+
+class OrganisationQuery(Query):
+    """Which state of an organisation is asked for."""
+
+    as_of: DayOrMoment | None = Field(None, description="The record as it stood after the data of this day.")
 
 
 def filters_of(tx: Tx, query: OrganisationsQuery) -> Filters:
@@ -193,6 +201,19 @@ class SearchOut(msgspec.Struct, rename="camel"):
     ] = None
 
 
+class ChangeOut(Out, object_name="organisation_change"):
+    """A field of the record that the data of a day changed."""
+
+    at: str
+    field: str
+    before: Annotated[Any, msgspec.Meta(description="The value until then.")] = msgspec.field(name="from")
+    after: Annotated[Any, msgspec.Meta(description="The value from then on.")] = msgspec.field(name="to")
+    source: str = msgspec.field()
+
+
+_CHANGED = {"usa_group_exempt": "countrySpecificProperties.usaGroupExempt"}
+
+
 class OrganisationProfileOut(Out, object_name="organisation"):
     """What everybody may know of an organisation."""
 
@@ -280,6 +301,15 @@ def _category_out(tx: Tx, category: Category) -> OrganisationCategoryOut:
         image_url=media.address(tx.links, category.image_key),
         created_at=iso(category.created_at),
     )
+
+
+def change_out(row: Change) -> ChangeOut:
+    """The answer for one change."""
+    before, after = (
+        iso(datetime.fromisoformat(value)) if row.field == "registration_date" and isinstance(value, str) else value
+        for value in (row.before, row.after)
+    )
+    return ChangeOut(iso(row.at), _CHANGED.get(row.field, to_camel(row.field)), before, after, row.source)
 
 
 def profile_out(tx: Tx, row: Organisation) -> OrganisationProfileOut:

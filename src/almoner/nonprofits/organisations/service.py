@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
-from almoner.nonprofits.organisations import search, store, store_search
-from almoner.nonprofits.organisations.domain import Branding, Milestone, Organisation
+from almoner.nonprofits.organisations import domain, search, store, store_search
+from almoner.nonprofits.organisations.domain import Branding, Change, Milestone, Organisation
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.organisations.ranking import Placed
 from almoner.nonprofits.registries import domain as registries_domain
@@ -35,6 +36,21 @@ async def get(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation:
     if (organisation := await store.find(tx, scope, organisation_id)) is None:
         raise NotFound
     return organisation
+
+
+async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
+    """The record as it stood after the data of a day. Raises NotFound, also when it was not known yet."""
+    organisation = await get(tx, scope, organisation_id)
+    stood = domain.as_of(organisation, await store.every_change(tx, scope, organisation_id), day)
+    if stood is None:
+        raise NotFound("the organisation was not in the data of that day")
+    return stood
+
+
+async def history(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) -> tuple[list[Change], int]:
+    """One page of what its register changed in an organisation, and the total. Raises NotFound."""
+    await get(tx, scope, organisation_id)
+    return await store.page_of_changes(tx, scope, organisation_id, page)
 
 
 async def get_published(tx: Tx, organisation_id: UUID) -> Organisation:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.organisations.domain import Branding, Milestone, Organisation
+from almoner.nonprofits.organisations.domain import Branding, Change, Milestone, Organisation
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 
@@ -17,12 +17,19 @@ select o.id, o.partner_id, o.registry_id, r.code as registry_code, r.name as reg
     coalesce(b.display_name, o.display_name) as display_name, o.other_name, coalesce(b.description, o.description) as
     description,
     o.country_code, o.types, o.active, o.websites, o.address_line_1, o.address_line_2, o.city, o.state, o.postcode,
-    o.registration_date, o.claimed_at, o.is_branch_parent, o.branch_of, o.usa_group_exempt, p.data_as_of, b.logo,
+    o.registration_date, o.claimed_at, o.is_branch_parent, o.branch_of, o.usa_group_exempt, p.data_as_of, o.first_seen,
+    b.logo,
     coalesce(b.images, '{}') as images, o.created_at, o.updated_at
 from organisation o
 join registry r on r.id = o.registry_id
 left join register_part p on p.registry_id = o.registry_id and p.part = o.part
 left join organisation_branding b on b.organisation_id = o.id
+"""
+
+
+_CHANGES: Final = """
+select c.id, c.at, c.field, c.before, c.after, r.name as source
+from organisation_change c join register_load l on l.id = c.load_id join registry r on r.id = l.registry_id
 """
 
 
@@ -67,6 +74,29 @@ async def find_many(tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]) -> d
         _RECORD + "where o.id = any($1) and (o.partner_id is null or o.partner_id = $2)", organisation_ids, owner(scope)
     )
     return {row["id"]: _organisation(row) for row in rows}
+
+
+async def every_change(tx: Tx, _: Scope, organisation_id: UUID) -> list[Change]:
+    """All changes of an organisation that the scope was shown to see, newest first."""
+    rows = await tx.fetch(_CHANGES + "where c.organisation_id = $1 order by c.id desc", organisation_id)
+    return [Change(*row) for row in rows]
+
+
+async def page_of_changes(tx: Tx, _: Scope, organisation_id: UUID, page: Page) -> tuple[list[Change], int]:
+    """One page of an organisation's changes in reading order, and their total."""
+    comparison, order = ("<", "desc") if page.reads_down else (">", "asc")
+    rows = await tx.fetch(
+        _CHANGES
+        + f"""
+        where c.organisation_id = $1 and ($2::bigint is null or c.id {comparison} $2)
+        order by c.id {order} limit $3
+        """,
+        organisation_id,
+        page.position[0] if page.position else None,
+        page.limit,
+    )
+    total = await tx.fetchval("select count(*) from organisation_change where organisation_id = $1", organisation_id)
+    return [Change(*row) for row in rows], int(total)
 
 
 async def find_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding | None:

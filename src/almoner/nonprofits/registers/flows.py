@@ -165,14 +165,16 @@ async def _load(tx: Tx, reading: _Reading, registry: Registry, day: datetime, *,
     _check_rows(sum(parts.values()), reading)
     if not force:
         await _check_against_loaded(tx, registry, parts, day)
+    load_id = tx.new_id()
+    await store.tell_changes(tx, EVERYONE, registry.id, load_id, day)
     changed = await store.merge_changed(tx, EVERYONE, registry.id)
     added = await store.merge_new(tx, EVERYONE, registry.id, day)
-    gone = await store.retire_missing(tx, EVERYONE, registry.id, list(parts))
+    gone = await store.retire_missing(tx, EVERYONE, registry.id, list(parts), load_id, day)
     await store.join_branches(tx, EVERYONE, registry.id)
     await store.learn_words(tx, EVERYONE)
     await store.settle(tx, EVERYONE)
     load = Load(
-        id=tx.new_id(),
+        id=load_id,
         registry_code=registry.code,
         source=reading.source.code,
         data_as_of=day,

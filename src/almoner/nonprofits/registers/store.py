@@ -38,6 +38,20 @@ COPIED: Final = (
 
 _DELIVERED: Final = COPIED[3:]
 _COMPARED: Final = tuple(column for column in _DELIVERED if column != "number_key")
+_TOLD: Final = (
+    "name",
+    "display_name",
+    "types",
+    "address_line_1",
+    "address_line_2",
+    "city",
+    "state",
+    "postcode",
+    "registration_date",
+    "is_branch_parent",
+    "usa_group_exempt",
+)
+"""The columns whose changes partners see: those of the record."""
 _COLUMNS: Final = ", ".join(_DELIVERED)
 _ROW_COLUMNS: Final = ", ".join(f"r.{column}" for column in _DELIVERED)
 _SET: Final = ", ".join(f"{column} = r.{column}" for column in _COMPARED)
@@ -126,6 +140,14 @@ async def standing_files(tx: Tx, _: Everyone, registry_id: UUID, hashes: Sequenc
     return {row["sha256"] for row in rows}
 
 
+_DIFFERS: Final = f"(o.last_seen is not null or ({_OLD}) is distinct from ({_NEW}))"
+_HISTORY: Final = ", ".join(
+    [
+        *(f"('{column}', to_jsonb(o.{column}), to_jsonb(r.{column}))" for column in _TOLD),
+        "('active', to_jsonb(o.active), 'true')",
+    ]
+)
+
 _PARENTS: Final = """
     select distinct on (group_key) group_key, id from (
         select r.group_key, coalesce(o.id, r.id) as id from register_row r
@@ -138,6 +160,23 @@ _PARENTS: Final = """
 """
 
 
+async def tell_changes(tx: Tx, _: Everyone, registry_id: UUID, load_id: UUID, data_as_of: datetime) -> None:
+    """What ``merge_changed`` is about to change, field by field, for the history."""
+    await tx.execute(
+        f"""
+        insert into organisation_change (organisation_id, load_id, at, field, before, after)
+        select o.id, $2, $3, told.field, told.before, told.after
+        from register_row r join organisation o on o.number_key = r.number_key
+        cross join lateral (values {_HISTORY}) told (field, before, after)
+        where o.registry_id = $1 and o.partner_id is null and {_DIFFERS} and told.before is distinct from told.after
+        order by o.id
+        """,
+        registry_id,
+        load_id,
+        data_as_of,
+    )
+
+
 async def merge_changed(tx: Tx, _: Everyone, registry_id: UUID) -> int:
     """Bodies that were known and differ, or are listed again."""
     done = await tx.execute(
@@ -146,10 +185,7 @@ async def merge_changed(tx: Tx, _: Everyone, registry_id: UUID) -> int:
             {_SET},
             active = true, last_seen = null, updated_at = $2
         from register_row r
-        where o.registry_id = $1 and o.partner_id is null and o.number_key = r.number_key and (
-            o.last_seen is not null
-            or ({_OLD}) is distinct from ({_NEW})
-        )
+        where o.registry_id = $1 and o.partner_id is null and o.number_key = r.number_key and {_DIFFERS}
         """,
         registry_id,
         tx.now,
@@ -183,19 +219,28 @@ async def merge_new(tx: Tx, _: Everyone, registry_id: UUID, data_as_of: datetime
     return int(done.split()[-1])
 
 
-async def retire_missing(tx: Tx, _: Everyone, registry_id: UUID, parts: Sequence[str]) -> int:
+async def retire_missing(
+    tx: Tx, _: Everyone, registry_id: UUID, parts: Sequence[str], load_id: UUID, data_as_of: datetime
+) -> int:
     """Bodies of these parts that the files no longer list: kept, inactive, with the day they were last seen."""
     done = await tx.execute(
         """
-        update organisation o set active = false, last_seen = p.data_as_of, updated_at = $3
-        from register_part p
-        where p.registry_id = $1 and p.part = o.part and o.registry_id = $1 and o.part = any($2::text[])
-            and o.partner_id is null and o.last_seen is null
-            and not exists (select from register_row r where r.number_key = o.number_key)
+        with gone as (
+            update organisation o set active = false, last_seen = p.data_as_of, updated_at = $3
+            from register_part p
+            where p.registry_id = $1 and p.part = o.part and o.registry_id = $1 and o.part = any($2::text[])
+                and o.partner_id is null and o.last_seen is null
+                and not exists (select from register_row r where r.number_key = o.number_key)
+            returning o.id
+        )
+        insert into organisation_change (organisation_id, load_id, at, field, before, after)
+        select id, $4, $5, 'active', 'true', 'false' from gone
         """,
         registry_id,
         list(parts),
         tx.now,
+        load_id,
+        data_as_of,
     )
     return int(done.split()[-1])
 
