@@ -102,7 +102,7 @@ async def draw_user(call: Call, user_id: Annotated[UUID, PathId("user")], upload
     raise NotImplementedError
 
 
-@routes.get("/v1/users/{name}/public", key=NO_KEY)
+@routes.get("/v1/users/{name}/public", key=NO_KEY, headers={"Day": "The day."}, request_headers={"Hint": "A hint."})
 async def show_user(call: Call, name: str) -> UserOut:
     """Show a user."""
     raise NotImplementedError
@@ -169,6 +169,13 @@ def test_query_parameters_have_limits_defaults_spellings_and_are_never_null() ->
     assert found["direction"]["schema"]["default"] == "DESC"
     assert (found["tags[]"]["style"], found["tags[]"]["explode"]) == ("form", True)
     assert found["since"]["schema"]["oneOf"] == [{"format": "date"}, {"format": "date-time"}]
+
+
+def test_headers_of_one_operation_are_told() -> None:
+    hint = parameters("/v1/users/{name}/public", "get")["Hint"]
+    assert (hint["in"], hint["required"], hint["description"]) == ("header", False, "A hint.")
+    headers = operation("/v1/users/{name}/public", "get")["responses"]["200"]["headers"]
+    assert headers["Day"]["description"] == "The day."
 
 
 def test_every_post_with_a_key_takes_an_idempotency_key() -> None:

@@ -73,6 +73,7 @@ class Endpoint:
     retirement: Retirement | None
     beside: type[msgspec.Struct] | None
     headers: Mapping[str, str]
+    request_headers: Mapping[str, str]
     path_ids: dict[str, PathId | None] = field(init=False)
     body: type[In] | None = field(init=False)
     query: type[Query] | None = field(init=False)
@@ -146,11 +147,12 @@ class Routes:
         retirement: Retirement | None = None,
         beside: type[msgspec.Struct] | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
+        request_headers: Mapping[str, str] = MappingProxyType({}),
     ) -> Callable[[Handler], Handler]:
         """Declare a handler. A route with a key must name its scope (K6).
 
-        ``beside``: what a list's answer holds beside its records and links; ``headers``: those that the answer alone
-        carries, with what they say. Both are for the description.
+        For the description: ``beside`` is what a list's answer holds beside its records and links, ``headers`` those
+        that this answer alone carries and ``request_headers`` those that it reads, with what they say.
         """
         if (key is KeyKind.NONE) is not (scope is None):
             raise TypeError(f"{method} {path}: a route with a key names its scope, one without names none")
@@ -171,6 +173,7 @@ class Routes:
                     retirement,
                     beside,
                     headers,
+                    request_headers,
                 )
             )
             return handler

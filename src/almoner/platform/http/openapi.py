@@ -55,6 +55,7 @@ _NEEDS: Final = {
     KeyKind.SCIM: "Needs a SCIM key with the scope `{scope}`.",
 }
 
+_TEXT: Final = {"type": "string"}
 _CLAUSE_ENDS: Final = re.compile(r"[.:;]\s")
 
 
@@ -246,6 +247,8 @@ def _parameters(endpoint: Endpoint, ids: Ids) -> list[Schema]:
         found.append({"name": name, "in": "path", "required": True, "schema": schema})
     if endpoint.query is not None:
         found += _query_parameters(endpoint.query, ids)
+    for name, told in endpoint.request_headers.items():
+        found.append({"name": name, "in": "header", "required": False, "description": told, "schema": _TEXT})
     if endpoint.method == "POST" and endpoint.key is not KeyKind.NONE:
         found.append(
             {
