@@ -1,8 +1,10 @@
 """The receipt: one mail for one paid gift, in the donor's language, in both forms (spec 4.8)."""
 
 import re
+from typing import Literal
 
 import pytest
+from playwright.async_api import expect
 
 from tests.pages.site import GOOD, Site, fill, findings, pay
 
@@ -57,6 +59,7 @@ async def test_h9_a_receipt_in_arabic_says_that_the_gift_was_anonymous(site: Sit
     assert mail["subject"].startswith("إيصالك:")
     assert 'dir="rtl"' in mail["html"]
     assert "دون ذكر الاسم" in mail["text"]
+    assert f"\u2068{reference}\u2069" in mail["text"]  # else a number with a hyphen would be read backwards
 
 
 @pytest.mark.usefixtures("axe")
@@ -80,3 +83,18 @@ async def test_no_receipt_without_the_money(site: Site) -> None:
     await site.service.drain()
     async with site.service.db.read() as tx:
         assert await tx.fetchval("select count(*) from sandbox_mail where recipient = 'never@example.org'") == 0
+
+
+@pytest.mark.usefixtures("axe")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_h8_the_mailbox_page_shows_the_receipt_and_axe_finds_nothing(
+    site: Site, scheme: Literal["light", "dark"]
+) -> None:
+    await give(site, name="Mailbox Trust")
+    await site.service.drain()
+    async with site.donor(color_scheme=scheme, viewport={"width": 320, "height": 640}) as page:
+        await page.goto(f"{site.base_url}/sandbox/mailbox")
+        await expect(page.get_by_text("to Mailbox Trust").first).to_be_visible()
+        assert await findings(page) == []
+        assert not await page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    assert site.complaints == []

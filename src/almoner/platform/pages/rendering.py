@@ -1,11 +1,13 @@
 """From a template to an answer: autoescaped Jinja2, the reader's language, and the headers of every page."""
 
+import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import Final
 
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, pass_context, select_autoescape
+from jinja2.runtime import Context
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
@@ -33,6 +35,7 @@ class Pages:
             lstrip_blocks=True,
         )
         self._templates.filters["bdi"] = isolated
+        self._templates.filters["embed"] = embedded
         self._templates.filters["strong"] = stressed
         self._templates.filters["whole"] = unbroken
 
@@ -98,6 +101,15 @@ def stressed(value: object) -> Markup:
 def unbroken(value: object) -> Markup:
     """As ``stressed``, never broken over two lines: numbers that people copy."""
     return Markup('<strong class="whole"><bdi>{}</bdi></strong>').format(value)
+
+
+@pass_context
+def embedded(context: Context, value: object) -> str:
+    """As ``isolated``, for plain text, where directions may meet: 00-123 would be read backwards there."""
+    text = str(value)
+    if context["dir"] == "rtl" or any(unicodedata.bidirectional(character) in ("R", "AL") for character in text):
+        return f"\u2068{text}\u2069"
+    return text
 
 
 def isolated(value: object) -> Markup:
