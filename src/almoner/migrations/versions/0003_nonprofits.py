@@ -182,7 +182,8 @@ create index organisation_milestone_organisation on organisation_milestone (orga
 
 -- What autovacuum would do a minute after a load, so that the first searches are fast too: empty the indexes' lists of
 -- pending entries, and gather statistics. The application's role does not own the tables and may do neither itself.
-create function settle_organisations() returns void language plpgsql security definer set search_path = public, pg_temp as $$
+create function settle_organisations() returns void language plpgsql security definer
+set search_path = public, pg_temp as $$
 begin
     perform gin_clean_pending_list(gin::regclass) from unnest(array[
         'organisation_name_trigrams', 'organisation_words', 'organisation_description_words', 'organisation_types',

@@ -86,17 +86,20 @@ async def page_of_changes(tx: Tx, _: Scope, organisation_id: UUID, page: Page) -
     """One page of an organisation's changes in reading order, and their total."""
     comparison, order = ("<", "desc") if page.reads_down else (">", "asc")
     rows = await tx.fetch(
-        _CHANGES
-        + f"""
-        where c.organisation_id = $1 and ($2::bigint is null or c.id {comparison} $2)
-        order by c.id {order} limit $3
+        f"""
+        select shown.*, counted.total
+        from (select count(*) as total from organisation_change where organisation_id = $1) counted
+        left join lateral (
+            {_CHANGES} where c.organisation_id = $1 and ($2::bigint is null or c.id {comparison} $2)
+            order by c.id {order} limit $3
+        ) shown on true
+        order by shown.id {order}
         """,
         organisation_id,
         page.position[0] if page.position else None,
         page.limit,
     )
-    total = await tx.fetchval("select count(*) from organisation_change where organisation_id = $1", organisation_id)
-    return [Change(*row) for row in rows], int(total)
+    return [Change(*row[:6]) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def find_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding | None:
