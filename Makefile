@@ -16,7 +16,7 @@ test:  ## Run all tests on a real PostgreSQL, each suite with its seconds.
 	@exec $(python) tools/suites.py $(suites)
 
 check:  ## Format, lint, types, import contracts, architecture.
-	@tools/bootstrap dev
+	@tools/bootstrap bench
 	$(python) -m ruff format --check .
 	$(python) -m ruff check .
 	$(python) -m mypy

@@ -106,6 +106,16 @@ def test_a_disk_that_is_full_at_a_later_start(installed: Clone, place: Path) -> 
         assert "No room for the database" in line
 
 
+def test_a_folder_of_somebody_else(ordinary: Clone, place: Path) -> None:
+    foreign = place / "foreign"
+    foreign.mkdir(mode=0o555)
+    assert ordinary.run("tools/bootstrap", "service").returncode == 0
+    told = ordinary.run("make", "run", ALMONER_DATA_DIR=str(foreign))
+    assert told.returncode != 0
+    (line,) = _lines(told.stdout)
+    assert re.search(r"foreign.*: run as its owner, or set ALMONER_DATA_DIR", line)
+
+
 def test_a_python_without_ensurepip(bare: Clone, place: Path) -> None:
     debian = place / "without-ensurepip"  # as Debian's python3 is without the package python3-venv
     debian.mkdir(exist_ok=True)

@@ -70,6 +70,8 @@ def explain(error: BaseException) -> str | None:
         return f"There is no {error}: see `almoner partners list` and `almoner keys list`."
     if isinstance(error, asyncpg.DiskFullError) or (isinstance(error, OSError) and error.errno in _FULL):
         return f"The disk is full ({error}): free some space, or set ALMONER_DATA_DIR to a folder on another disk."
+    if isinstance(error, PermissionError) or (isinstance(error, OSError) and error.errno == errno.EROFS):
+        return f"{error.filename} may not be written ({error.strerror}): run as its owner, or set ALMONER_DATA_DIR."
     if isinstance(error, asyncpg.InvalidAuthorizationSpecificationError | asyncpg.InvalidCatalogNameError):
         return f"{_database()} refuses us ({error}): check the role, the password and the name in the address."
     if isinstance(error, ConnectionError | TimeoutError | socket.gaierror | asyncpg.CannotConnectNowError):
