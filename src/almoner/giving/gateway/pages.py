@@ -34,6 +34,7 @@ SANDBOX_TRIES: Final = (Limit("gifts-per-second", 10, 500),)
 """No real card is there to be tested, but partners' own tests are."""
 
 _COOKIE_SECONDS: Final = 49 * 3600  # a day of the session, an hour of grace, and a day to look at the thanks
+_KEEPSAKE_SECONDS: Final = 2 * 3600  # a donor who comes back later types again: less is kept, and requests stay small
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 20, "max_part_size": 8192}
 
 Handler = Callable[["GivePages", Request], Awaitable[Response]]
@@ -154,7 +155,7 @@ class GivePages:
         if begun.url is None:
             return self._after(opened, begun)
         response = _to(begun.url)
-        keepsake.keep(response, self._vault, opened.id, opened.name, typed, seconds=_COOKIE_SECONDS)
+        keepsake.keep(response, self._vault, opened.id, opened.name, typed, seconds=_KEEPSAKE_SECONDS)
         return response
 
     @_kindly

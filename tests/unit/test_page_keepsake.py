@@ -1,0 +1,54 @@
+"""What a donor typed stays sealed in the donor's own browser (H1)."""
+
+from uuid import UUID
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+
+from almoner.giving.gateway import keepsake
+from almoner.giving.gateway.schemas import TypedGift
+from almoner.platform.crypto import Vault
+
+VAULT = Vault(b"k" * 32)
+ONE, OTHER = UUID(int=1), UUID(int=2)
+TYPED = TypedGift(amount="other", typed="12.34", first_name="سلمى", email="amina@example.org", anonymous=True)
+
+
+def kept(name: str = "s") -> str:
+    """The cookie that is set."""
+    response = Response()
+    keepsake.keep(response, VAULT, ONE, name, TYPED, seconds=60)
+    return response.headers["set-cookie"]
+
+
+def recalled(cookie: str, session: UUID = ONE, vault: Vault = VAULT) -> TypedGift | None:
+    request = Request({"type": "http", "headers": [(b"cookie", cookie.encode("latin-1"))]})
+    return keepsake.recall(request, vault, session, "s")
+
+
+def test_what_was_typed_comes_back() -> None:
+    cookie = kept().split(";")[0]
+    assert recalled(cookie) == TYPED
+    assert "amina" not in cookie
+    for attribute in ("HttpOnly", "Secure", "SameSite=lax", "Path=/"):
+        assert attribute in kept()
+
+
+def test_another_session_another_key_and_a_changed_cookie_give_nothing() -> None:
+    cookie = kept().split(";")[0]
+    assert recalled(cookie, OTHER) is None
+    assert recalled(cookie, ONE, Vault(b"x" * 32)) is None
+    assert recalled(cookie[:-6] + ("A" if cookie[-6] != "A" else "B") + cookie[-5:]) is None
+
+
+@pytest.mark.parametrize("value", ["", "x", "====", "AQ==", "é", "A" * 4000])
+def test_a_made_up_cookie_gives_nothing(value: str) -> None:
+    assert recalled(f"__Host-gift-s={value}") is None
+
+
+def test_the_cookie_is_taken_away_once_the_gift_is_made() -> None:
+    response = Response()
+    keepsake.forget(response, "s")
+    assert response.headers["set-cookie"].startswith('__Host-gift-s="";')
+    assert "Max-Age=0" in response.headers["set-cookie"]
