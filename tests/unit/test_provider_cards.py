@@ -1,0 +1,79 @@
+"""The test provider's reading of cards, and the wait between its notices (settled 9)."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from almoner.provider_test import domain
+from almoner.provider_test.domain import Card, Outcome, TypedCard
+
+NOW = datetime(2026, 3, 31, 23, 59, tzinfo=UTC)
+
+
+def read(number: str = "4242424242424242", expiry: str = "12/30", cvc: str = "123", name: str = "A") -> object:
+    return TypedCard(number, expiry, cvc, name).read(NOW)
+
+
+@pytest.mark.parametrize(
+    ("number", "outcome"),
+    [
+        ("4242 4242 4242 4242", Outcome.SUCCEEDS),
+        ("4000-0000-0000-0002", Outcome.DECLINED),
+        ("4000000000009995", Outcome.INSUFFICIENT_FUNDS),
+        ("4000 0000 0000 3220", Outcome.CHALLENGED),
+        ("4000000000000259", Outcome.DISPUTED_LATER),
+        ("5555555555554444", None),
+    ],
+)
+def test_settled_9_the_test_cards(number: str, outcome: Outcome | None) -> None:
+    card = read(number)
+    assert isinstance(card, Card)
+    assert card.outcome is outcome
+
+
+@pytest.mark.parametrize("expiry", ["03/26", "3/26", "0326", "03 / 2026", "03-26", "12/2099"])
+def test_a_card_is_good_to_the_end_of_its_month(expiry: str) -> None:
+    assert isinstance(read(expiry=expiry), Card)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problems"),
+    [
+        ({"expiry": "02/26"}, {"expiry": "till.expiry.past"}),
+        ({"expiry": "13/30"}, {"expiry": "till.expiry.wrong"}),
+        ({"expiry": "00/30"}, {"expiry": "till.expiry.wrong"}),
+        ({"expiry": " "}, {"expiry": "till.expiry.missing"}),
+        ({"number": ""}, {"number": "till.number.missing"}),
+        ({"number": "4242424242424243"}, {"number": "till.number.wrong"}),
+        ({"number": "42424242426"}, {"number": "till.number.wrong"}),
+        ({"number": "٤٢٤٢٤٢٤٢٤٢٤٢٤٢٤٢"}, {"number": "till.number.wrong"}),
+        ({"cvc": "12"}, {"cvc": "till.cvc.wrong"}),
+        ({"cvc": "12a"}, {"cvc": "till.cvc.wrong"}),
+        ({"name": " "}, {"name": "till.name.missing"}),
+    ],
+)
+def test_a_wrong_card_is_told_by_field(changes: dict[str, str], problems: dict[str, str]) -> None:
+    assert read(**changes) == problems
+
+
+def test_h5_a_card_shows_its_number_in_no_text() -> None:
+    typed = TypedCard("4242424242424242", "12/30", "123", "A")
+    card = typed.read(NOW)
+    assert isinstance(card, Card)
+    assert (card.brand, card.last_four) == ("visa", "4242")
+    assert "4242424242424242" not in f"{typed!r} {card!r}"
+    assert "123" not in repr(typed)
+
+
+@pytest.mark.parametrize("number", ["79927398713", "4242424242424242", "0"])
+def test_luhn_takes_right_check_digits_alone(number: str) -> None:
+    assert domain.luhn(number)
+    for place, digit in enumerate(number):
+        for other in set("0123456789") - {digit}:
+            assert not domain.luhn(number[:place] + other + number[place + 1 :])
+
+
+def test_the_waits_between_notices_grow_and_then_stay() -> None:
+    waits = [domain.next_attempt(attempts) for attempts in range(1, 10)]
+    assert waits == sorted(waits)
+    assert waits[-1] == waits[-2] == timedelta(hours=1)
