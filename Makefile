@@ -16,7 +16,7 @@ test:  ## Run all tests on a real PostgreSQL, each suite with its seconds.
 	@exec $(python) tools/suites.py $(suites)
 
 check:  ## Format, lint, types, import contracts, architecture.
-	@tools/bootstrap bench
+	@tools/bootstrap dev
 	$(python) -m ruff format --check .
 	$(python) -m ruff check .
 	$(python) -m mypy
@@ -24,7 +24,7 @@ check:  ## Format, lint, types, import contracts, architecture.
 	$(python) -m pytest -q tests/architecture
 
 bench:  ## Measure, each figure beside its baseline.
-	@tools/bootstrap bench
+	@tools/bootstrap dev
 	@exec $(python) -m bench
 
 soak:  ## Run the long figures and write them, with seeds, to docs/evidence/.
@@ -49,5 +49,5 @@ format:  ## Format the code and apply safe corrections.
 
 lock:  ## Pin the newest versions that requirements/*.in allow, with hashes.
 	@tools/bootstrap dev
-	cd requirements && for group in service dev bench; do ../$(python) -m uv pip compile --upgrade --universal --python-version 3.11 \
+	cd requirements && for group in service dev; do ../$(python) -m uv pip compile --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate --quiet $$group.in -o $$group.txt; done
