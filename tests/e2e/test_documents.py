@@ -62,6 +62,16 @@ def test_the_quick_start(sandbox: Running) -> None:
     assert "MARTHA" in printed.upper()
 
 
+def test_the_reference_comes_with_its_style_sheets(sandbox: Running) -> None:
+    with urllib.request.urlopen(f"{sandbox.base_url}/docs") as answer:
+        page = answer.read().decode()
+    assets = re.findall(r'<link rel="[a-z]+"[^>]* href="([^"]+)"', page)
+    assert len(assets) == 3
+    for asset in assets:
+        with urllib.request.urlopen(sandbox.base_url + asset) as answer:
+            assert answer.status == 200
+
+
 def in_order(operations: list[Operation]) -> list[Operation]:
     """Such that each finds what it needs: creations first, removals last, the innermost of those before the others."""
     places = {"POST": 1, "PUT": 2, "PATCH": 3, "GET": 4, "DELETE": 5}
