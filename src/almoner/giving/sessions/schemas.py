@@ -2,6 +2,7 @@
 
 from typing import Annotated, Final
 
+import msgspec
 from pydantic import AfterValidator, Field
 
 from almoner.giving.sessions.domain import PAGE, DonationSession, SessionStatus
@@ -80,7 +81,12 @@ class DonationSessionOut(Out, object_name="donation_session"):
     language: str | None
     currency: str | None
     success_url: str | None
-    url: str
+    url: Annotated[
+        str,
+        msgspec.Meta(
+            description="The hosted page.", examples=["https://give.example.org/give?token=AZDyxFoufMOaSx0uP0BRYg"]
+        ),
+    ]
     metadata: dict[str, str] | None
     created_at: str
     expires_at: str
