@@ -21,7 +21,7 @@ from tests.support.running import free_port
 PROJECT = Path(__file__).parents[2]
 FIRST_START_SECONDS = 420.0
 COMMAND_SECONDS = 180.0
-STOP_SECONDS = 30.0
+STOP_SECONDS = 60.0
 ORDINARY_USER = "daemon"  # is on every Unix, and owns nothing
 
 
