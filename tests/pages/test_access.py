@@ -210,9 +210,12 @@ async def test_h8_targets_are_large_enough(site: Site) -> None:
 
 async def test_h8_four_hundred_percent_zoom(site: Site) -> None:
     """A window of 1280 px at 400 % has 320 CSS pixels and a fourth of the height."""
-    session = await site.session(name="International Federation of Extraordinarily Longnamed Relief Organisations")
+    long = "International Federation of Extraordinarily Longnamed Relief Organisations"
+    session = await site.session(name=long, country="IDN", currency="IDR", language="en")
     async with opened(site, session, viewport={"width": 320, "height": 256}, device_scale_factor=4) as page:
         await fits(page)
+        heights = await page.evaluate("[...document.querySelectorAll('.tile label')].map(label => label.scrollHeight)")
+        assert max(heights) < 64, "an amount is broken over two lines"
         await page.locator("#email").scroll_into_view_if_needed()
         await expect(page.locator("#email")).to_be_in_viewport()
 
