@@ -63,6 +63,7 @@ def test_a_database_newer_than_the_code(installed: Clone, place: Path) -> None:
         assert told.returncode != 0
         (line,) = _lines(told.stdout)
         assert "The database is at revision 9999, newer than this version of Almoner" in line
+    assert installed.run("make", "clean", ALMONER_DATA_DIR=str(data)).returncode == 0
 
 
 @contextmanager
