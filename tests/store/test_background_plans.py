@@ -16,8 +16,10 @@ from tests.support.database import TestDatabase
 PARTNERS = [uuid4() for _ in range(40)]
 
 
-@pytest.fixture(scope="module")
-async def filled(session_database: TestDatabase) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+@pytest.fixture(scope="module", params=["the planner knows", "the planner saw a backlog"])
+async def filled(
+    request: pytest.FixtureRequest, session_database: TestDatabase
+) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
     """20,000 old events and 100 new ones, 3000 jobs for later and 300 due ones in lanes and out of them."""
     connection = await asyncpg.connect(session_database.owner_dsn)
     transaction = connection.transaction()
@@ -33,6 +35,12 @@ async def filled(session_database: TestDatabase) -> AsyncIterator["asyncpg.Conne
         PARTNERS,
         START,
     )
+    if request.param == "the planner saw a backlog":
+        await connection.execute("update event set sequence = null where n % 2 = 0")
+        await connection.execute("analyze event")
+        await connection.execute("update event set sequence = 100000 + n where sequence is null")
+    else:
+        await connection.execute("analyze event")
     await connection.execute(
         "insert into event_counter (partner_id, last_sequence) select p, 501 from unnest($1::uuid[]) as p", PARTNERS
     )
@@ -48,7 +56,7 @@ async def filled(session_database: TestDatabase) -> AsyncIterator["asyncpg.Conne
         START,
         START + timedelta(days=1),
     )
-    await connection.execute("analyze event, event_counter, job, queue_lane")
+    await connection.execute("analyze event_counter, job, queue_lane")
     yield connection
     await transaction.rollback()
     await connection.close()
@@ -72,9 +80,10 @@ async def indexes(connection: "asyncpg.Connection[asyncpg.Record]", sql: str, *a
 @pytest.mark.parametrize(
     ("sql", "args", "needed"),
     [
-        (dispatcher.WAITING, (UUID(int=0), 64), {"event_unnumbered"}),
+        (dispatcher.WAITING, (UUID(int=0), 64, [], 250), {"event_unnumbered", "internal_event_pkey"}),
         (dispatcher.TURNS, (PARTNERS,), {"event_counter_pkey"}),
         (dispatcher.NUMBER, (PARTNERS, [501] * 40, 250), {"event_unnumbered", "event_counter_pkey", "event_pkey"}),
+        (queue.LOOK, (START,), {"job_due", "job_ready", "job_later"}),
         (queue.CLAIM, (START, START, 24), {"job_due", "job_pkey"}),
         (queue.PROMOTE, (START, 1000), {"job_later", "job_pkey"}),
         (queue.ROOM, ("", START, 128), {"job_ready", "job_in_flight", "queue_lane_pkey"}),
@@ -85,7 +94,7 @@ async def indexes(connection: "asyncpg.Connection[asyncpg.Record]", sql: str, *a
         ),
         (queue.DONE, ([1, 2, 3], [1, 1, 1]), {"job_pkey"}),
     ],
-    ids=["waiting", "turns", "number", "claim", "promote", "room", "claim lanes", "done"],
+    ids=["waiting", "turns", "number", "look", "claim", "promote", "room", "claim lanes", "done"],
 )
 async def test_hot_statements_of_background_work_use_their_indexes(
     filled: "asyncpg.Connection[asyncpg.Record]", sql: str, args: tuple[object, ...], needed: set[str]

@@ -21,6 +21,7 @@ async def claim(db: Database, limit: int = 10) -> list[Job]:
 
 async def claim_lanes(db: Database, limit: int = 100) -> list[Job]:
     async with db.write() as tx:
+        await queue.promote(tx)
         return (await queue.claim_lanes(tx, "", limit))[0]
 
 

@@ -16,6 +16,7 @@ from almoner.platform.bell import POLL_SECONDS, heard
 from almoner.platform.db import Database, Tx
 from almoner.platform.failures import UNAVAILABLE, failure
 from almoner.platform.outbox import BELL, COLUMNS, Event, Reaction, event
+from almoner.platform.queue import BY_INDEX
 from almoner.platform.telemetry import Telemetry
 
 K = TypeVar("K", UUID, int)
@@ -26,21 +27,22 @@ _INTERNAL_EVENTS: Final = 250
 _REST_SECONDS: Final = 1.0
 _NOBODY: Final = UUID(int=0)
 
-# The planner's picture of a queue is always out of date: an empty table a moment ago, ten thousand rows now.
-_BY_INDEX: Final = "set local enable_seqscan = off"
-
 WAITING: Final = """
 with recursive waiting (partner_id) as (
-    (select partner_id from event where sequence is null and partner_id > $1 order by partner_id limit 1)
+    (select partner_id from event where sequence is null and partner_id > $1 order by partner_id, n limit 1)
     union all
     select (
         select e.partner_id from event e where e.sequence is null and e.partner_id > w.partner_id
-        order by e.partner_id limit 1
+        order by e.partner_id, e.n limit 1
     ) from waiting w where w.partner_id is not null
 )
-select partner_id from waiting where partner_id is not null limit $2
+(select partner_id, null::bigint as n from waiting where partner_id is not null limit $2)
+union all
+(select null, n from internal_event where n <> all($3::bigint[]) order by n limit $4)
 """
-"""Partners with undispatched events, after $1: one index probe for each, however many events they have."""
+"""Partners with undispatched events, after $1: one index probe for each, however many events they have. And internal
+events, but for $3.
+"""
 
 TURNS: Final = """
 select partner_id, last_sequence from event_counter where partner_id = any($1::uuid[])
@@ -59,22 +61,21 @@ for."""
 
 NUMBER: Final = f"""
 with taken as materialized (
-    select e.n, e.partner_id, t.last_sequence + row_number() over (partition by e.partner_id order by e.n) as sequence
+    select e.partner_id, e.id, t.last_sequence + row_number() over (partition by e.partner_id order by e.n) as sequence
     from unnest($1::uuid[], $2::bigint[]) as t (partner_id, last_sequence)
     cross join lateral (
-        select n, partner_id from event where partner_id = t.partner_id and sequence is null order by n limit $3
+        select partner_id, id, n from event where partner_id = t.partner_id and sequence is null order by n limit $3
     ) e
 ), counted as (
     update event_counter c set last_sequence = t.top
     from (select partner_id, max(sequence) as top from taken group by partner_id) t where c.partner_id = t.partner_id
 ), numbered as (
-    update event set sequence = taken.sequence from taken where event.n = taken.n
+    update event set sequence = taken.sequence from taken
+    where event.partner_id = taken.partner_id and event.id = taken.id
     returning event.{COLUMNS.replace(", ", ", event.")}
 )
 select {COLUMNS} from numbered order by partner_id, sequence
 """
-
-INTERNAL: Final = "select n from internal_event where n <> all($1::bigint[]) order by n limit $2"
 
 DRAIN: Final = """
 with gone as (
@@ -118,16 +119,17 @@ class Dispatcher:
         """Start after the partner where the last look ended, so that all have their turn."""
         now = monotonic()
         self._resting = {what: until for what, until in self._resting.items() if until > now}
-        internal = [what for what in self._resting if isinstance(what, int)]
-        async with self._db.write() as tx:
-            await tx.execute(_BY_INDEX)
-            rows = await tx.fetch(WAITING, self._after, _PARTNERS)
+        resting = [what for what in self._resting if isinstance(what, int)]
+        async with self._db.read() as tx:
+            rows = await tx.fetch(WAITING, self._after, _PARTNERS, resting, _INTERNAL_EVENTS)
             if not rows and self._after != _NOBODY:
-                rows = await tx.fetch(WAITING, _NOBODY, _PARTNERS)
-            found = await tx.fetch(INTERNAL, internal, _INTERNAL_EVENTS)
-        self._after = rows[-1]["partner_id"] if len(rows) == _PARTNERS else _NOBODY
-        partners = [row["partner_id"] for row in rows if row["partner_id"] not in self._resting]
-        return _Waiting(partners, [row["n"] for row in found])
+                rows = await tx.fetch(WAITING, _NOBODY, _PARTNERS, resting, _INTERNAL_EVENTS)
+        partners = [row["partner_id"] for row in rows if row["partner_id"] is not None]
+        self._after = partners[-1] if len(partners) == _PARTNERS else _NOBODY
+        return _Waiting(
+            [partner for partner in partners if partner not in self._resting],
+            [row["n"] for row in rows if row["n"] is not None],
+        )
 
     async def _careful(self, dispatch: Callable[[Sequence[K]], Awaitable[int]], waiting: Sequence[K]) -> int:
         """All at once; after a failure one by one, so that only what cannot be handed over stays behind, and rests."""
@@ -146,14 +148,14 @@ class Dispatcher:
 
     async def _number(self, partners: Sequence[UUID]) -> int:
         async with self._db.write() as tx:
-            await tx.execute(_BY_INDEX)
+            await tx.execute(BY_INDEX)
             events = await _numbered(tx, partners)
             await self._react(tx, events)
         return len(events)
 
     async def _drain(self, internal: Sequence[int]) -> int:
         async with self._db.write() as tx:
-            await tx.execute(_BY_INDEX)
+            await tx.execute(BY_INDEX)
             events = [event(row) for row in await tx.fetch(DRAIN, internal)]
             await self._react(tx, events)
         return len(events)

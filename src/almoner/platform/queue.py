@@ -139,12 +139,23 @@ async def set_lane(tx: Tx, lane: str, cap: int) -> None:
     )
 
 
-# The planner's picture of a queue is always out of date: an empty table a moment ago, ten thousand rows now.
-BY_INDEX: Final = "set local enable_seqscan = off"
-
 _TAKE: Final = """
 update job set attempt = job.attempt + 1, leased_until = $2 from due where job.id = due.id
 returning job.id, job.kind, job.payload, job.attempt, job.due_at, job.lane
+"""
+
+# For transactions that claim or number: the planner's picture of a queue is always out of date, since it was empty a
+# moment ago and holds ten thousand rows now.
+BY_INDEX: Final = "set local enable_seqscan = off"
+
+LOOK: Final = """
+select exists (select from job where lane is null and leased_until is null and dead_at is null and due_at <= $1)
+           as due,
+       exists (select from job where lane is not null and ready and leased_until is null and dead_at is null) as ready,
+       exists (
+           select from job
+           where lane is not null and not ready and leased_until is null and dead_at is null and due_at <= $1
+       ) as promotable
 """
 
 CLAIM: Final = f"""
@@ -192,15 +203,35 @@ with room as materialized (
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What may be claimed now: jobs of no lane (``due``), of lanes (``ready``), and of lanes once they are promoted."""
+
+    due: bool
+    ready: bool
+    promotable: bool
+
+
+async def look(tx: Tx) -> Waiting:
+    """What there is to claim, with one statement that locks nothing."""
+    row = await tx.fetchrow(LOOK, tx.now)
+    assert row is not None
+    return Waiting(**row)
+
+
 async def claim(tx: Tx, limit: int) -> list[Job]:
     """Take up to ``limit`` due jobs that are in no lane."""
     rows = await tx.fetch(CLAIM, tx.now, tx.wall + LEASE, limit)
     return [Job(**row) for row in rows]
 
 
+async def promote(tx: Tx) -> None:
+    """Mark the jobs of lanes that have become due."""
+    await tx.execute(PROMOTE, tx.now, _PROMOTED)
+
+
 async def claim_lanes(tx: Tx, after: str, limit: int) -> tuple[list[Job], str]:
     """Take up to ``limit`` due jobs of lanes, beginning after a lane; and the lane to begin after next time."""
-    await tx.execute(PROMOTE, tx.now, _PROMOTED)
     lanes = await tx.fetch(ROOM, after, tx.wall, _LANES)
     if not lanes:
         return [], ""
@@ -252,7 +283,7 @@ with done as (
 
 
 async def finish(tx: Tx, finished: Sequence[Finish]) -> int:
-    """Record what became of jobs, those that are still ours; how many were."""
+    """Record what became of jobs, those that are still ours; how many were. One statement when all are done."""
     done = [f.job for f in finished if isinstance(f.result, Done)]
     kept = 0
     if done:

@@ -8,7 +8,7 @@ from typing import Final
 from almoner.platform import queue
 from almoner.platform.bell import POLL_SECONDS, heard
 from almoner.platform.failures import UNAVAILABLE, failure
-from almoner.platform.queue import MOST_ATTEMPTS, Drop, Finish, Job, Result, Retry
+from almoner.platform.queue import MOST_ATTEMPTS, Done, Drop, Finish, Job, Result, Retry
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Handler, Work
 
@@ -78,18 +78,29 @@ class Runner:
     async def _start_due(self) -> int:
         in_lanes = sum(1 for job, _ in self._running.values() if job.lane is not None)
         places = PLACES - (len(self._running) - in_lanes)
-        taken: list[Job] = []
-        async with self._work.db.write() as tx:
-            await tx.execute(queue.BY_INDEX)
-            if places > 0:
-                taken += await queue.claim(tx, places)
-            if in_lanes < self._lane_places:
-                jobs, self._after_lane = await queue.claim_lanes(tx, self._after_lane, self._lane_places - in_lanes)
-                taken += jobs
+        taken = await self._claim(places, self._lane_places - in_lanes)
         for job in taken:
             task = asyncio.create_task(self._perform(job), name=f"{job.kind} {job.id}")
             self._running[job.id] = (job, task)
         return len(taken)
+
+    async def _claim(self, places: int, lane_places: int) -> list[Job]:
+        async with self._work.db.read() as tx:
+            waiting = await queue.look(tx)
+        plain, laned = waiting.due and places > 0, (waiting.ready or waiting.promotable) and lane_places > 0
+        taken: list[Job] = []
+        if not (plain or laned):
+            return taken
+        async with self._work.db.write() as tx:
+            await tx.execute(queue.BY_INDEX)
+            if plain:
+                taken += await queue.claim(tx, places)
+            if waiting.promotable:
+                await queue.promote(tx)
+            if laned:
+                jobs, self._after_lane = await queue.claim_lanes(tx, self._after_lane, lane_places)
+                taken += jobs
+        return taken
 
     async def _perform(self, job: Job) -> None:
         result: Result | None = None
@@ -136,7 +147,8 @@ class Runner:
         if not finished:
             return 0
         try:
-            async with self._work.db.write() as tx:
+            all_done = all(isinstance(finish.result, Done) for finish in finished)
+            async with self._work.db.open("single" if all_done else "write") as tx:
                 await queue.finish(tx, finished)
         except BaseException:
             self._finished = finished + self._finished
