@@ -98,7 +98,9 @@ class Content:
             yield Group(tag, anchor(tag), tuple(operations))
 
     def _operation(self, method: str, path: str, operation: Schema) -> Operation:
-        body_kind, body = next(iter(operation.get("requestBody", {}).get("content", {}).items()), ("", {}))
+        bodies: dict[str, Schema] = operation.get("requestBody", {}).get("content", {})
+        body_kind = next(iter(bodies), "")
+        body = bodies.get(body_kind, {})
         answer = self._answer(operation).get("content", {}).get(_MEDIA_TYPE, {})
         return Operation(
             id=operation["operationId"],
@@ -126,7 +128,7 @@ class Content:
             f"{self._kind(schema)}, in the {parameter['in']}",
             parameter["required"],
             tuple(_limits(schema)),
-            parameter.get("description", schema.get("description", "")),
+            parameter["description"] if "description" in parameter else schema.get("description", ""),
         )
 
     def _statuses(self, operation: Schema) -> Iterator[Status]:
@@ -182,7 +184,7 @@ class Content:
         elif "enum" in schema:
             kind = "string"
         elif "oneOf" in schema or "anyOf" in schema:
-            options = [self._kind(self._resolved(one)) for one in schema.get("oneOf", schema.get("anyOf", ()))]
+            options = [self._kind(self._resolved(one)) for one in schema.get("oneOf") or schema["anyOf"]]
             kind = " or ".join(dict.fromkeys(option for option in options if option != "any"))
         elif named == ["array"]:
             kind = f"list of {self._kind(self._resolved(schema.get('items', {})))}"
