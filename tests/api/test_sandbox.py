@@ -11,6 +11,7 @@ from almoner.adapters.mail_mailbox import Mailbox
 from almoner.kit.time import parse_moment
 from almoner.platform.mail import Mail
 from almoner.platform.postgres import Server
+from almoner.sandbox import pages
 from tests.support import database
 from tests.support.client import Client, data
 from tests.support.service import Service, serving
@@ -144,3 +145,26 @@ async def test_the_mailbox_page_shows_the_mails_and_escapes_them(service: Servic
     assert "eve@example.org" in page.text
     assert "<script>" not in page.text
     assert "script" not in page.headers["Content-Security-Policy"].replace("frame-ancestors", "")
+
+
+async def test_where_others_reach_the_sandbox_the_mailbox_opens_by_a_partners_link(postgres_server: Server) -> None:
+    async with database.copied(postgres_server) as made, serving(made, host="0.0.0.0") as service:
+        tenant, stranger = await service.tenant(), await service.tenant()
+        await _mail(service, tenant.partner.id, "mine", "ada@example.org", "Mine")
+        await _mail(service, stranger.partner.id, "theirs", "bob@example.org", "Theirs")
+        browser = service.client(None)
+        assert (await browser.get("/sandbox/mailbox")).status_code == 404
+        opened = await browser.get(pages.mailbox_url(service.db.deployment, tenant.partner.id))
+        assert opened.status_code == 303
+        address = opened.headers["Location"]
+        assert "token" not in address
+        cookie = opened.headers["Set-Cookie"].partition(";")[0]
+        page = await browser.get(address, headers={"Cookie": cookie})
+        assert "Mine" in page.text
+        assert "Theirs" not in page.text
+        other = address.replace(
+            service.db.deployment.ids.text("partner", tenant.partner.id),
+            service.db.deployment.ids.text("partner", stranger.partner.id),
+        )
+        assert (await browser.get(other, headers={"Cookie": cookie})).status_code == 404
+        await browser.close()

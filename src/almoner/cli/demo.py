@@ -11,6 +11,7 @@ from almoner.access.keys.domain import Kind
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.platform.db import Database, Partner, Tx
+from almoner.sandbox.pages import mailbox_url
 
 FIRST, SECOND = "Demo product", "Second demo product"
 # The first partner may also move the sandbox's clock (settled 9).
@@ -21,7 +22,6 @@ _FIRST_SCOPES = frozenset({"*", "sandbox_clock"})
 class Pages:
     """Addresses of the pages that exist."""
 
-    mailbox: str | None = None
     console: str | None = None
     dashboard: str | None = None
 
@@ -44,7 +44,7 @@ async def sandbox_content(db: Database, known: Mapping[str, Any], pages: Pages) 
             "secondSecretKey": await _key(tx, second, "secret", known.get("secondSecretKey")),
             "scimKey": None,
             "partnerId": tx.ids.text("partner", first.id),
-            "mailboxUrl": pages.mailbox,
+            "mailboxUrl": mailbox_url(tx.deployment, first.id),
             "consoleUrl": pages.console,
             "dashboardUrl": pages.dashboard,
             "logins": None,

@@ -9,7 +9,6 @@ from typing import Any
 import asyncpg
 import typer
 import uvloop
-from starlette.routing import Route
 
 from almoner import migrations, settings
 from almoner.cli import demo, local, logs, registers
@@ -18,7 +17,6 @@ from almoner.platform.telemetry import Telemetry
 from almoner.settings import Settings, UnsafeSettings
 from almoner.wiring import House, open_house
 
-_MAILBOX = "/sandbox/mailbox"
 _BANNER = """
 Almoner runs at {baseUrl}; stop it with Ctrl-C.
 
@@ -88,18 +86,13 @@ async def _live(
         if stop.is_set():
             return
         file = complete.data_dir.resolve() / "sandbox.json"
-        sandbox = await demo.sandbox_content(house.db, demo.read_sandbox_file(file), _pages(house))
+        sandbox = await demo.sandbox_content(house.db, demo.read_sandbox_file(file), demo.Pages())
         local.write_private(file, sandbox)
         async with asyncio.TaskGroup() as group:
             group.create_task(live(house, "server and worker", stop, sockets, provider_sockets))
             _show_banner(house, sandbox, file, log, time.monotonic() - began)
     finally:
         await house.close()
-
-
-def _pages(house: House) -> demo.Pages:
-    there = {route.path for route in house.pages if isinstance(route, Route)}
-    return demo.Pages(mailbox=f"{house.settings.links.pages}{_MAILBOX}" if _MAILBOX in there else None)
 
 
 def _show_banner(house: House, sandbox: dict[str, Any], file: Path, log: Path, seconds: float) -> None:
