@@ -49,40 +49,45 @@ class SandboxClock:
             remaining = await self._background.outstanding(tx)
         return Reading(self._clock.now(), self._clock.ahead, remaining)
 
-    async def advance(self, tx: Tx, target: datetime) -> Reading:
-        """Move to ``target`` while ``tx`` keeps other callers out. Raises AlreadyMoving, IncorrectParams.
+    async def advance_to(self, tx: Tx, moment: datetime) -> Reading:
+        """Move to a moment to come. Raises as ``advance``."""
+        return await self.advance(tx, moment - self._clock.now())
+
+    async def advance(self, tx: Tx, by: timedelta) -> Reading:
+        """Move forwards while ``tx`` keeps other callers out. Raises AlreadyMoving, IncorrectParams.
 
         Each expiry, sweep, job and delivery that falls due on the way is done at its own moment, as long as that takes
-        no more than 30 s in all; after that the clock goes straight to the target, and ``remaining`` says what is left.
+        no more than 30 s in all; after that the clock goes straight to the end, and ``remaining`` says what is left.
         """
-        way = target - self._clock.now()
-        if not timedelta(seconds=-1) <= way <= FURTHEST:
+        if not timedelta() <= by <= FURTHEST:
             raise IncorrectParams(f"body must move the clock forwards, by at most {FURTHEST.days} days a call")
         if not await business_clock.hold(tx):
             raise AlreadyMoving
-        reading = await _apart(self._advance(target))
+        reading = await _apart(self._advance(self._clock.ahead + by))
         # The answer is kept, and its 21 days begin, in the time that it was given in.
         tx.now = max(tx.now, reading.now)
         return reading
 
-    async def _advance(self, target: datetime) -> Reading:
+    async def _advance(self, ahead: timedelta) -> Reading:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._patience_seconds
         await self._settle(deadline)
         while loop.time() < deadline:
             async with self._background.db.read() as tx:
                 moment = await self._background.next_due(tx)
-            if moment is None or moment > target:
+            if moment is None:
                 break
-            await self._move_to(moment)
+            step = self._clock.ahead + max(moment - self._clock.now(), timedelta())
+            if step > ahead:
+                break
+            await self._set(step)
             await self._settle(deadline)
-        await self._move_to(target)
+        await self._set(ahead)
         await self._settle(deadline)
         return await self.read()
 
-    async def _move_to(self, moment: datetime) -> None:
+    async def _set(self, ahead: timedelta) -> None:
         """Set the offset, and wait until every live process lives in the new time."""
-        ahead = self._clock.ahead + (moment - self._clock.now())
         if ahead <= self._clock.ahead:
             return
         async with self._background.db.write() as tx:

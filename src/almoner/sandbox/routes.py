@@ -45,8 +45,9 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         at most 30 seconds; `remaining` counts what still runs. The timestamps of signatures and the rate limits stay on
         real time.
         """
-        target = body.advance_to or call.tx.now + timedelta(seconds=body.advance_seconds or 0)
-        return clock_out(await clock.advance(call.tx, target))
+        if body.advance_to is not None:
+            return clock_out(await clock.advance_to(call.tx, body.advance_to))
+        return clock_out(await clock.advance(call.tx, timedelta(seconds=body.advance_seconds or 0)))
 
     @routes.post(
         "/v1/sandbox/simulate",
