@@ -1,9 +1,10 @@
 """The loops of one process besides answering requests: pulse, clock, dispatcher; in a worker also jobs and sweeps."""
 
 import asyncio
+from dataclasses import asdict
 from typing import Final
 
-from almoner.platform import dispatcher
+from almoner.platform import dispatcher, queue
 from almoner.platform.bell import rest
 from almoner.platform.business_clock import ClockWatch
 from almoner.platform.failures import UNAVAILABLE, failure
@@ -37,12 +38,15 @@ async def drain(house: House) -> None:
 
 
 async def _note(house: House, stop: asyncio.Event) -> None:
-    """Every few seconds: write down which keys were used, and measure how far the dispatcher is behind."""
+    """Every few seconds: write down which keys were used, and measure what waits."""
     while not stop.is_set():
         await rest(stop, _NOTE_SECONDS)
         try:
             await house.guard.write_uses()
             async with house.db.read() as tx:
                 house.telemetry.dispatch_lag.set(await dispatcher.lag(tx))
+                figures = await queue.figures(tx)
+            for state, count in asdict(figures).items():
+                house.telemetry.queue.labels(state).set(count)
         except UNAVAILABLE as error:
             house.telemetry.log("notes_wait", house.clock.wall(), **failure(error))

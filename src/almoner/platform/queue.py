@@ -351,7 +351,8 @@ def backoff(attempt: int) -> timedelta:
     return timedelta(seconds=min(2 ** (attempt - 1), 3600))
 
 
-class Figures(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Figures:
     """How the queue stands: jobs that are due or running, those for later, and the dead ones."""
 
     outstanding: int

@@ -36,6 +36,9 @@ class Telemetry:
         self.jobs = Counter(
             "almoner_jobs", "Finished jobs by kind and result.", ("kind", "result"), registry=self.registry
         )
+        self.queue = Gauge(
+            "almoner_queue_jobs", "Jobs that are due or running, for later, dead.", ("state",), registry=self.registry
+        )
         self.deliveries = Counter(
             "almoner_deliveries", "Webhook attempts by result.", ("result",), registry=self.registry
         )
