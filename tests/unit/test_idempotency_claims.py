@@ -57,12 +57,14 @@ def test_the_lock_fits_into_a_signed_bigint_and_follows_from_the_key() -> None:
 
 def test_a_call_without_a_key_claims_nothing() -> None:
     made = claim({"a": 1}, key=None)
+    assert (made.partner, made.route) == (FIRST, ROUTE)
     assert (made.key_hash, made.lock, made.fingerprint) == (None, None, b"")
 
 
 def test_the_stored_hash_does_not_show_the_key() -> None:
     made = claim(key="customer-4711")
-    assert made.key_hash is not None
+    assert made.partner == FIRST
+    assert made.key_hash == VAULT.keyed_hash("idempotency-key", FIRST.id.bytes + b"customer-4711")
     assert len(made.key_hash) == 32
     assert b"4711" not in made.key_hash
     assert idempotency.make_claim(Vault(os.urandom(32)), FIRST, "customer-4711", ROUTE, None).key_hash != made.key_hash

@@ -70,3 +70,18 @@ def test_w13_while_a_secret_is_replaced_every_receiver_can_verify() -> None:
 def test_w8_numbered_events_carry_their_sequence() -> None:
     assert _headers(SECRET)["Service-Sequence"] == "7"
     assert "Service-Sequence" not in signatures.headers([SECRET], "event_x", None, datetime.now(UTC), BODY)
+
+
+def test_settled_2_the_headers_are_these() -> None:
+    made = _headers(SECRET)
+    assert made["Content-Type"] == "application/json"
+    names = {
+        "Content-Type",
+        "Service-Signature",
+        "webhook-id",
+        "webhook-timestamp",
+        "webhook-signature",
+        "Service-Sequence",
+    }
+    assert set(made) == names
+    assert "Service-Sequence" not in signatures.headers((SECRET,), "event_x", None, datetime.now(UTC), BODY)
