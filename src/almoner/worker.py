@@ -7,7 +7,7 @@ from typing import Final
 from almoner.platform import dispatcher, queue
 from almoner.platform.bell import rest
 from almoner.platform.business_clock import ClockWatch
-from almoner.platform.failures import UNAVAILABLE, failure
+from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.processes import Pulse, Role
 from almoner.wiring import House
 
@@ -48,5 +48,5 @@ async def _note(house: House, stop: asyncio.Event) -> None:
                 figures = await queue.figures(tx)
             for state, count in asdict(figures).items():
                 house.telemetry.queue.labels(state).set(count)
-        except UNAVAILABLE as error:
+        except TROUBLE as error:
             house.telemetry.log("notes_wait", house.clock.wall(), **failure(error))

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 
+import asyncpg
 import pytest
 
 from almoner.platform import queue
@@ -295,3 +296,23 @@ async def test_a_failing_sweep_does_not_hold_up_the_others(ground: Ground) -> No
     schedules = (Schedule("a.broken", due, fail), Schedule("records.expire", records.next_due, records.run))
     assert await Background(ground.db, Duties(schedules=schedules), ground.telemetry).sweeper.sweep() == 1
     assert [line["sweep"] for line in ground.log if line["event"] == "sweep_failed"] == ["a.broken"]
+
+
+async def test_the_loops_survive_a_statement_that_the_database_refuses(ground: Ground, seen: list[int]) -> None:
+    async def answer(job: Job) -> Result:
+        seen.append(job.id)
+        return Done()
+
+    stop = asyncio.Event()
+    owner = await asyncpg.connect(ground.database.owner_dsn)
+    try:
+        await owner.execute("alter table job rename to job_away")
+        running = asyncio.create_task(Background(ground.db, Duties(handlers=doing(answer)), ground.telemetry).run(stop))
+        await eventually(lambda: any(line["event"] == "runner_waits" for line in ground.log))
+        await owner.execute("alter table job_away rename to job")
+        await enqueue(ground, NewJob("a.job", {}))
+        await eventually(lambda: len(seen) == 1)
+        stop.set()
+        await running
+    finally:
+        await owner.close()

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from almoner.kit.time import Clock
 from almoner.platform.bell import POLL_SECONDS, Bell, heard
 from almoner.platform.db import Database, Tx
-from almoner.platform.failures import UNAVAILABLE, failure
+from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.processes import Pulse
 from almoner.platform.telemetry import Telemetry
 
@@ -116,6 +116,6 @@ class ClockWatch:
             while not stop.is_set():
                 try:
                     await self.look()
-                except UNAVAILABLE as error:
+                except TROUBLE as error:
                     self._telemetry.log("clock_waits", self._clock.wall(), **failure(error))
                 await heard(ear, POLL_SECONDS)

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from almoner.platform.bell import POLL_SECONDS, heard
 from almoner.platform.db import Database, Tx
-from almoner.platform.failures import UNAVAILABLE, failure
+from almoner.platform.failures import TROUBLE, UNAVAILABLE, failure
 from almoner.platform.outbox import BELL, COLUMNS, Event, Reaction, event
 from almoner.platform.queue import BY_INDEX
 from almoner.platform.telemetry import Telemetry
@@ -178,7 +178,7 @@ class Dispatcher:
             while not stop.is_set():
                 try:
                     dispatched = await self.batch()
-                except UNAVAILABLE as error:
+                except TROUBLE as error:
                     self._telemetry.log("dispatcher_waits", self._db.deployment.clock.wall(), **failure(error))
                     await heard(ear, _REST_SECONDS)
                     continue

@@ -17,6 +17,9 @@ UNAVAILABLE: Final = (
 )
 """The database cannot be reached just now: nothing was decided, the loop rests and goes on."""
 
+TROUBLE: Final = (*UNAVAILABLE, asyncpg.PostgresError)
+"""What a loop survives: the database is away, or it refused a statement (a deadlock, a cancelled query)."""
+
 
 def failure(error: BaseException) -> dict[str, object]:
     """Fields of a log line: the class and the place, never the message, which may hold what a partner sent."""

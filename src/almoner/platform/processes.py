@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from almoner.platform.bell import rest
 from almoner.platform.db import Database, Tx
-from almoner.platform.failures import UNAVAILABLE, failure
+from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.telemetry import Telemetry
 
 Role = Literal["server", "worker", "server and worker"]
@@ -43,12 +43,12 @@ class Pulse:
         while not stop.is_set():
             try:
                 await self.beat()
-            except UNAVAILABLE as error:
+            except TROUBLE as error:
                 self._telemetry.log("pulse_waits", self._db.deployment.clock.wall(), **failure(error))
             await rest(stop, _BEAT_SECONDS)
         try:
             await self.leave()
-        except UNAVAILABLE as error:
+        except TROUBLE as error:
             self._telemetry.log("pulse_waits", self._db.deployment.clock.wall(), **failure(error))
 
     async def leave(self) -> None:

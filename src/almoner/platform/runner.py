@@ -7,7 +7,7 @@ from typing import Final
 
 from almoner.platform import queue
 from almoner.platform.bell import POLL_SECONDS, heard
-from almoner.platform.failures import UNAVAILABLE, failure
+from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.queue import MOST_ATTEMPTS, Done, Drop, Finish, Job, Result, Retry
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Handler, Work
@@ -67,7 +67,7 @@ class Runner:
             while not stop.is_set():
                 try:
                     moved = await self.step()
-                except UNAVAILABLE as error:
+                except TROUBLE as error:
                     self._telemetry.log("runner_waits", self._work.db.deployment.clock.wall(), **failure(error))
                     await heard(ear, _REST_SECONDS)
                     continue
@@ -179,6 +179,6 @@ class Runner:
             if left:
                 async with self._work.db.write() as tx:
                     await queue.release(tx, [job for job, _ in left])
-        except UNAVAILABLE as error:
+        except TROUBLE as error:
             # Without the database nothing can be given back; the leases run out by themselves.
             self._telemetry.log("runner_waits", self._work.db.deployment.clock.wall(), **failure(error))

@@ -8,7 +8,7 @@ from typing import Final
 
 from almoner.platform.bell import rest
 from almoner.platform.db import Database, Tx
-from almoner.platform.failures import UNAVAILABLE, failure
+from almoner.platform.failures import TROUBLE, UNAVAILABLE, failure
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Schedule
 
@@ -79,7 +79,7 @@ class Sweeper:
         while not stop.is_set():
             try:
                 await self.sweep()
-            except UNAVAILABLE as error:
+            except TROUBLE as error:
                 self._telemetry.log("sweeper_waits", self._db.deployment.clock.wall(), **failure(error))
             await rest(stop, _LOOK_SECONDS)
 
