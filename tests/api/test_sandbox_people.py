@@ -89,6 +89,14 @@ async def test_i1_a_repeated_simulation_is_answered_and_not_done_again(service: 
     assert len(data(await api.get("/v1/donations"))) == 1
 
 
+async def test_more_simulations_at_once_than_connections_all_end(service: Service, api: Client) -> None:
+    at_once = 2 * service.house.settings.database_pool
+    sessions = [await factories.session(service, api) for _ in range(at_once)]
+    async with asyncio.timeout(60):
+        told = await asyncio.gather(*[simulate(api, id=session["id"], **GIFT) for session in sessions])
+    assert told == [(200, "")] * at_once
+
+
 async def test_a_simulation_names_what_it_lacks_and_what_it_cannot_do(
     service: Service, api: Client, other: Client
 ) -> None:

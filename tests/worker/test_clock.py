@@ -27,7 +27,7 @@ def pulse(ground: Ground, db: Database, role: processes.Role = "server") -> tupl
 
 
 async def advance(ground: Ground, clock: SandboxClock, by: timedelta) -> Reading:
-    async with ground.db.write() as tx:
+    async with ground.db.around() as tx:
         return await clock.advance(tx, by)
 
 

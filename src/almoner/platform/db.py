@@ -4,6 +4,7 @@ A transaction is opened at the edge (``platform.http.service``, the worker, ``pl
 per request or job, and committed before the answer is sent (house 5).
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
@@ -21,7 +22,7 @@ from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment, Links
 
-Mode = Literal["read", "write", "single"]
+Mode = Literal["read", "write", "single", "around"]
 
 _inside: ContextVar[bool] = ContextVar("almoner_inside_transaction", default=False)
 
@@ -166,6 +167,7 @@ class Database:
 
     def __init__(self, pool: "asyncpg.Pool[Record]", deployment: Deployment) -> None:
         self._pool = pool
+        self._arounds = asyncio.Semaphore(max(1, pool.get_max_size() // 2))
         self.deployment = deployment
 
     def read(self) -> AbstractAsyncContextManager[Tx]:
@@ -197,6 +199,19 @@ class Database:
                 _inside.reset(token)
             tx.committed()
 
+    @asynccontextmanager
+    async def around(self) -> AsyncIterator[Tx]:
+        """For work that runs in transactions of its own: this one keeps equal calls out, and then the answer.
+
+        The work may call the outside. It needs connections while this one is held, so that at most half of the pool is
+        given to such calls: with all of it, each would wait for the others for ever.
+        """
+        async with self._arounds, self._pool.acquire() as connection:
+            tx = Tx(connection, self.deployment, "around")
+            async with connection.transaction():
+                yield tx
+            tx.committed()
+
     def open(self, mode: Mode) -> AbstractAsyncContextManager[Tx]:
         """The transaction of a declared mode."""
         match mode:
@@ -206,6 +221,8 @@ class Database:
                 return self.single()
             case "write":
                 return self.write()
+            case "around":
+                return self.around()
 
     async def close(self) -> None:
         """Close all connections, waiting for those in use."""

@@ -1,11 +1,9 @@
 """Moves the deployment's business clock from due moment to due moment, and does what is due at each (settled 9)."""
 
 import asyncio
-import contextvars
-from collections.abc import Coroutine
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from almoner.kit.errors import Conflict, IncorrectParams
 from almoner.platform import business_clock, processes
@@ -54,7 +52,7 @@ class SandboxClock:
         return await self.advance(tx, moment - self._clock.now())
 
     async def advance(self, tx: Tx, by: timedelta) -> Reading:
-        """Move forwards while ``tx`` keeps other callers out. Raises AlreadyMoving, IncorrectParams.
+        """Move forwards while ``tx`` (``Database.around``) keeps others out. Raises AlreadyMoving, IncorrectParams.
 
         Each expiry, sweep, job and delivery that falls due on the way is done at its own moment, as long as that takes
         no more than 30 s in all; after that the clock goes straight to the end, and ``remaining`` says what is left.
@@ -63,7 +61,7 @@ class SandboxClock:
             raise IncorrectParams(f"body must move the clock forwards, by at most {FURTHEST.days} days a call")
         if not await business_clock.hold(tx):
             raise AlreadyMoving
-        reading = await _apart(self._advance(self._clock.ahead + by))
+        reading = await self._advance(self._clock.ahead + by)
         # The answer is kept, and its 21 days begin, in the time that it was given in.
         tx.now = max(tx.now, reading.now)
         return reading
@@ -116,8 +114,3 @@ class SandboxClock:
                 if await self._background.outstanding(tx) == 0:
                     return
             await asyncio.sleep(_LOOK_SECONDS)
-
-
-async def _apart(work: Coroutine[Any, Any, Reading]) -> Reading:
-    """Run ``work`` in a context of its own: the caller's transaction only keeps others out, the work is not in it."""
-    return await asyncio.create_task(work, context=contextvars.Context())

@@ -1,7 +1,5 @@
 """Endpoints of the sandbox's tools (settled 9)."""
 
-import asyncio
-import contextvars
 from contextlib import suppress
 from datetime import timedelta
 
@@ -37,7 +35,7 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         """Read the sandbox's clock."""
         return clock_out(await clock.read())
 
-    @routes.post("/v1/sandbox/clock", key=SECRET, scope="sandbox_clock", errors=(AlreadyMoving,))
+    @routes.post("/v1/sandbox/clock", key=SECRET, scope="sandbox_clock", tx="around", errors=(AlreadyMoving,))
     async def advance_sandbox_clock(call: Call, body: ClockIn) -> ClockOut:
         """Move the sandbox's clock forwards, by at most 60 days a call.
 
@@ -53,6 +51,7 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         "/v1/sandbox/simulate",
         key=SECRET,
         scope="sandbox",
+        tx="around",
         errors=(
             UnknownRecord,
             Declined,
@@ -71,8 +70,7 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         `pay` on a donation: its donor pays. `card` is a test card; the payment provider's rules for it apply.
         """
         # The donor acts as in life, in transactions of their own; ours only keeps the answer for the Idempotency-Key.
-        acting = asyncio.create_task(_act(simulation, call, body), context=contextvars.Context())
-        return Raw(envelope(await acting))
+        return Raw(envelope(await _act(simulation, call, body)))
 
     @routes.get("/v1/sandbox/mailbox", key=SECRET, scope="sandbox")
     async def list_sandbox_mails(call: Call, query: MailboxQuery) -> Listing[SandboxMailOut]:

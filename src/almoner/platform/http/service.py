@@ -35,6 +35,8 @@ from almoner.platform.http.replies import (
 )
 from almoner.platform.http.requests import Request, read_body, validate
 
+_FRAMED = ("write", "around")
+"""Modes in which this layer claims the Idempotency-Key and keeps the answer; a single statement does so itself."""
 _KEY_MARKS = (b"sk_live_", b"sk_sandbox_", b"pk_live_", b"pk_sandbox_", b"scim_")
 
 
@@ -124,10 +126,10 @@ class Service:
         else:
             async with self._db.open(endpoint.tx) as tx:
                 call.opened = tx
-                if claim is not None and endpoint.tx == "write":
+                if claim is not None and endpoint.tx in _FRAMED:
                     await idempotency.claim(tx, claim)
                 body, media_type = encode(await endpoint.handler(call, **arguments), bound.end)
-                if claim is not None and endpoint.tx == "write":
+                if claim is not None and endpoint.tx in _FRAMED:
                     await idempotency.keep(tx, claim, body)
         headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in call.answer_headers.items()]
         return Reply(endpoint.empty or 200, body, headers, media_type)
