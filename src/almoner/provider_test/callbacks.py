@@ -7,6 +7,7 @@ from typing import Final
 
 import asyncpg
 
+from almoner.platform.bell import POLL_SECONDS, rest
 from almoner.platform.db import Database
 from almoner.platform.outbound import Outbound, OutboundFailure
 from almoner.platform.telemetry import Telemetry
@@ -17,7 +18,6 @@ SIGNATURE_HEADER: Final = "Provider-Signature"
 
 _LEASE: Final = timedelta(seconds=60)
 _BATCH: Final = 20
-_POLL_SECONDS: Final = 0.1
 _OWNER: Final = "provider_test"
 
 
@@ -38,7 +38,7 @@ class Callbacks:
 
     async def deliver_due(self) -> int:
         """Send one batch of due notices; how many were tried."""
-        async with self._database.write() as tx:
+        async with self._database.single() as tx:
             leased = await store.lease_callbacks(tx, limit=_BATCH, lease=_LEASE)
         for callback in leased:
             await self._deliver(callback)
@@ -53,7 +53,7 @@ class Callbacks:
                 self._log("provider_test_callbacks_paused", reason=type(error).__name__)
                 tried = 0
             if tried == 0:
-                await _wait(stop, _POLL_SECONDS)
+                await rest(stop, POLL_SECONDS)
 
     async def _deliver(self, callback: Callback) -> None:
         delivered = await self._send(callback)
@@ -80,11 +80,3 @@ class Callbacks:
 
     def _log(self, event: str, **fields: object) -> None:
         self._telemetry.log(event, self._database.deployment.clock.wall(), **fields)
-
-
-async def _wait(stop: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await stop.wait()
-    except TimeoutError:
-        return
