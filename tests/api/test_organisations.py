@@ -261,7 +261,7 @@ async def test_numbered_pages_without_words(api: Client) -> None:
         ({"page": "41"}, "query.page reaches the first 1000 results only; narrow the query or use a cursor"),
         ({"page": "9" * 30}, "query.page reaches the first 1000 results only; narrow the query or use a cursor"),
         ({"query": "x" * 501}, "query.query must be at most 500 characters"),
-        ({"countryCode": "US"}, "query.countryCode"),
+        ({"countryCode": "US"}, "query.countryCode must match the pattern ^[A-Z]{3}$"),
         ({"countryCode": "usa"}, "query.countryCode"),
         ({"type[]": "charity"}, "query.type[]"),
         ({"category[]": "food"}, "query.category[] must hold ids of type category"),

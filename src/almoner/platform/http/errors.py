@@ -93,6 +93,8 @@ def sentence(error: ErrorDetails, place: str) -> str:
             return (
                 f"{field} must have at least {context['min_length']} entr{'ies' if context['min_length'] > 1 else 'y'}"
             )
+        case "string_pattern_mismatch":
+            return f"{field} must match the pattern {context['pattern']}"
         case "literal_error" | "enum":
             return f"{field} must be one of {context['expected']}"
         case "json_invalid":
