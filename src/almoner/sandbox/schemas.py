@@ -3,10 +3,10 @@
 from typing import Annotated, Final, Literal
 
 import msgspec
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 
-from almoner.kit import money
+from almoner.kit import email, money
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso
 from almoner.platform.http.ids import SUCH_AS_KEYWORD
@@ -58,6 +58,12 @@ _GIFT: Final[JsonDict] = {
 }
 
 
+def _email(text: str) -> str:
+    if not email.well_formed(text):
+        raise ValueError("must be an e-mail address such as ada@example.org")
+    return text
+
+
 class SimulateIn(In):
     """What somebody else does to a record.
 
@@ -74,7 +80,7 @@ class SimulateIn(In):
     currency_code: CurrencyCode | None = None
     first_name: Text255 | None = None
     last_name: Text255 | None = None
-    email: Text255 | None = None
+    email: Annotated[Text255, AfterValidator(_email)] | None = None
     anonymous: YesNo = "no"
     consented_to_be_contacted_by_org: YesNo = "no"
     card: Annotated[str, Field(pattern=r"^[0-9 ]{12,25}$", examples=["4242 4242 4242 4242"])] = "4242424242424242"

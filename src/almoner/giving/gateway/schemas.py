@@ -1,6 +1,5 @@
 """The donor's form: what was typed, and the gift it makes or every problem at once."""
 
-import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Final
@@ -10,14 +9,13 @@ from babel import Locale
 
 from almoner.giving.donations.domain import Gift
 from almoner.giving.gateway.domain import Amounts
+from almoner.kit import email
 from almoner.kit.money import Money
 from almoner.platform.pages import figures
 from almoner.platform.pages.figures import Unreadable
 
 MAX_LENGTH: Final = 255  # spec 2.8, as every name and address of the interface
 OTHER: Final = "other"
-
-_EMAIL: Final = re.compile(r"[^\s@<>(),;:\\\"\[\]]{1,64}@[^\s@<>(),;:\\\"\[\].]+(\.[^\s@<>(),;:\\\"\[\].]+)+")
 
 _UNREADABLE: Final = {
     Unreadable.EMPTY: "give.problem.amount.missing",
@@ -72,7 +70,7 @@ class TypedGift(msgspec.Struct, frozen=True):
             problems["email"] = "give.problem.email.missing"
         elif len(self.email) > MAX_LENGTH:
             problems["email"] = "give.problem.email.too_long"
-        elif not _EMAIL.fullmatch(self.email):
+        elif not email.well_formed(self.email):
             problems["email"] = "give.problem.email.wrong"
         if problems or isinstance(minor, str):
             return problems

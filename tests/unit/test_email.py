@@ -1,0 +1,22 @@
+"""The form of e-mail addresses."""
+
+import pytest
+
+from almoner.kit import email
+
+
+@pytest.mark.parametrize("text", ["ada@example.org", "a.b+c@mail.example.co.uk", "ünï@exämple.org", "a" * 64 + "@b.co"])
+def test_addresses_that_a_letter_could_reach(text: str) -> None:
+    assert email.well_formed(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "nope", "@example.org", "ada@", "ada@localhost", "a b@example.org", "a@b@example.org", "a@b..co", "a@.co"],
+)
+def test_addresses_that_none_could_reach(text: str) -> None:
+    assert not email.well_formed(text)
+
+
+def test_the_part_before_the_sign_has_a_limit() -> None:
+    assert not email.well_formed("a" * 65 + "@b.co")
