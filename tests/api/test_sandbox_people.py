@@ -121,6 +121,17 @@ async def test_a_session_that_expired_on_the_clock_takes_no_gift(service: Servic
     assert await simulate(api, id=session["id"], **GIFT) == (400, "donation_session/invalid_state")
 
 
+async def test_a_payment_that_ended_with_the_grace_cannot_be_made(service: Service, api: Client) -> None:
+    session = await factories.session(service, api)
+    assert data(await api.post(CLOCK, {"advanceSeconds": 23 * 3600}))["remaining"] == 0
+    declined = (400, "sandbox/payment_declined")
+    assert await simulate(api, id=session["id"], **GIFT, card="4000000000000002") == declined
+    assert data(await api.post(CLOCK, {"advanceSeconds": 2 * 3600}))["remaining"] == 0
+    (donation,) = data(await api.get("/v1/donations"))
+    assert donation["status"] == "REQUESTED_PAYMENT"
+    assert await simulate(api, id=donation["id"], action="pay") == (400, "donation/invalid_state")
+
+
 async def test_the_clock_does_everything_on_its_way_at_its_own_moment(service: Service, api: Client) -> None:
     async with receiver(reply(500)) as sink:
         subscription = data(await api.post("/v1/webhook-subscriptions", {"url": sink.url, "events": ["*"]}))

@@ -77,7 +77,7 @@ async def provider_payment(tx: Tx, partner: Partner, donation_id: UUID) -> str:
     """What the provider calls the payment of an unpaid donation. Raises NotFound; InvalidState when there is none."""
     donation = await get(tx, partner, donation_id)
     payment = await payments.newest(tx, donation_id) if donation.status == "REQUESTED_PAYMENT" else None
-    if payment is None or payment.provider_payment is None:
+    if payment is None or not payment.live or payment.provider_payment is None:
         raise domain.InvalidState(f"the donation is {donation.status} and has no payment that could be made")
     return payment.provider_payment
 
