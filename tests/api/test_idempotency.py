@@ -28,6 +28,15 @@ async def test_i2_a_replay_is_byte_equal_and_says_so(api: Client) -> None:
     assert (await api.get("/v1/categories")).json()["totalResults"] == 1
 
 
+@pytest.mark.parametrize("number", ["NaN", "1e999"])
+async def test_i2_a_member_that_nobody_reads_may_hold_a_number_that_is_none(api: Client, number: str) -> None:
+    body = f'{{"name": "Water", "unread": {number}}}'.encode()
+    headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
+    told = [await api.request("POST", "/v1/categories", content=body, headers=headers) for _ in range(2)]
+    assert [answer.status_code for answer in told] == [200, 200]
+    assert told[0].content == told[1].content
+
+
 async def test_i3_order_and_spacing_do_not_matter(api: Client) -> None:
     first = await api.post("/v1/categories", {"name": "Water", "attributes": {"a": 1, "b": 2}}, idempotency_key="k")
     again = await api.request(
