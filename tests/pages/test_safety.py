@@ -180,6 +180,7 @@ async def test_h3_a_violation_is_reported_without_addresses(site: Site) -> None:
     async with httpx.AsyncClient(base_url=site.base_url) as client:
         assert (await client.post("/pages/csp-reports", json=report)).status_code == 204
         assert (await client.post("/pages/csp-reports", content=b"{")).status_code == 400
+        assert (await client.post("/pages/csp-reports", content=b'"\xff"')).status_code == 400
         assert (await client.post("/pages/csp-reports", content=b" " * 20_000)).status_code == 413
     lines = [line for line in site.service.lines if b"csp_violation" in line]
     assert len(lines) == 1

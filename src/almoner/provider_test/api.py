@@ -87,7 +87,7 @@ class MerchantApi:
             asked = msgspec.json.decode(body, type=PaymentIn)
         except msgspec.ValidationError as error:
             return _refusal(400, "invalid_request", f"{error}.")
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             return _refusal(400, "invalid_json", "The body is not valid JSON.")
         fingerprint = sha256(msgspec.json.encode(asked, order="deterministic")).digest()
         async with self.database.write() as tx:

@@ -4,19 +4,24 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import urlsplit
 
+import idna
+
 REPORT_PATH: Final = "/pages/csp-reports"
 
 _HSTS: Final = "max-age=31536000; includeSubDomains"
 
 
 def origin_of(url: str) -> str | None:
-    """``https://host:port`` of an address as a CSP source, or None where CSP has no way to write it (IPv6 literals)."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or ":" in parts.hostname:
+    """``https://host:port`` of an address as a CSP source; None where CSP has no way to write it (IPv6 literals)."""
+    try:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or ":" in parts.hostname:
+            return None
+        host = idna.encode(parts.hostname, uts46=True).decode()  # as browsers and ``addresses`` read a name
+        default = {"http": 80, "https": 443}[parts.scheme]
+        return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port not in (None, default) else "")
+    except ValueError:
         return None
-    host = parts.hostname.encode("idna").decode()
-    default = {"http": 80, "https": 443}[parts.scheme]
-    return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port not in (None, default) else "")
 
 
 def security_headers(nonce: str, *, form_targets: Iterable[str], production: bool) -> dict[str, str]:
