@@ -58,8 +58,7 @@ async def connect(dsn: str) -> Mortal:
     """A pool of mortal transactions."""
     links = Links("http://localhost", "http://localhost")
     deployment = Deployment("sandbox", SystemClock(), Ids(sandbox=True), links, Vault(bytes(32)))
-    made = await databases.connect(dsn, deployment, size=4)
-    return Mortal(made._pool, deployment)
+    return Mortal(await databases.open_pool(dsn, size=4), deployment)
 
 
 async def change(db: Database) -> None:

@@ -19,6 +19,7 @@ from asyncpg import Record
 
 from almoner.kit.ids import Ids, new_id
 from almoner.kit.time import Clock
+from almoner.platform.connections import Connections, Taken
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment, Links
 
@@ -148,36 +149,35 @@ class Tx:
 class _Reading:
     """``Database.read``, on every GET: a class costs a third of what a generator does."""
 
-    __slots__ = ("_connection", "_deployment", "_pool")
+    __slots__ = ("_deployment", "_taken")
 
-    def __init__(self, pool: "asyncpg.Pool[Record]", deployment: Deployment) -> None:
-        self._pool = pool
+    def __init__(self, taken: Taken, deployment: Deployment) -> None:
+        self._taken = taken
         self._deployment = deployment
 
     async def __aenter__(self) -> Tx:
-        self._connection = await self._pool.acquire()
-        return Tx(self._connection, self._deployment, "read")
+        return Tx(await self._taken.__aenter__(), self._deployment, "read")
 
-    async def __aexit__(self, *_failure: object) -> None:
-        await self._pool.release(self._connection)
+    async def __aexit__(self, failure: type[BaseException] | None, *more: object) -> None:
+        await self._taken.__aexit__(failure, *more)
 
 
 class Database:
     """The connection pool with the deployment; the only maker of transactions."""
 
     def __init__(self, pool: "asyncpg.Pool[Record]", deployment: Deployment) -> None:
-        self._pool = pool
+        self._connections = Connections(pool)
         self._arounds = asyncio.Semaphore(max(1, pool.get_max_size() // 2))
         self.deployment = deployment
 
     def read(self) -> AbstractAsyncContextManager[Tx]:
         """For reading: no BEGIN, so each statement has its own snapshot. Read in one statement what must agree."""
-        return _Reading(self._pool, self.deployment)
+        return _Reading(self._connections.take(), self.deployment)
 
     @asynccontextmanager
     async def single(self) -> AsyncIterator[Tx]:
         """For hot writes: exactly one statement, which is its own transaction and saves two round trips."""
-        async with self._pool.acquire() as connection:
+        async with self._connections.take() as connection:
             tx = Tx(connection, self.deployment, "single")
             token = _inside.set(True)
             try:
@@ -189,7 +189,7 @@ class Database:
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
         """For writing: READ COMMITTED, committed when the block ends, rolled back when it raises."""
-        async with self._pool.acquire() as connection:
+        async with self._connections.take() as connection:
             tx = Tx(connection, self.deployment, "write")
             token = _inside.set(True)
             try:
@@ -206,7 +206,7 @@ class Database:
         The work may call the outside. It needs connections while this one is held, so that at most half of the pool is
         given to such calls: with all of it, each would wait for the others for ever.
         """
-        async with self._arounds, self._pool.acquire() as connection:
+        async with self._arounds, self._connections.take() as connection:
             tx = Tx(connection, self.deployment, "around")
             async with connection.transaction():
                 yield tx
@@ -226,7 +226,7 @@ class Database:
 
     async def close(self) -> None:
         """Close all connections, waiting for those in use."""
-        await self._pool.close()
+        await self._connections.close()
 
 
 async def _speak_json(connection: "asyncpg.Connection[Record]") -> None:
@@ -245,8 +245,13 @@ async def _keep_session(_connection: object) -> None:
 
 
 async def connect(dsn: str, deployment: Deployment, *, size: int) -> Database:
-    """Open the pool. Raises OSError or asyncpg.PostgresError when the database cannot be reached."""
-    pool = await asyncpg.create_pool(
+    """The database. Raises OSError or asyncpg.PostgresError when it cannot be reached."""
+    return Database(await open_pool(dsn, size), deployment)
+
+
+async def open_pool(dsn: str, size: int) -> "asyncpg.Pool[Record]":
+    """Asyncpg's pool as the service uses it. Raises OSError or asyncpg.PostgresError."""
+    return await asyncpg.create_pool(
         dsn,
         min_size=min(2, size),
         max_size=size,
@@ -260,4 +265,3 @@ async def connect(dsn: str, deployment: Deployment, *, size: int) -> Database:
             "work_mem": "16MB",  # the rows of a common word fit into one bitmap: no row is checked again
         },
     )
-    return Database(pool, deployment)

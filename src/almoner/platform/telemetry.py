@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -14,6 +15,24 @@ Write = Callable[[bytes], object]
 def _stderr(line: bytes) -> None:
     sys.stderr.buffer.write(line)
     sys.stderr.buffer.flush()
+
+
+class RequestLine(msgspec.Struct, omit_defaults=True, rename="camel"):
+    """What one request leaves in the log. ``address`` is the client's; ``frames`` say where a failure was."""
+
+    at: datetime
+    event: str
+    route: str
+    status: int
+    ms: float
+    request_id: str
+    method: str
+    address: str | None = None
+    partner: UUID | None = None
+    key: UUID | None = None
+    callers_request_id: str | None = None
+    failure: str | None = None
+    frames: list[str] | None = None
 
 
 class Telemetry:
@@ -51,22 +70,14 @@ class Telemetry:
         """Write one line."""
         self._write(self._encoder.encode({"at": at, "event": event, **fields}) + b"\n")
 
-    def request(self, at: datetime, route: str, status: int, seconds: float, **fields: object) -> None:
+    def request(self, line: RequestLine, seconds: float) -> None:
         """Count one answer and write its line."""
-        bound = self._bound.get((route, status))
+        bound = self._bound.get((line.route, line.status))
         if bound is None:
-            bound = (self.requests.labels(route, str(status)), self.seconds.labels(route))
-            self._bound[route, status] = bound
+            bound = (self.requests.labels(line.route, str(line.status)), self.seconds.labels(line.route))
+            self._bound[line.route, line.status] = bound
         bound[0].inc()
         bound[1].observe(seconds)
-        line = {
-            "at": at,
-            "event": "request",
-            "route": route,
-            "status": status,
-            "ms": round(seconds * 1000, 2),
-            **fields,
-        }
         self._write(self._encoder.encode(line) + b"\n")
 
     def exposition(self) -> bytes:

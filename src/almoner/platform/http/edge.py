@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from almoner.kit.errors import Forbidden, InternalError, Problem
 from almoner.kit.time import Clock
 from almoner.platform.http import errors
-from almoner.platform.telemetry import Telemetry
+from almoner.platform.telemetry import RequestLine, Telemetry
 
 _CALLERS_ID = re.compile(rb"[A-Za-z0-9_-]{8,64}")  # E2
 _UNROUTED = "unrouted"
@@ -106,22 +106,23 @@ class Edge:
         return any(parsed in network for network in self._proxies)
 
     def _report(self, scope: Scope, request_id: str, status: int, seconds: float, failure: Exception | None) -> None:
-        fields: dict[str, object] = {"requestId": request_id, "method": scope["method"]}
+        line = RequestLine(
+            self._clock.wall(), "request", _route(scope), status, round(seconds * 1000, 2), request_id, scope["method"]
+        )
         if client := scope.get("client"):
-            fields["address"] = client[0]
+            line.address = client[0]
         if caller := scope.get("almoner.caller"):
-            fields["partner"] = str(caller.partner.id)
-            fields["key"] = str(caller.key_id)
-        given = next((value for name, value in scope["headers"] if name == b"x-request-id"), None)
-        if given and _CALLERS_ID.fullmatch(given):
-            fields["callersRequestId"] = given.decode()
+            line.partner = caller.partner.id
+            line.key = caller.key_id
+        for name, value in scope["headers"]:
+            if name == b"x-request-id" and _CALLERS_ID.fullmatch(value):
+                line.callers_request_id = value.decode()
         if failure is not None:
-            fields["failure"] = type(failure).__qualname__
+            line.failure = type(failure).__qualname__
             # Frames only: an exception's own text may quote what a person typed.
-            fields["frames"] = [
-                f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(failure.__traceback__)[-12:]
-            ]
-        self._telemetry.request(self._clock.wall(), _route(scope), status, seconds, **fields)
+            found = traceback.extract_tb(failure.__traceback__)[-12:]
+            line.frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in found]
+        self._telemetry.request(line, seconds)
 
 
 def _route(scope: Scope) -> str:

@@ -1,0 +1,116 @@
+"""Connections at hand: asyncpg's pool opens, checks and closes them, this keeps the open ones from use to use.
+
+Taking a connection from asyncpg's pool and giving it back costs a task, a shield and two time-outs, about a sixth of a
+whole GET. What ended well is handed on at once; after a failure a connection goes back to the pool, which knows how to
+end a cancelled query and how to replace a lost connection.
+"""
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING
+
+import asyncpg
+from asyncpg import Record
+
+if TYPE_CHECKING:
+    Held = asyncpg.pool.PoolConnectionProxy[Record]
+
+
+class Connections:
+    """Up to ``pool``'s size; who finds none waits in turn."""
+
+    def __init__(self, pool: "asyncpg.Pool[Record]") -> None:
+        self._pool = pool
+        self._size = pool.get_max_size()
+        self._idle: list[Held] = []
+        self._held = 0
+        self._waiting: deque[asyncio.Future[Held | None]] = deque()
+
+    def take(self) -> "Taken":
+        """``async with connections.take() as connection``."""
+        return Taken(self)
+
+    async def acquire(self) -> "Held":
+        """An open connection. Raises OSError or asyncpg.PostgresError when a new one cannot be opened."""
+        while True:
+            while self._idle:
+                connection = self._idle.pop()
+                if not connection.is_closed():
+                    return connection
+                await self._return(connection)
+            if self._held < self._size:
+                return await self._open()
+            if (handed := await self._turn()) is not None:
+                return handed
+
+    def keep(self, connection: "Held") -> None:
+        """It was used and all went well: the next one may have it."""
+        if not self._wake(connection):
+            self._idle.append(connection)
+
+    async def give_back(self, connection: "Held") -> None:
+        """Something failed: the pool looks after it."""
+        await self._return(connection)
+
+    async def close(self) -> None:
+        """Close all connections, waiting for those in use."""
+        self._size = 0
+        while self._idle:
+            await self._return(self._idle.pop())
+        await self._pool.close()
+
+    async def _open(self) -> "Held":
+        self._held += 1
+        try:
+            return await self._pool.acquire()
+        except BaseException:
+            self._held -= 1
+            self._wake()
+            raise
+
+    async def _return(self, connection: "Held") -> None:
+        try:
+            await self._pool.release(connection)
+        finally:
+            self._held -= 1
+            self._wake()
+
+    async def _turn(self) -> "Held | None":
+        """Wait for a connection that is handed over, or for None: there is room for another one."""
+        turn: asyncio.Future[Held | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            return await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # it had come already: the next one's, then
+                handed = turn.result()
+                self._wake() if handed is None else self.keep(handed)
+            raise
+
+    def _wake(self, handed: "Held | None" = None) -> bool:
+        """Give the longest waiting a connection or its chance; False when nobody waits."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(handed)
+                return True
+        return False
+
+
+class Taken:
+    """One connection for the time of a block."""
+
+    __slots__ = ("_connection", "_connections")
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    async def __aenter__(self) -> "Held":
+        self._connection = await self._connections.acquire()
+        return self._connection
+
+    async def __aexit__(self, failure: type[BaseException] | None, *_more: object) -> None:
+        if failure is None:
+            self._connections.keep(self._connection)
+        else:
+            await self._connections.give_back(self._connection)

@@ -1,0 +1,118 @@
+"""Connections at hand: in turn, none lost to a cancelled waiter, a dead one replaced, closed when all are back."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from almoner.platform import db as databases
+from almoner.platform.connections import Connections
+from tests.support.database import TestDatabase
+
+SIZE = 3
+
+
+@pytest.fixture
+async def connections(session_database: TestDatabase) -> AsyncIterator[Connections]:
+    made = Connections(await databases.open_pool(session_database.dsn, SIZE))
+    yield made
+    await made.close()
+
+
+async def backend(connections: Connections) -> int:
+    """The server's process behind the next connection."""
+    async with connections.take() as connection:
+        return int(await connection.fetchval("select pg_backend_pid()"))
+
+
+async def test_a_used_connection_is_used_again(connections: Connections) -> None:
+    assert len({await backend(connections) for _ in range(10)}) == 1
+
+
+async def test_many_share_few(connections: Connections) -> None:
+    running = most = 0
+
+    async def work() -> int:
+        nonlocal running, most
+        async with connections.take() as connection:
+            running += 1
+            most = max(most, running)
+            found = await connection.fetchval("select pg_backend_pid()")
+            running -= 1
+            return int(found)
+
+    backends = await asyncio.gather(*(work() for _ in range(200)))
+    assert most == SIZE
+    assert len(set(backends)) == SIZE
+
+
+async def test_waiters_get_their_turn_in_order(connections: Connections) -> None:
+    held = [await connections.acquire() for _ in range(SIZE)]
+    order: list[int] = []
+
+    async def wait(number: int) -> None:
+        async with connections.take():
+            order.append(number)
+
+    waiting = [asyncio.create_task(wait(number)) for number in range(6)]
+    await asyncio.sleep(0)
+    for connection in held:
+        connections.keep(connection)
+    await asyncio.gather(*waiting)
+    assert order == list(range(6))
+
+
+async def test_a_cancelled_waiter_loses_nobody_a_connection(connections: Connections) -> None:
+    for _ in range(50):
+        held = [await connections.acquire() for _ in range(SIZE)]
+        waiting = [asyncio.create_task(backend(connections)) for _ in range(6)]
+        await asyncio.sleep(0)
+        connections.keep(held.pop())
+        for task in waiting[::2]:
+            task.cancel()
+        for connection in held:
+            connections.keep(connection)
+        found = await asyncio.gather(*waiting, return_exceptions=True)
+        assert sum(isinstance(one, int) for one in found) >= 3
+    assert len(await asyncio.gather(*(backend(connections) for _ in range(20)))) == 20
+
+
+async def test_a_cancelled_query_leaves_a_clean_connection(connections: Connections) -> None:
+    async def slow() -> None:
+        async with connections.take() as connection:
+            await connection.execute("select pg_sleep(30)")
+
+    for _ in range(SIZE * 2):
+        task = asyncio.create_task(slow())
+        done, _ = await asyncio.wait({task}, timeout=0.05)
+        assert not done
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert await asyncio.gather(*(backend(connections) for _ in range(10)))
+
+
+async def test_a_failed_transaction_leaves_a_clean_connection(connections: Connections) -> None:
+    for _ in range(SIZE * 2):
+        with pytest.raises(asyncpg.UndefinedTableError):
+            async with connections.take() as connection, connection.transaction():
+                await connection.execute("select from nothing_of_this_name")
+    async with connections.take() as connection:
+        assert not connection.is_in_transaction()
+
+
+async def test_a_lost_connection_is_replaced(connections: Connections, session_database: TestDatabase) -> None:
+    lost = {await backend(connections)}
+    owner = await asyncpg.connect(session_database.server.superuser_url())
+    for number in lost:
+        await owner.execute("select pg_terminate_backend($1)", number)
+    await owner.close()
+
+    async def replaced() -> bool:
+        try:
+            return await backend(connections) not in lost
+        except (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, OSError):
+            return False
+
+    assert any([await replaced() for _ in range(3)])
