@@ -104,7 +104,8 @@ class Courier:
     async def _record_all(self, outcomes: Sequence[Outcome]) -> list[bool]:
         async with self._db.write() as tx:
             recorded = await store.record(tx, EVERYONE, outcomes)
-            for outcome in outcomes:
+            # In one order, so that two workers never wait for each other's subscriptions.
+            for outcome in sorted(outcomes, key=lambda outcome: outcome.subscription_id):
                 if outcome.verdict.suspend and outcome.delivery_id in recorded:
                     await subscriptions.suspend(tx, outcome.partner, outcome.subscription_id)
         return [outcome.delivery_id in recorded for outcome in outcomes]
