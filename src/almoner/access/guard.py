@@ -121,12 +121,3 @@ def read_authorization(header: str | None) -> str:
             raise Unauthorised(
                 "header.Authorization must be the key, Bearer and the key, or HTTP Basic with the key as user"
             )
-
-
-def default_limits(*, sandbox: bool) -> Limits:
-    """The figures of settled 8."""
-    return Limits(
-        secret=Limit("secret", 25, 50) if sandbox else Limit("secret", 100, 200),
-        publishable=Limit("publishable", 25, 50),
-        publishable_address=Limit("address", 5, 20),
-    )
