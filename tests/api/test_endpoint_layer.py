@@ -134,8 +134,9 @@ async def test_e4_an_unexpected_failure_is_generic_and_reported(tea: Client, ser
     assert "secret detail" not in line
 
 
-async def test_a_lost_database_is_503(tea: Client) -> None:
-    raised.append(asyncpg.ConnectionDoesNotExistError("gone"))
+@pytest.mark.parametrize("gone", [asyncpg.ConnectionDoesNotExistError, asyncpg.AdminShutdownError])
+async def test_a_lost_database_is_503(tea: Client, gone: type[Exception]) -> None:
+    raised.append(gone("gone"))
     answer = await tea.post("/v1/tea", {"name": "green"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "service_unavailable")
 

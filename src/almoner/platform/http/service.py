@@ -17,6 +17,7 @@ from almoner.kit.errors import (
     ServiceUnavailable,
 )
 from almoner.platform import idempotency
+from almoner.platform.crypto import digest
 from almoner.platform.db import Database
 from almoner.platform.http.caller import Guard, KeyKind
 from almoner.platform.http.calls import Call
@@ -34,6 +35,7 @@ from almoner.platform.http.replies import (
     send_reply,
 )
 from almoner.platform.http.requests import Request, read_body, validate
+from almoner.platform.idempotency import Claim
 
 _FRAMED = ("write", "around")
 """Modes in which this layer claims the Idempotency-Key and keeps the answer; a single statement does so itself."""
@@ -88,14 +90,18 @@ class Service:
         raw = await read_body(request, endpoint)
         key = idempotency.checked_key(request.headers) if endpoint.method == "POST" else None
         arguments = self._path_values(bound, values)
-        payload = validate(request, endpoint, bound.query, raw, arguments)
         caller = request.caller
+        vault, route = self._db.deployment.vault, f"{endpoint.method} {request.path}"
+        try:
+            payload = validate(request, endpoint, bound.query, raw, arguments)
+        except Problem:
+            if key and caller is not None:
+                unread = [digest(raw).hex()]  # no body that was answered is a list, so no stored answer has this one
+                await self._ensure_free(idempotency.make_claim(vault, caller.partner, key, route, unread))
+            raise
         claim = None
         if endpoint.method == "POST" and caller is not None:
-            vault = self._db.deployment.vault
-            claim = idempotency.make_claim(
-                vault, caller.partner, key, f"POST {request.path}", payload() if key else None
-            )
+            claim = idempotency.make_claim(vault, caller.partner, key, route, payload() if key else None)
         for attempt in (1, 2):
             call = Call(
                 self._db, request.headers, request.address, request.path, request.parameters, endpoint, caller, claim
@@ -114,6 +120,8 @@ class Service:
                 asyncpg.PostgresConnectionError,
                 asyncpg.CannotConnectNowError,
                 asyncpg.TooManyConnectionsError,
+                asyncpg.AdminShutdownError,
+                asyncpg.CrashShutdownError,
                 OSError,
             ) as error:
                 raise ServiceUnavailable from error
@@ -123,6 +131,14 @@ class Service:
         endpoint, claim = bound.endpoint, call.claim
         if endpoint.tx is None:
             body, media_type = encode(await endpoint.handler(call, **arguments), bound.end)
+        elif claim is not None and endpoint.tx not in _FRAMED:
+            try:
+                async with self._db.open(endpoint.tx) as tx:
+                    call.opened = tx
+                    body, media_type = encode(await endpoint.handler(call, **arguments), bound.end)
+            except Problem:
+                await self._ensure_free(claim)
+                raise
         else:
             async with self._db.open(endpoint.tx) as tx:
                 call.opened = tx
@@ -133,6 +149,12 @@ class Service:
                     await idempotency.keep(tx, claim, body)
         headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in call.answer_headers.items()]
         return Reply(endpoint.empty or 200, body, headers, media_type)
+
+    async def _ensure_free(self, claim: Claim) -> None:
+        """What is wrong with the key of a refused call is told before what is wrong with its body (settled 3)."""
+        if claim.key_hash is not None:
+            async with self._db.write() as tx:
+                await idempotency.claim(tx, claim)
 
     async def _admit(self, request: Request, bound: Bound) -> None:
         endpoint = bound.endpoint
