@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from almoner.platform.crypto import Vault
 from almoner.platform.db import Partner
 from almoner.platform.idempotency import make_claim
+from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service
 
@@ -80,6 +81,32 @@ async def test_other_data_and_other_routes_are_refused(api: Client) -> None:
     files = {"image": ("x.png", b"x", "image/png")}
     other_route = await api.request("POST", image, files=files, headers={"Idempotency-Key": "k"})
     assert (other_route.status_code, other_route.json()["error"]["code"]) == (400, "idempotency/key_already_in_use")
+
+
+@pytest.mark.parametrize("body", [{"name": ""}, {}, {"name": "Water", "attributes": 7}])
+async def test_a_used_key_is_told_before_a_bad_body(api: Client, body: dict[str, Any]) -> None:
+    """The order of checks of settled 3: the key, then the body."""
+    assert (await api.post("/v1/categories", {"name": "Water"}, idempotency_key="k")).status_code == 200
+    told = await api.post("/v1/categories", body, idempotency_key="k")
+    assert told.json()["error"]["code"] == "idempotency/same_key_different_data"
+    elsewhere = await api.post("/v1/webhook-subscriptions", body, idempotency_key="k")
+    assert elsewhere.json()["error"]["code"] == "idempotency/key_already_in_use"
+    free = await api.post("/v1/categories", body, idempotency_key="free")
+    assert free.json()["error"]["code"] == "bad_request"
+    sent = {"Idempotency-Key": "k", "Content-Type": "application/json"}
+    unread = await api.request("POST", "/v1/categories", content=b"{", headers=sent)
+    assert unread.json()["error"]["code"] == "idempotency/same_key_different_data"
+
+
+async def test_a_used_key_is_told_before_what_one_statement_refuses(service: Service, api: Client) -> None:
+    organisation = (await factories.session(service, api))["organisationId"]
+    wish = {"organisationId": organisation}
+    assert (await api.post("/v1/donation-sessions", wish, idempotency_key="k")).status_code == 200
+    for body in ({"organisationId": "x"}, {**wish, "userId": "x"}, {**wish, "metadata": {"k" * 41: ""}}):
+        told = await api.post("/v1/donation-sessions", body, idempotency_key="k")
+        assert told.json()["error"]["code"] == "idempotency/same_key_different_data"
+    again = await api.post("/v1/donation-sessions", {"organisationId": "x"}, idempotency_key="free")
+    assert again.json()["error"]["code"] == "donation_session/organisation_not_found"
 
 
 async def test_i4_keys_belong_to_one_partner(api: Client, other: Client) -> None:
