@@ -225,3 +225,17 @@ async def test_a_body_far_over_the_limit_is_cut_off(api: Client) -> None:
     path = f"/v1/categories/{(await made(api))['id']}/image"
     answer = await api.upload(path, "image", "x", b"x" * (5 * 1024 * 1024 + 70_000), "image/png")
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "content_too_large")
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("x=%ff", "query is not well-formed UTF-8 in percent encoding"),
+        ("&".join(f"x{n}=" for n in range(201)), "query may have at most 200 parameters"),
+    ],
+)
+async def test_a_query_that_is_not_read_is_told_why(api: Client, query: str, reason: str) -> None:
+    answer = await api.request("GET", f"/v1/categories?{query}")
+    assert (answer.status_code, answer.json()["error"]["reasons"]) == (400, [reason])
+    most = "&".join(f"x{n}=" for n in range(200))
+    assert (await api.request("GET", f"/v1/categories?{most}")).status_code == 200

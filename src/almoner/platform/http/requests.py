@@ -16,6 +16,7 @@ from almoner.platform.http.caller import Caller, RateState
 from almoner.platform.http.endpoints import MAX_JSON_BODY, Endpoint, Readers
 
 _MULTIPART_OVERHEAD: Final = 64 * 1024  # settled 1
+_MAX_PARAMETERS: Final = 200
 
 
 @dataclass(slots=True)
@@ -104,9 +105,11 @@ def _read_query(request: Request) -> list[str]:
         return []
     try:
         text = request.scope["query_string"].decode("ascii")
-        request.parameters = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=200)
-    except ValueError:
+        request.parameters = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_PARAMETERS)
+    except UnicodeError:
         return ["query is not well-formed UTF-8 in percent encoding"]
+    except ValueError:
+        return [f"query may have at most {_MAX_PARAMETERS} parameters"]
     if any("\x00" in name or "\x00" in value for name, value in request.parameters):
         return ["query must not hold NUL characters"]
     return []
