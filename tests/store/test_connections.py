@@ -116,3 +116,29 @@ async def test_a_lost_connection_is_replaced(connections: Connections, session_d
             return False
 
     assert any([await replaced() for _ in range(3)])
+
+
+async def test_closing_waits_for_those_in_use_and_turns_others_away(connections: Connections) -> None:
+    begun, end = asyncio.Event(), asyncio.Event()
+
+    async def work() -> int:
+        async with connections.take() as connection:
+            begun.set()
+            await end.wait()
+            return int(await connection.fetchval("select 1"))
+
+    working = asyncio.create_task(work())
+    await begun.wait()
+    others = [await connections.acquire() for _ in range(SIZE - 1)]
+    waiting = asyncio.create_task(backend(connections))
+    await asyncio.sleep(0)
+    closing = asyncio.create_task(connections.close())
+    with pytest.raises(asyncpg.InterfaceError):
+        await waiting
+    assert not closing.done()
+    end.set()
+    assert await working == 1
+    for other in others:
+        await connections.give_back(other)
+    async with asyncio.timeout(10):
+        await closing

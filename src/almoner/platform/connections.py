@@ -24,15 +24,26 @@ class Connections:
         self._size = pool.get_max_size()
         self._idle: list[Held] = []
         self._held = 0
+        self._closing = False
         self._waiting: deque[asyncio.Future[Held | None]] = deque()
+
+    @property
+    def closing(self) -> bool:
+        """Whether ``close`` was called: then no connection is kept for the next."""
+        return self._closing
 
     def take(self) -> "Taken":
         """``async with connections.take() as connection``."""
         return Taken(self)
 
     async def acquire(self) -> "Held":
-        """An open connection. Raises OSError or asyncpg.PostgresError when a new one cannot be opened."""
+        """An open connection. Raises OSError or asyncpg.PostgresError when a new one cannot be opened.
+
+        asyncpg.InterfaceError once ``close`` was called.
+        """
         while True:
+            if self._closing:
+                raise asyncpg.InterfaceError("the connections are being closed")
             while self._idle:
                 connection = self._idle.pop()
                 if not connection.is_closed():
@@ -53,8 +64,10 @@ class Connections:
         await self._return(connection)
 
     async def close(self) -> None:
-        """Close all connections, waiting for those in use."""
-        self._size = 0
+        """Close all connections, waiting for those in use; whoever waits for one is turned away."""
+        self._closing = True
+        while self._wake():
+            pass
         while self._idle:
             await self._return(self._idle.pop())
         await self._pool.close()
@@ -110,7 +123,7 @@ class Taken:
         return self._connection
 
     async def __aexit__(self, failure: type[BaseException] | None, *_more: object) -> None:
-        if failure is None:
+        if failure is None and not self._connections.closing:
             self._connections.keep(self._connection)
         else:
             await self._connections.give_back(self._connection)
