@@ -8,6 +8,7 @@ import pytest
 
 from almoner.platform import db as databases
 from almoner.platform.connections import Connections
+from almoner.platform.failures import UNAVAILABLE
 from tests.support.database import TestDatabase
 
 SIZE = 3
@@ -112,7 +113,7 @@ async def test_a_lost_connection_is_replaced(connections: Connections, session_d
     async def replaced() -> bool:
         try:
             return await backend(connections) not in lost
-        except (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, OSError):
+        except UNAVAILABLE:
             return False
 
     assert any([await replaced() for _ in range(3)])

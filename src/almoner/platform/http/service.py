@@ -122,6 +122,7 @@ class Service:
                 asyncpg.TooManyConnectionsError,
                 asyncpg.AdminShutdownError,
                 asyncpg.CrashShutdownError,
+                asyncpg.InternalClientError,
                 OSError,
             ) as error:
                 raise ServiceUnavailable from error
