@@ -10,9 +10,7 @@ from typing import Final
 MAX_MINOR: Final = 2**53 - 1
 """The largest amount: every JSON reader holds it exactly (M8)."""
 
-PUBLISHED: Final = "2026-01-01"
-"""The day of the ISO 4217 list (SIX, maintenance agency, list one) that the table below was taken from."""
-
+# ISO 4217, list one of its maintenance agency (SIX), published 2026-01-01.
 # The active codes with a minor unit; the 13 without one (metals, XXX and other units of account) are no money here.
 _CODES_BY_EXPONENT: Final = {
     0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",

@@ -52,7 +52,9 @@ class Connections:
             if self._held < self._size:
                 return await self._open()
             if (handed := await self._turn()) is not None:
-                return handed
+                if not handed.is_closed():
+                    return handed
+                await self._return(handed)
 
     def keep(self, connection: "Held") -> None:
         """It was used and all went well: the next one may have it."""

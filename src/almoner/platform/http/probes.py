@@ -1,5 +1,6 @@
 """What operators and machines ask outside /v1: liveness, readiness, metrics, the interface description."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
@@ -8,6 +9,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.platform.telemetry import Telemetry
+
+_PATIENCE_SECONDS = 2.0
 
 Check = Callable[[], Awaitable[str | None]]
 """Answers None when all is well, else one sentence that says what is wrong."""
@@ -22,7 +25,12 @@ def probe_routes(checks: Mapping[str, Check], telemetry: Telemetry, openapi: byt
     async def readyz(_request: Request) -> Response:
         found: dict[str, str] = {}
         for name, check in checks.items():
-            if (wrong := await check()) is not None:
+            try:
+                async with asyncio.timeout(_PATIENCE_SECONDS):
+                    wrong = await check()
+            except TimeoutError:
+                wrong = "no answer in time"
+            if wrong is not None:
                 found[name] = wrong
         return _json(503 if found else 200, {"status": "unavailable" if found else "ok", "checks": found})
 
