@@ -117,7 +117,8 @@ async def _served(app: ASGIApp, port: int) -> AsyncIterator[None]:
 
 
 async def findings(page: Page) -> list[str]:
-    """What axe finds on the page as it stands: rule and element."""
+    """What axe finds on the page once its transitions have ended: rule and element."""
+    await page.evaluate("Promise.allSettled(document.getAnimations().map(moving => moving.finished))")
     await page.evaluate(AXE.read_text())
     found = await page.evaluate(
         """async tags => {
