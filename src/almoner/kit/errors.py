@@ -12,6 +12,7 @@ Problem
 Each class is one code of the documented catalogue; ``reasons`` are sentences that name the field.
 """
 
+from datetime import datetime
 from enum import Enum, auto
 from typing import ClassVar
 
@@ -118,10 +119,16 @@ class Forbidden(Problem):
 
 
 class NotFound(Problem):
+    """``data_as_of``: the day (00:00 UTC) of the data that do not hold it, where such data say so."""
+
     kind = Kind.NOT_FOUND
     code = "not_found"
     title = "Not Found"
     message = "There is no such resource"
+
+    def __init__(self, *reasons: str, data_as_of: datetime | None = None) -> None:
+        super().__init__(*reasons)
+        self.data_as_of = data_as_of
 
 
 class MethodNotAllowed(Problem):

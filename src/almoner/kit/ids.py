@@ -11,7 +11,8 @@ TYPES = frozenset(
     "organisation category registry member group user giftaid donation donationrequest donationsession disbursement "
     "validationrequest validationrequestdocument validationinvite validationsubmission validationsubmissiondocument "
     "hostedconfiguration monitoringsubscription eligibilitysubscription activitytag activitysubtag agentverification "
-    "monetarydonationverification webhooksubscription webhookdelivery event apikey partner".split()
+    "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment "
+    "operator operatortoken signin passkey registerload".split()
 )
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -12,6 +12,24 @@ _TAG = re.compile(
 _WEIGHT = re.compile(r"\s*;\s*q\s*=\s*(0(\.\d{0,3})?|1(\.0{0,3})?)\s*", re.IGNORECASE | re.ASCII)
 _MOST_TAGS = 50
 
+_SUCCESSORS = {"iw": "he", "ji": "yi", "in": "id", "mo": "ro", "sh": "sr", "tl": "fil"}
+"""Deprecated subtags that old systems still send (IANA's registry, Preferred-Value)."""
+
+# What readers of a language that is not offered mostly read, too (CLDR's languageMatching, its closest pairs alone).
+_NEIGHBOURS = {
+    neighbour: language
+    for language, neighbours in {
+        "ar": "arz apc ajp acm afb ary arq aeb ckb",
+        "de": "gsw lb nds rm bar",
+        "es": "ast ay ca eu gl gn qu",
+        "fr": "br co ht oc wa",
+        "it": "fur lij lmo nap pms sc scn vec",
+        "nl": "fy li",
+        "pl": "csb szl",
+    }.items()
+    for neighbour in neighbours.split()
+}
+
 
 def well_formed(tag: str) -> bool:
     """Whether the text is a well-formed language tag of at most 35 characters."""
@@ -19,13 +37,24 @@ def well_formed(tag: str) -> bool:
 
 
 def nearest(tag: str, offered: Collection[str]) -> str | None:
-    """The offered language that a tag falls back to: itself, then with subtags cut off its end; None without one."""
+    """The offered language that a tag falls back to, or None.
+
+    Itself, then with subtags cut off its end (RFC 4647 3.4), then another region's form of the same language
+    (``pt-PT`` reads ``pt-BR``), then a neighbour (``ca`` reads ``es``).
+    """
     by_lower = {language.lower(): language for language in offered}
-    parts = tag.lower().split("-")
-    while parts:
-        if found := by_lower.get("-".join(parts)):
-            return found
-        parts.pop()
+    primary, *rest = tag.lower().split("-")
+    primary = _SUCCESSORS.get(primary, primary)
+    for known in (primary, _NEIGHBOURS.get(primary)):
+        if known is None:
+            return None
+        parts = [known, *rest]
+        while parts:
+            if found := by_lower.get("-".join(parts)):
+                return found
+            parts.pop()
+        if others := sorted(lower for lower in by_lower if lower.split("-")[0] == known):
+            return by_lower[others[0]]
     return None
 
 

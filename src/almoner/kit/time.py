@@ -44,8 +44,14 @@ def parse_moment(text: str) -> datetime:
 def parse_day_or_moment(text: str) -> datetime:
     """As ``parse_moment``; ``YYYY-MM-DD`` is the start of that day in UTC (settled 1). Raises ValueError."""
     if not _DAY.fullmatch(text):
-        return parse_moment(text)
-    day = date.fromisoformat(text)
+        try:
+            return parse_moment(text)
+        except ValueError as error:
+            raise ValueError("must be a day such as 2026-11-21, or a date and time with its offset") from error
+    try:
+        day = date.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError("must be a day of the calendar, such as 2026-11-21") from error
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
