@@ -110,6 +110,27 @@ def denied(address: Address) -> str | None:
     return None
 
 
+def neighbourhood(address: str) -> str:
+    """What counts as one address where tries are counted: an IPv6 customer has a whole /64 of them."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, IPv6Address):
+        return str(parsed.ipv4_mapped) if parsed.ipv4_mapped else parsed.exploded[:19]
+    return str(parsed)
+
+
+def district(address: str) -> str:
+    """The neighbourhoods that one customer may have: a site's IPv6 /48, an IPv4 /24."""
+    near = neighbourhood(address)
+    try:
+        width = 24 if ":" not in near else 48
+        return str(ip_network(f"{near + '::' if width == 48 else near}/{width}", strict=False))
+    except ValueError:
+        return near
+
+
 def refused(address: str, *, loopback: bool) -> str | None:
     """Why this address may not be connected to, or None. ``loopback``: then loopback addresses alone may."""
     try:

@@ -1,9 +1,10 @@
-"""All background work of one process: the dispatcher, the sweeps, the jobs."""
+"""All background work of one process: the dispatcher, the audit chain, the sweeps, the jobs."""
 
 import asyncio
 from datetime import datetime
 
 from almoner.platform import dispatcher, queue
+from almoner.platform.audit_chain import Chainer
 from almoner.platform.db import Database, Tx
 from almoner.platform.dispatcher import Dispatcher
 from almoner.platform.runner import Runner
@@ -18,13 +19,15 @@ class Background:
     def __init__(self, db: Database, duties: Duties, telemetry: Telemetry) -> None:
         self.db = db
         self.dispatcher = Dispatcher(db, duties.reactions, telemetry)
+        self.chainer = Chainer(db, telemetry)
         self.sweeper = Sweeper(db, duties.schedules, telemetry)
-        self.runner = Runner(Work(db), duties.handlers, telemetry)
+        self.runner = Runner(Work(db), duties.handlers, telemetry, limits=duties.limits)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until ``stop`` is set; what is in hand is finished or given back."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.dispatcher.run(stop))
+            group.create_task(self.chainer.run(stop))
             group.create_task(self.sweeper.run(stop))
             group.create_task(self.runner.run(stop))
 
@@ -32,7 +35,8 @@ class Background:
         """Dispatch, sweep and run jobs until nothing is due: what follows from it included."""
         moved = 1
         while moved:
-            moved = await self.dispatcher.batch() + await self.sweeper.sweep() + await self.runner.step()
+            moved = await self.dispatcher.batch() + await self.chainer.batch()
+            moved += await self.sweeper.sweep() + await self.runner.step()
             await self.runner.idle()
 
     async def outstanding(self, tx: Tx) -> int:

@@ -1,4 +1,7 @@
-"""Wakes the loops of this process after a commit; other processes poll (house 5: no NOTIFY in a write transaction)."""
+"""Wakes the loops of this process after a commit; other processes poll (house 5: no NOTIFY in a write transaction).
+
+Who finds nothing looks less and less often, down to twice a second: a deployment at rest should rest.
+"""
 
 import asyncio
 from collections.abc import Iterator
@@ -6,6 +9,8 @@ from contextlib import contextmanager
 from typing import Final
 
 POLL_SECONDS: Final = 0.1
+LONGEST_POLL_SECONDS: Final = 0.5
+_SLOWER: Final = 1.2
 
 
 class Bell:
@@ -30,16 +35,39 @@ class Bell:
             self._ears.discard(ear)
 
 
-async def heard(ear: asyncio.Event, seconds: float = POLL_SECONDS) -> None:
-    """Return at the next ring, or after ``seconds``; forgets the ring."""
-    await rest(ear, seconds)
+class Pace:
+    """How often a loop looks: 0.1 s after it last found something or heard the bell, then slower by and by."""
+
+    def __init__(self) -> None:
+        self.seconds = POLL_SECONDS
+
+    def quicken(self) -> None:
+        """Something was found: there may be more."""
+        self.seconds = POLL_SECONDS
+
+    async def rest(self, ear: asyncio.Event) -> None:
+        """Nothing was found: return at the next ring, or when it is time to look again."""
+        if await heard(ear, self.seconds):
+            self.quicken()
+        else:
+            self.slow_down()
+
+    def slow_down(self) -> None:
+        """Nothing was found."""
+        self.seconds = min(self.seconds * _SLOWER, LONGEST_POLL_SECONDS)
+
+
+async def heard(ear: asyncio.Event, seconds: float) -> bool:
+    """Return at the next ring, or after ``seconds``; whether it rang. Forgets the ring."""
+    rung = await rest(ear, seconds)
     ear.clear()
+    return rung
 
 
-async def rest(until: asyncio.Event, seconds: float) -> None:
-    """Wait for ``seconds``, or until the event is set."""
+async def rest(until: asyncio.Event, seconds: float) -> bool:
+    """Wait for ``seconds``, or until the event is set; whether it was."""
     try:
         async with asyncio.timeout(seconds):
-            await until.wait()
+            return await until.wait()
     except TimeoutError:
-        return
+        return False

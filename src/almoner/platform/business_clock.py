@@ -1,7 +1,7 @@
 """The deployment's business clock: real time and an offset that all processes share (settled 9, house 5).
 
-Production never moves it. In the sandbox each process looks at the row ten times a second and says when it has taken a
-move over, so that whoever moved it can wait until the whole deployment lives in the new time.
+Production never moves it. In the sandbox each process looks at the row a few times a second and says when it has taken
+a move over, so that whoever moved it can wait until the whole deployment lives in the new time.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from almoner.kit.time import Clock
-from almoner.platform.bell import POLL_SECONDS, Bell, heard
+from almoner.platform.bell import Bell, Pace
 from almoner.platform.db import Database, Tx
 from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.processes import Pulse
@@ -97,25 +97,29 @@ class ClockWatch:
         self._pulse = pulse
         self._telemetry = telemetry
 
-    async def look(self) -> None:
-        """Take over a move, if there was one."""
+    async def look(self) -> bool:
+        """Take over a move, if there was one; whether there was."""
         async with self._db.read() as tx:
             offset = await read(tx)
-        await self.take_over(offset)
+        return await self.take_over(offset)
 
-    async def take_over(self, offset: Offset) -> None:
-        """Live in the moved time from now on."""
+    async def take_over(self, offset: Offset) -> bool:
+        """Live in the moved time from now on; whether it is another one."""
         self._clock.set_ahead(offset.ahead)
-        if offset.version > self._pulse.clock_version:
-            self._pulse.clock_version = offset.version
-            await self._pulse.beat()
+        if offset.version <= self._pulse.clock_version:
+            return False
+        self._pulse.clock_version = offset.version
+        await self._pulse.beat()
+        return True
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look until ``stop`` is set: at once after a move by this process, ten times a second for others'."""
+        """Look until ``stop`` is set: at once after a move by this process, within half a second after others'."""
+        pace = Pace()
         with BELL.listener() as ear:
             while not stop.is_set():
                 try:
-                    await self.look()
+                    if await self.look():
+                        pace.quicken()
                 except TROUBLE as error:
                     self._telemetry.log("clock_waits", self._clock.wall(), **failure(error))
-                await heard(ear, POLL_SECONDS)
+                await pace.rest(ear)

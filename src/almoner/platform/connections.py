@@ -2,12 +2,13 @@
 
 Taking a connection from asyncpg's pool and giving it back costs a task, a shield and two time-outs, about a sixth of a
 whole GET. What ended well is handed on at once; after a failure a connection goes back to the pool, which knows how to
-end a cancelled query and how to replace a lost connection.
+end a cancelled query and how to replace a lost connection. Nobody waits for ever: who has none after five seconds is
+told so, while the caller still listens.
 """
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import asyncpg
 from asyncpg import Record
@@ -15,12 +16,19 @@ from asyncpg import Record
 if TYPE_CHECKING:
     Held = asyncpg.pool.PoolConnectionProxy[Record]
 
+PATIENCE_SECONDS: Final = 5.0
+
+
+class NoConnection(OSError):
+    """All connections stayed in use, no new one could be opened in time, or they are being closed."""
+
 
 class Connections:
-    """Up to ``pool``'s size; who finds none waits in turn."""
+    """Up to ``pool``'s size; who finds none waits in turn, for ``patience`` seconds."""
 
-    def __init__(self, pool: "asyncpg.Pool[Record]") -> None:
+    def __init__(self, pool: "asyncpg.Pool[Record]", patience: float) -> None:
         self._pool = pool
+        self._patience = patience
         self._size = pool.get_max_size()
         self._idle: list[Held] = []
         self._held = 0
@@ -39,20 +47,29 @@ class Connections:
     async def acquire(self) -> "Held":
         """An open connection. Raises OSError or asyncpg.PostgresError when a new one cannot be opened.
 
-        asyncpg.InterfaceError once ``close`` was called.
+        NoConnection, which is an OSError, when it took too long or once ``close`` was called.
         """
+        if self._idle and not self._closing and _lives(self._idle[-1]):
+            return self._idle.pop()
+        try:
+            async with asyncio.timeout(self._patience):
+                return await self._acquire()
+        except TimeoutError:
+            raise NoConnection("no connection to the database came free in time") from None
+
+    async def _acquire(self) -> "Held":
         while True:
             if self._closing:
-                raise asyncpg.InterfaceError("the connections are being closed")
+                raise NoConnection("the connections are being closed")
             while self._idle:
                 connection = self._idle.pop()
-                if not connection.is_closed():
+                if _lives(connection):
                     return connection
                 await self._return(connection)
             if self._held < self._size:
                 return await self._open()
             if (handed := await self._turn()) is not None:
-                if not handed.is_closed():
+                if _lives(handed):
                     return handed
                 await self._return(handed)
 
@@ -110,6 +127,13 @@ class Connections:
                 turn.set_result(handed)
                 return True
         return False
+
+
+def _lives(connection: "Held") -> bool:
+    try:
+        return not connection.is_closed()
+    except asyncpg.InterfaceError:
+        return False  # asyncpg's pool has taken it back already, since the server ended it
 
 
 class Taken:

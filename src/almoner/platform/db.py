@@ -19,7 +19,7 @@ from asyncpg import Record
 
 from almoner.kit.ids import Ids, new_id
 from almoner.kit.time import Clock
-from almoner.platform.connections import Connections, Taken
+from almoner.platform.connections import PATIENCE_SECONDS, Connections, Taken
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment, Links
 
@@ -131,6 +131,17 @@ class Tx:
         self._count()
         return await self._connection.copy_records_to_table(table, records=rows, columns=columns)
 
+    @asynccontextmanager
+    async def savepoint(self) -> AsyncIterator[None]:
+        """Of a writing transaction: what the block did is undone when it raises, and the transaction goes on."""
+        waiting = len(self._after_commit)
+        try:
+            async with self._connection.transaction():
+                yield
+        except BaseException:
+            del self._after_commit[waiting:]
+            raise
+
     def after_commit(self, call: Callable[[], None]) -> None:
         """Run ``call`` when the transaction has been committed; it is forgotten on rollback."""
         self._after_commit.append(call)
@@ -165,8 +176,10 @@ class _Reading:
 class Database:
     """The connection pool with the deployment; the only maker of transactions."""
 
-    def __init__(self, pool: "asyncpg.Pool[Record]", deployment: Deployment) -> None:
-        self._connections = Connections(pool)
+    def __init__(
+        self, pool: "asyncpg.Pool[Record]", deployment: Deployment, *, patience: float = PATIENCE_SECONDS
+    ) -> None:
+        self._connections = Connections(pool, patience)
         self._arounds = asyncio.Semaphore(max(1, pool.get_max_size() // 2))
         self.deployment = deployment
 
@@ -198,6 +211,14 @@ class Database:
             finally:
                 _inside.reset(token)
             tx.committed()
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Tx]:
+        """For reading what must agree with more than one statement: all see the same moment."""
+        async with self._connections.take() as connection:
+            tx = Tx(connection, self.deployment, "read")
+            async with connection.transaction(isolation="repeatable_read", readonly=True):
+                yield tx
 
     @asynccontextmanager
     async def around(self) -> AsyncIterator[Tx]:

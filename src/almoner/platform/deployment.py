@@ -1,6 +1,7 @@
 """Where and as what the service runs; every transaction carries it, so that services need no globals."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Literal
 
 from almoner.kit.ids import Ids
@@ -24,6 +25,7 @@ class Deployment:
     """The environment, its clocks, identifiers, addresses and secrets.
 
     ``receivers``: where webhooks may go. ``source_addresses``: where they come from, as partners are told.
+    ``greatest_age``: what published data may have; older ones are shown as stale, None: whatever their age.
     """
 
     environment: Environment
@@ -33,6 +35,7 @@ class Deployment:
     vault: Vault
     receivers: Policy = PUBLIC_ONLY
     source_addresses: tuple[str, ...] = ()
+    greatest_age: timedelta | None = None
 
     @property
     def sandbox(self) -> bool:

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Final, TypeVar
 from uuid import UUID
 
-from almoner.platform.bell import POLL_SECONDS, heard
+from almoner.platform.bell import Pace, heard
 from almoner.platform.db import Database, Tx
 from almoner.platform.failures import TROUBLE, UNAVAILABLE, failure
 from almoner.platform.outbox import BELL, COLUMNS, Event, Reaction, event
@@ -173,7 +173,8 @@ class Dispatcher:
         self._telemetry.log("dispatch_failed", self._db.deployment.clock.wall(), **failure(error), **fields)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Dispatch until ``stop`` is set: at once after this process's commits, within 100 ms after others'."""
+        """Dispatch until ``stop`` is set: at once after this process's commits, within half a second after others'."""
+        pace = Pace()
         with BELL.listener() as ear:
             while not stop.is_set():
                 try:
@@ -182,8 +183,10 @@ class Dispatcher:
                     self._telemetry.log("dispatcher_waits", self._db.deployment.clock.wall(), **failure(error))
                     await heard(ear, _REST_SECONDS)
                     continue
-                if dispatched == 0:
-                    await heard(ear, POLL_SECONDS)
+                if dispatched:
+                    pace.quicken()
+                else:
+                    await pace.rest(ear)
 
 
 async def _numbered(tx: Tx, partners: Sequence[UUID]) -> list[Event]:

@@ -69,7 +69,11 @@ _DECLARED: Final = (
         "monetary_donation_verification",
         "a check of the verification ends, or the verification is approved, rejected, expired or reopened",
     ),
-    EventType("organisation.updated", "organisation", "the record of an organisation that you use changes"),
+    EventType(
+        "organisation.updated",
+        "organisation",
+        "a load changes an organisation that is in a category of yours or was given to",
+    ),
     EventType(
         "webhook_subscription.suspended",
         "webhook_subscription",

@@ -5,10 +5,8 @@ from typing import Final
 
 import asyncpg
 
-UNAVAILABLE: Final = (
-    OSError,
-    TimeoutError,
-    asyncpg.InterfaceError,
+AWAY: Final = (
+    OSError,  # NoConnection and time-outs are such, too
     asyncpg.InternalClientError,  # a query met the server's farewell
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
@@ -16,7 +14,12 @@ UNAVAILABLE: Final = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
 )
-"""The database cannot be reached just now: nothing was decided, the loop rests and goes on."""
+"""The database cannot be reached just now: who asked is answered 503."""
+
+UNAVAILABLE: Final = (*AWAY, asyncpg.InterfaceError)
+"""As a loop sees it, which rests and goes on. asyncpg uses the last for a connection that is closed and for a wrong
+use of it alike: a request must not be told to try a mistake again.
+"""
 
 TROUBLE: Final = (*UNAVAILABLE, asyncpg.PostgresError)
 """What a loop survives: the database is away, or it refused a statement (a deadlock, a cancelled query)."""

@@ -17,6 +17,7 @@ import msgspec
 from asyncpg import Record
 
 from almoner.kit.errors import IncorrectParams, KeyInUse, OriginalCallInProgress, SameKeyDifferentData
+from almoner.platform import audit
 from almoner.platform.crypto import Vault, digest
 from almoner.platform.db import Partner, Tx
 
@@ -42,6 +43,9 @@ kept as (
     select $1, $2, $4::text, $5::bytea, $6::bytea, $7, $8::timestamptz from made where $2 is not null
 )"""
 """CTE that stores the answer; the statement's effect must be a CTE named ``made``."""
+
+AUDIT: Final = f"audited as ({audit.insert(9, 'from made')})"
+"""CTE that writes the audit entry of the call: $9 to $20 are its ``Trace.values``."""
 
 OUTCOME: Final = """
 (select got from claim) as claim_got, (select route from stored) as stored_route,
@@ -146,15 +150,21 @@ async def claim(tx: Tx, held: Claim) -> None:
         held.compare(tx.vault, row["route"], row["fingerprint"], row["answer"])
 
 
-async def keep(tx: Tx, held: Claim, body: bytes) -> None:
-    """Last statement of an ordinary write: store the answer with its effect."""
+_KEEP: Final = f"""
+with kept as (
+    insert into idempotency_answer (partner_id, key_hash, route, fingerprint, answer, created_at, expires_at)
+    values ($1, $2, $3, $4, $5, $6, $7) returning 1
+) {audit.insert(8, "from kept")}
+"""
+
+
+async def keep(tx: Tx, held: Claim, body: bytes, entry: tuple[object, ...]) -> None:
+    """Last statement of an ordinary write: store the answer and the audit entry (``Trace.values``) with its effect."""
     if held.key_hash is None:
+        await audit.append(tx, entry)
         return
     await tx.execute(
-        """
-        insert into idempotency_answer (partner_id, key_hash, route, fingerprint, answer, created_at, expires_at)
-        values ($1, $2, $3, $4, $5, $6, $7)
-        """,
+        _KEEP,
         held.partner.id,
         held.key_hash,
         held.route,
@@ -162,6 +172,7 @@ async def keep(tx: Tx, held: Claim, body: bytes) -> None:
         _seal(tx.vault, held.key_hash, body),
         tx.now,
         tx.now + LIFETIME,
+        *entry,
     )
 
 

@@ -17,6 +17,15 @@ class MailDelayed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that a mail brings: ``name`` in ASCII, and the media type of its content."""
+
+    name: str
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Mail:
     """One e-mail in both forms.
 
@@ -32,6 +41,7 @@ class Mail:
     text: str
     html: str
     language: str
+    attachments: tuple[Attachment, ...] = ()
 
 
 class MailTransport(Protocol):
@@ -44,7 +54,7 @@ class MailTransport(Protocol):
 
 async def keep(tx: Tx, mail: Mail, mail_id: UUID, sender: str, links: list[str]) -> None:
     """Put a mail where the sandbox's mailbox shows it; a second one with the same id is left out."""
-    await tx.execute(
+    tag = await tx.execute(
         """insert into sandbox_mail (id, partner_id, sender, recipient, subject, text, html, links, created_at)
            values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do nothing""",
         mail_id,
@@ -57,3 +67,8 @@ async def keep(tx: Tx, mail: Mail, mail_id: UUID, sender: str, links: list[str])
         links,
         mail.at,
     )
+    if mail.attachments and tag == "INSERT 0 1":
+        rows = [(mail_id, one.name, one.media_type, one.content) for one in mail.attachments]
+        await tx.executemany(
+            "insert into sandbox_attachment (mail_id, name, media_type, content) values ($1, $2, $3, $4)", rows
+        )

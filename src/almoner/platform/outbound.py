@@ -9,8 +9,9 @@ import asyncio
 import socket
 import ssl
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -44,6 +45,9 @@ class Limits:
 
 
 LIMITS: Final = Limits(connect=3.0, total=15.0)  # settled 7
+STREAM_SILENCE_SECONDS: Final = 60.0
+"""A file may take as long as it takes, while it keeps coming."""
+_STREAM_CHUNK: Final = 1 << 18
 
 
 class OutboundFailure(Exception):
@@ -72,12 +76,32 @@ class Refused(OutboundFailure):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: at most the first 16 kB of the body, and the seconds until then."""
+    """What came back: at most the first bytes of the body that were asked for, and the seconds until then."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """An answer whose body is still coming. Iterating ``chunks`` raises OutboundFailure when it breaks off."""
+
+    status: int
+    headers: Mapping[str, str]
+    chunks: AsyncIterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What goes out. ``most``: bytes of the answer that are read."""
+
+    method: str
+    url: str
+    body: bytes | None
+    headers: Mapping[str, str]
+    most: int
 
 
 class _Denied(OSError):
@@ -192,7 +216,7 @@ class _Pool:
 
 
 class Outbound:
-    """POSTs to addresses that partners name. One for the process; made and closed inside its event loop."""
+    """Calls to addresses that partners name. One for the process; made and closed inside its event loop."""
 
     def __init__(
         self,
@@ -210,11 +234,44 @@ class Outbound:
         self._tls = tls or ssl.create_default_context()
         self._pools: OrderedDict[tuple[str, bool], _Pool] = OrderedDict()
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str], *, owner: str) -> Answer:
-        """Send the bytes and read the answer. Connections are never shared between owners.
+    async def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], *, owner: str, most: int = MAX_BODY_BYTES
+    ) -> Answer:
+        """Send the bytes and read at most ``most`` of the answer. Connections are never shared between owners.
 
         Raises OutboundFailure; RuntimeError while a writing transaction is open.
         """
+        return await self._call(_Call("POST", url, body, headers, most), owner)
+
+    async def get(self, url: str, headers: Mapping[str, str], *, owner: str, most: int = MAX_BODY_BYTES) -> Answer:
+        """As ``post``, for what is read."""
+        return await self._call(_Call("GET", url, None, headers, most), owner)
+
+    @asynccontextmanager
+    async def stream(self, url: str, headers: Mapping[str, str], *, owner: str) -> AsyncIterator[Streamed]:
+        """As ``get``, for a file of any size: the time limit is for each part of it, not for the whole."""
+        with self._called(url, owner) as (pool, target), _translated():
+            _reused.set(False)
+            silence = aiohttp.ClientTimeout(
+                total=None, connect=self._limits.connect, sock_read=STREAM_SILENCE_SECONDS, ceil_threshold=60
+            )
+            async with pool.session.get(
+                target.url, headers=headers, allow_redirects=False, timeout=silence, read_bufsize=_STREAM_CHUNK
+            ) as response:
+                yield Streamed(response.status, response.headers, _chunks(response))
+        await self._close_idle()
+
+    async def _call(self, call: _Call, owner: str) -> Answer:
+        try:
+            with self._called(call.url, owner) as (pool, target), _translated():
+                async with asyncio.timeout(self._limits.total):
+                    return await _exchange(pool.session, target, call)
+        finally:
+            await self._close_idle()
+
+    @contextmanager
+    def _called(self, url: str, owner: str) -> Iterator[tuple[_Pool, Target]]:
+        """Judge the address, and hold the pool that is called through."""
         if db.inside_transaction():
             raise RuntimeError("an outbound call was started inside a transaction; make it between two of them")
         try:
@@ -224,17 +281,9 @@ class Outbound:
         pool = self._pool(owner, loopback=target.loopback)
         pool.busy += 1
         try:
-            async with asyncio.timeout(self._limits.total):
-                return await _exchange(pool.session, target, body, headers)
-        except aiohttp.ConnectionTimeoutError as error:
-            raise TimedOut("No connection could be made in time") from error
-        except TimeoutError as error:
-            raise TimedOut("No whole answer came in time") from error
-        except (aiohttp.ClientError, HttpProcessingError) as error:
-            raise _failure(error) from error
+            yield pool, target
         finally:
             pool.busy -= 1
-            await self._close_idle()
 
     async def close(self) -> None:
         """Close every connection."""
@@ -277,30 +326,49 @@ class Outbound:
         return [str(where[0]) for *_, where in found]
 
 
-async def _exchange(session: aiohttp.ClientSession, target: Target, body: bytes, headers: Mapping[str, str]) -> Answer:
+async def _exchange(session: aiohttp.ClientSession, target: Target, call: _Call) -> Answer:
     started = asyncio.get_running_loop().time()
     _reused.set(False)
     try:
-        answer = await _send(session, target, body, headers)
+        answer = await _send(session, target, call)
     except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
         if not _reused.get():
             raise
         # A kept connection that ends so was most likely closed just as we used it: once more, on a fresh one. Receivers
         # expect an event more than once anyway (W7).
-        answer = await _send(session, target, body, headers)
+        answer = await _send(session, target, call)
     status, head, content = answer
     return Answer(status, head, content, asyncio.get_running_loop().time() - started)
 
 
-async def _send(
-    session: aiohttp.ClientSession, target: Target, body: bytes, headers: Mapping[str, str]
-) -> tuple[int, Mapping[str, str], bytes]:
-    payload = aiohttp.BytesPayload(body)
-    async with session.post(target.url, data=payload, headers=headers, allow_redirects=False) as response:
+async def _send(session: aiohttp.ClientSession, target: Target, call: _Call) -> tuple[int, Mapping[str, str], bytes]:
+    payload = None if call.body is None else aiohttp.BytesPayload(call.body)
+    async with session.request(
+        call.method, target.url, data=payload, headers=call.headers, allow_redirects=False
+    ) as response:
         content = b""
-        while len(content) < MAX_BODY_BYTES and not response.content.at_eof():
-            content += await response.content.read(MAX_BODY_BYTES - len(content))
+        while len(content) < call.most and not response.content.at_eof():
+            content += await response.content.read(call.most - len(content))
         return response.status, response.headers, content
+
+
+async def _chunks(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    with _translated():
+        async for chunk in response.content.iter_chunked(_STREAM_CHUNK):
+            yield chunk
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Raise what aiohttp raises as OutboundFailure."""
+    try:
+        yield
+    except aiohttp.ConnectionTimeoutError as error:
+        raise TimedOut("No connection could be made in time") from error
+    except TimeoutError as error:
+        raise TimedOut("No whole answer came in time") from error
+    except (aiohttp.ClientError, HttpProcessingError) as error:
+        raise _failure(error) from error
 
 
 def _failure(error: aiohttp.ClientError | HttpProcessingError) -> OutboundFailure:

@@ -3,13 +3,14 @@
 ``emit`` freezes what partners will be sent, byte for byte (W7). Right after the commit a dispatcher gives each event
 its number, without gaps per partner (``platform.dispatcher``); lists and deliveries see numbered events only. Events
 whose type begins with ``internal.`` tell other slices something: they have no number and are removed once their
-reactions ran.
+reactions ran. Partners can read an event for 90 days; then its whole row goes, from the lowest number up, so that what
+is left has no gap (V6).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
@@ -22,6 +23,7 @@ from almoner.platform.event_types import EVENT_TYPES as EVENT_TYPES
 
 INTERNAL: Final = "internal."
 EVERY_TYPE: Final = "*"
+KEPT: Final = timedelta(days=90)  # V6
 
 BELL: Final = Bell()
 """Rung after a commit that wrote events."""
@@ -64,7 +66,7 @@ class Reaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Frozen:
+class _Frozen:
     """An event about to be written."""
 
     id: UUID
@@ -72,7 +74,7 @@ class Frozen:
     payload: bytes
 
 
-def freeze(tx: Tx, event_type: str, record: object) -> Frozen:
+def _freeze(tx: Tx, event_type: str, record: object) -> _Frozen:
     """The envelope around ``record`` (a wire record) as it stands now. Raises ValueError for an unknown type."""
     if event_type not in EVENT_TYPES and not event_type.startswith(INTERNAL):
         raise ValueError(f"{event_type} is not in the catalogue of events; add it to platform/event_types.py")
@@ -83,16 +85,15 @@ def freeze(tx: Tx, event_type: str, record: object) -> Frozen:
         "eventType": event_type,
         "eventData": record,
     }
-    return Frozen(event_id, event_type, _encode({"object": "event", "data": data}))
+    return _Frozen(event_id, event_type, _encode({"object": "event", "data": data}))
 
 
-APPEND: Final = "insert into event (id, partner_id, type, payload, created_at) {source}"
-"""For a hot write's own statement: ``APPEND.format(source="select $9, $1, $10, $11, $7 from made")``, then ``wake``."""
+_APPEND: Final = "insert into event (id, partner_id, type, payload, created_at) {source}"
 
 
 async def emit(tx: Tx, partner: UUID | None, event_type: str, record: object) -> UUID:
     """Write an event in the caller's transaction; its id. ``partner`` may be None for internal events."""
-    frozen = freeze(tx, event_type, record)
+    frozen = _freeze(tx, event_type, record)
     if event_type.startswith(INTERNAL):
         await tx.execute(
             "insert into internal_event (id, partner_id, type, payload, created_at) values ($1, $2, $3, $4, $5)",
@@ -106,17 +107,22 @@ async def emit(tx: Tx, partner: UUID | None, event_type: str, record: object) ->
         if partner is None:
             raise ValueError(f"{event_type} is told to a partner: say to which")
         await tx.execute(
-            APPEND.format(source="values ($1, $2, $3, $4, $5)"), frozen.id, partner, frozen.type, frozen.payload, tx.now
+            _APPEND.format(source="values ($1, $2, $3, $4, $5)"),
+            frozen.id,
+            partner,
+            frozen.type,
+            frozen.payload,
+            tx.now,
         )
-    wake(tx)
+    _wake(tx)
     return frozen.id
 
 
 async def emit_all(tx: Tx, event_type: str, told: Sequence[tuple[UUID, object]]) -> None:
     """As ``emit``, for many public events of one type in one statement: (partner, record), in order."""
-    frozen = [freeze(tx, event_type, record) for _, record in told]
+    frozen = [_freeze(tx, event_type, record) for _, record in told]
     await tx.execute(
-        APPEND.format(
+        _APPEND.format(
             source="select id, partner_id, $4, payload, $5 from unnest($1::uuid[], $2::uuid[], $3::bytea[]) "
             "as t (id, partner_id, payload)"
         ),
@@ -126,10 +132,10 @@ async def emit_all(tx: Tx, event_type: str, told: Sequence[tuple[UUID, object]])
         event_type,
         tx.now,
     )
-    wake(tx)
+    _wake(tx)
 
 
-def wake(tx: Tx) -> None:
+def _wake(tx: Tx) -> None:
     """Let this process's dispatcher look as soon as the transaction has been committed."""
     tx.after_commit(BELL.ring)
 
@@ -140,3 +146,35 @@ def event(row: Record) -> Event:
 
 
 COLUMNS: Final = "id, partner_id, type, payload, created_at, sequence"
+
+OLDEST: Final = """
+select c.partner_id, first.created_at from event_counter c cross join lateral (
+    select created_at from event where partner_id = c.partner_id and sequence is not null order by sequence limit 1
+) first
+"""
+"""Each partner's lowest event: one index probe for each partner, however many events there are."""
+
+PURGE: Final = f"""
+with old as materialized (
+    select taken.partner_id, taken.id from ({OLDEST}) c cross join lateral (
+        select *, bool_and(created_at <= $1) over (order by sequence) as unbroken from (
+            select partner_id, id, sequence, created_at from event
+            where partner_id = c.partner_id and sequence is not null order by sequence limit $2
+        ) lowest
+    ) taken where c.created_at <= $1 and taken.unbroken limit $2
+), gone as (
+    delete from event using old where event.partner_id = old.partner_id and event.id = old.id returning 1
+) select count(*) from gone
+"""
+
+
+async def next_due(tx: Tx) -> datetime | None:
+    """When the first event that is still there has been kept for long enough."""
+    oldest: datetime | None = await tx.fetchval(f"select min(created_at) from ({OLDEST}) oldest")
+    return None if oldest is None else oldest + KEPT
+
+
+async def purge(tx: Tx, limit: int = 1000) -> int:
+    """Sweep: remove events that partners were shown for 90 days; how many were removed."""
+    removed: Any = await tx.fetchval(PURGE, tx.now - KEPT, limit)
+    return int(removed)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
+from almoner.platform import memory
 from almoner.platform.programs import Account, DatabaseUnavailable, Programs, open_to_all
 
 SUPERUSER = "postgres"
@@ -34,12 +35,21 @@ _OPTIONS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
     "max_connections": "100",
-    "shared_buffers": "64MB",
-    "max_wal_size": "256MB",
+    "max_wal_size": "1GB",  # what a load of millions writes is checkpointed every minute or so, not every second
     "timezone": "UTC",
     "log_timezone": "UTC",
     "jit": "off",
 }
+_MEBIBYTE = 2**20
+_BUFFERS_SHARE, _LEAST_BUFFERS, _MOST_BUFFERS = 8, 64 * _MEBIBYTE, 1024 * _MEBIBYTE
+
+
+def buffers(usable: int) -> int:
+    """Bytes of pages that the server holds itself, of so much memory: enough for the search of millions where it is.
+
+    They are taken as pages are read, so that a small database takes little.
+    """
+    return min(max(usable // _BUFFERS_SHARE, _LEAST_BUFFERS), _MOST_BUFFERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +237,8 @@ class Cluster:
     def _try(self, sockets: Path, seconds: float) -> str | None:
         """Start the server; what it said when it did not get ready."""
         program: list[str | Path] = [self.programs.folder / "postgres", "-D", self.data, "-k", sockets, "-p", "5432"]
-        options = [f"--{name}={value}" for name, value in _OPTIONS.items()]
+        held = {"shared_buffers": f"{buffers(memory.usable()) // _MEBIBYTE}MB"}
+        options = [f"--{name}={value}" for name, value in (_OPTIONS | held).items()]
         with self.log.open("ab") as log:
             before = log.tell()
             process = subprocess.Popen(

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID, uuid4
 
@@ -17,7 +17,7 @@ SILENCE: Final = timedelta(seconds=3)
 """Real time after which a process that says nothing counts as dead."""
 
 _BEAT_SECONDS: Final = 1.0
-_FORGET: Final = timedelta(minutes=10)
+_FORGET: Final = timedelta(minutes=1)
 
 
 class Pulse:
@@ -30,13 +30,18 @@ class Pulse:
         self._role = role
         self._telemetry = telemetry
         self._on_live = on_live
+        self._forgot: datetime | None = None
 
     async def beat(self) -> None:
-        """Say that this process lives."""
-        async with self._db.write() as tx:
-            await _upsert(tx, self.id, self._role, self.clock_version)
-            servers = await live_servers(tx)
+        """Say that this process lives; once a minute, forget those that ended without a word."""
+        async with self._db.single() as tx:
+            servers = await _beat(tx, self.id, self._role, self.clock_version)
         self._on_live(servers)
+        wall = self._db.deployment.clock.wall()
+        if self._forgot is None or wall - self._forgot >= _FORGET:
+            async with self._db.single() as tx:
+                await _forget_silent(tx)
+            self._forgot = wall
 
     async def run(self, stop: asyncio.Event) -> None:
         """Beat until ``stop`` is set, then leave."""
@@ -52,28 +57,41 @@ class Pulse:
             self._telemetry.log("pulse_waits", self._db.deployment.clock.wall(), **failure(error))
 
     async def leave(self) -> None:
-        """Say that this process has ended, and forget those that ended without a word."""
+        """Say that this process has ended."""
         async with self._db.write() as tx:
-            await tx.execute("delete from process where id = $1 or seen_at < $2", self.id, tx.wall - _FORGET)
+            await tx.execute("delete from process where id = $1", self.id)
 
 
-async def _upsert(tx: Tx, process: UUID, role: Role, clock_version: int) -> None:
-    await tx.execute(
+async def _beat(tx: Tx, process: UUID, role: Role, clock_version: int) -> int:
+    """Write a sign of life; how many live processes answer requests, this one included."""
+    servers = await tx.fetchval(
         """
-        insert into process (id, role, started_at, seen_at, clock_version) values ($1, $2, $3, $3, $4)
-        on conflict (id) do update set seen_at = excluded.seen_at, clock_version = excluded.clock_version
+        with mine as (
+            insert into process (id, role, started_at, seen_at, clock_version) values ($1, $2, $3, $3, $4)
+            on conflict (id) do update set seen_at = excluded.seen_at, clock_version = excluded.clock_version
+            returning role
+        )
+        select (select count(*) from mine where role <> 'worker')
+             + (select count(*) from process where id <> $1 and seen_at > $5 and role <> 'worker')
         """,
         process,
         role,
         tx.wall,
         clock_version,
+        tx.wall - SILENCE,
     )
+    return int(servers)
 
 
-async def live_servers(tx: Tx) -> int:
-    """How many live processes answer requests."""
-    count = await tx.fetchval("select count(*) from process where seen_at > $1 and role <> 'worker'", tx.wall - SILENCE)
-    return int(count)
+async def _forget_silent(tx: Tx) -> None:
+    """Remove those without a sign of life for a minute, but for rows that a late sign is just reaching."""
+    await tx.execute(
+        """
+        delete from process
+        where id in (select id from process where seen_at < $1 order by id for update skip locked)
+        """,
+        tx.wall - _FORGET,
+    )
 
 
 async def behind(tx: Tx, clock_version: int) -> int:

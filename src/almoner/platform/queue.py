@@ -18,8 +18,10 @@ from almoner.platform.bell import Bell
 from almoner.platform.db import Tx
 
 LEASE: Final = timedelta(seconds=60)
-MOST_ATTEMPTS: Final = 20
-"""Of one whose handler raises or whose worker dies; a handler that answers Retry counts for itself."""
+MOST_FAILURES: Final = 20
+"""In a row, of a job whose handler raises or whose worker dies. A handler that answers Retry, since what it needs is
+away, begins the count again: it decides for itself when it gives up.
+"""
 
 BELL: Final = Bell()
 """Rung after a commit that enqueued something due."""
@@ -31,12 +33,16 @@ _RESCUED: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One piece of work, taken by this worker. ``attempt`` is 1 the first time."""
+    """One piece of work, taken by this worker.
+
+    ``attempt`` is 1 the first time; ``failures``: how often in a row it failed before.
+    """
 
     id: int
     kind: str
     payload: Mapping[str, Any]
     attempt: int
+    failures: int
     due_at: datetime
     lane: str | None
 
@@ -77,6 +83,14 @@ class Drop:
 
 
 Result = Done | Retry | Drop
+"""What a handler answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The handler raised: it is done again after a while, and is dead after ``MOST_FAILURES`` in a row."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +98,7 @@ class Finish:
     """What became of a job."""
 
     job: Job
-    result: Result
+    result: Result | Failed
 
 
 async def enqueue(
@@ -130,18 +144,9 @@ async def enqueue_all(tx: Tx, jobs: Sequence[NewJob]) -> None:
     tx.after_commit(BELL.ring)
 
 
-async def set_lane(tx: Tx, lane: str, cap: int) -> None:
-    """How many jobs of the lane may run at once; 4 when nothing was said."""
-    await tx.execute(
-        "insert into queue_lane (lane, cap) values ($1, $2) on conflict (lane) do update set cap = excluded.cap",
-        lane,
-        cap,
-    )
-
-
 _TAKE: Final = """
 update job set attempt = job.attempt + 1, leased_until = $2 from due where job.id = due.id
-returning job.id, job.kind, job.payload, job.attempt, job.due_at, job.lane
+returning job.id, job.kind, job.payload, job.attempt, job.failures, job.due_at, job.lane
 """
 
 # For transactions that claim or number: the planner's picture of a queue is always out of date, since it was empty a
@@ -261,6 +266,11 @@ async def keep(tx: Tx, jobs: Sequence[Job]) -> set[int]:
     return {row["id"] for row in rows}
 
 
+async def forget_dead(tx: Tx, kind: str, unique: str) -> None:
+    """Remove the dead jobs of a key, when what they were for was done in another way."""
+    await tx.execute("delete from job where kind = $1 and unique_key = $2 and dead_at is not null", kind, unique)
+
+
 async def release(tx: Tx, jobs: Sequence[Job]) -> None:
     """Give back what was taken and not finished: another worker takes it at once."""
     await tx.execute(
@@ -282,48 +292,40 @@ with done as (
 """
 
 
+PUT_BACK: Final = """
+with back as (
+    update job set due_at = f.due_at, ready = f.due_at <= $7, leased_until = null, failures = f.failures,
+        last_error = f.reason, dead_at = case when f.dead then $7 end
+    from unnest($1::bigint[], $2::int[], $3::timestamptz[], $4::int[], $5::text[], $6::boolean[])
+    as f (id, attempt, due_at, failures, reason, dead)
+    where job.id = f.id and job.attempt = f.attempt and job.dead_at is null returning 1
+) select count(*) from back
+"""
+
+
 async def finish(tx: Tx, finished: Sequence[Finish]) -> int:
     """Record what became of jobs, those that are still ours; how many were. One statement when all are done."""
     done = [f.job for f in finished if isinstance(f.result, Done)]
     kept = 0
     if done:
         kept += await tx.fetchval(DONE, [job.id for job in done], [job.attempt for job in done])
-    for outcome in finished:
-        if isinstance(outcome.result, Retry):
-            kept += await _again(tx, outcome.job, outcome.result)
-        elif isinstance(outcome.result, Drop):
-            kept += await _dead(tx, outcome.job, outcome.result.reason)
+    if len(done) < len(finished):
+        back = [_put_back(tx.now, f.job, f.result) for f in finished if not isinstance(f.result, Done)]
+        kept += await tx.fetchval(PUT_BACK, *(list(column) for column in zip(*back, strict=True)), tx.now)
     return kept
 
 
-async def _again(tx: Tx, job: Job, retry: Retry) -> int:
-    due = tx.now + max(retry.after, timedelta())
-    tag = await tx.execute(
-        """
-        update job set due_at = $3, ready = $3::timestamptz <= $4, leased_until = null, last_error = $5
-        where id = $1 and attempt = $2 and dead_at is null
-        """,
-        job.id,
-        job.attempt,
-        due,
-        tx.now,
-        retry.reason,
-    )
-    return int(tag.rpartition(" ")[2])
-
-
-async def _dead(tx: Tx, job: Job, reason: str) -> int:
-    tag = await tx.execute(
-        """
-        update job set dead_at = $3, last_error = $4, leased_until = null
-        where id = $1 and attempt = $2 and dead_at is null
-        """,
-        job.id,
-        job.attempt,
-        tx.now,
-        reason,
-    )
-    return int(tag.rpartition(" ")[2])
+def _put_back(now: datetime, job: Job, result: Retry | Drop | Failed) -> tuple[object, ...]:
+    """The parameters of ``PUT_BACK`` for one job."""
+    match result:
+        case Retry(after, reason):
+            return job.id, job.attempt, now + max(after, timedelta()), 0, reason, False
+        case Drop(reason):
+            return job.id, job.attempt, job.due_at, job.failures, reason, True
+        case Failed(reason):
+            # Counted from what was claimed: a lease that ran out meanwhile has counted this attempt already.
+            failures = job.failures + 1
+            return job.id, job.attempt, now + backoff(failures), failures, reason, failures >= MOST_FAILURES
 
 
 async def rescue(tx: Tx) -> int:
@@ -333,22 +335,22 @@ async def rescue(tx: Tx) -> int:
         with lost as materialized (
             select id from job where leased_until <= $1 order by leased_until limit $2 for update skip locked
         ), back as (
-            update job set leased_until = null, last_error = 'the worker died',
-                dead_at = case when attempt >= $3 then $4::timestamptz end
+            update job set leased_until = null, last_error = 'the worker died', failures = failures + 1,
+                dead_at = case when failures + 1 >= $3 then $4::timestamptz end
             from lost where job.id = lost.id returning 1
         ) select count(*) from back
         """,
         tx.wall,
         _RESCUED,
-        MOST_ATTEMPTS,
+        MOST_FAILURES,
         tx.now,
     )
     return int(rescued)
 
 
-def backoff(attempt: int) -> timedelta:
+def backoff(failures: int) -> timedelta:
     """How long a job whose handler raised waits: 1 s, doubled each time, at most an hour."""
-    return timedelta(seconds=min(2 ** (attempt - 1), 3600))
+    return timedelta(seconds=min(2 ** (failures - 1), 3600))
 
 
 @dataclass(frozen=True, slots=True)

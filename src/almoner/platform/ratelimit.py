@@ -33,6 +33,13 @@ class RateLimiter:
         """How many servers share the limits now."""
         self._servers = max(1, live)
 
+    def wait(self, limit: Limit, key: object, now: float) -> int | None:
+        """Whole seconds until a call would be let through, None when it would be now; counts nothing."""
+        interval = self._servers / limit.rate
+        tolerance = interval * max(1, limit.burst // self._servers)
+        over = max(self._arrivals.get((limit.policy, key), now), now) + interval - now - tolerance
+        return max(1, math.ceil(over)) if over > _ROUNDING else None
+
     def admit(self, limit: Limit, key: object, now: float) -> RateState:
         """Count one call at ``now`` (seconds of a monotonic or wall clock). A refused call costs nothing."""
         interval = self._servers / limit.rate

@@ -3,18 +3,20 @@
 from collections.abc import Mapping
 from typing import Final
 
-from almoner.platform import dispatcher
+from almoner.platform import audit_chain, dispatcher
 from almoner.platform.db import Database
 from almoner.platform.failures import UNAVAILABLE
 from almoner.platform.http.probes import Check
 
 MOST_LAG_SECONDS: Final = 30.0
+MOST_UNCHAINED_SECONDS: Final = 600.0
+"""A server can answer while no worker chains, but what waits for its place can be deleted unseen (V8)."""
 
 _UNREACHABLE: Final = "the database cannot be reached"
 
 
 def checks(db: Database, revision: str) -> Mapping[str, Check]:
-    """Database, migrations (``revision`` is the one that this code needs), and the lag of the background work."""
+    """Database, migrations (``revision`` is the one that this code needs), the lag of events and of the audit chain."""
 
     async def database() -> str | None:
         try:
@@ -40,4 +42,14 @@ def checks(db: Database, revision: str) -> Mapping[str, Check]:
             return _UNREACHABLE
         return None if lag <= MOST_LAG_SECONDS else f"events have waited {lag:.0f} s for their number"
 
-    return {"database": database, "migrations": migrations, "worker": worker}
+    async def audited() -> str | None:
+        try:
+            async with db.read() as tx:
+                waited = await audit_chain.waited(tx)
+        except UNAVAILABLE:
+            return _UNREACHABLE
+        if waited <= MOST_UNCHAINED_SECONDS:
+            return None
+        return f"audit entries have waited {waited:.0f} s for their place: see that a worker runs"
+
+    return {"database": database, "migrations": migrations, "worker": worker, "audit": audited}

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping
+from datetime import timedelta
 from time import monotonic
 from typing import Final
 
 from almoner.platform import queue
-from almoner.platform.bell import POLL_SECONDS, heard
+from almoner.platform.bell import Pace, heard
 from almoner.platform.failures import TROUBLE, failure
-from almoner.platform.queue import MOST_ATTEMPTS, Done, Drop, Finish, Job, Result, Retry
+from almoner.platform.queue import Done, Drop, Failed, Finish, Job, Result
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Handler, Work
 
@@ -18,13 +19,18 @@ LANE_PLACES: Final = 256
 """Jobs of lanes that one process runs at once: they mostly wait for receivers, and never take the others' places."""
 STOP_SECONDS: Final = 20.0
 
-_RUN_SECONDS: Final = 600.0
+_MOST_TIME: Final = timedelta(minutes=10)
+_NO_LIMITS: Final[Mapping[str, timedelta]] = {}
 _CARE_SECONDS: Final = 5.0
 _REST_SECONDS: Final = 1.0
 
 
 class Runner:
-    """The jobs of one process. ``step`` does one round, ``run`` goes on until told to stop, ``idle`` waits."""
+    """The jobs of one process. ``step`` does one round, ``run`` goes on until told to stop, ``idle`` waits.
+
+    A job runs for ten minutes at most, or as long as ``limits`` allows its kind; its lease is prolonged meanwhile, so
+    that a worker that dies is noticed at once all the same.
+    """
 
     def __init__(
         self,
@@ -32,10 +38,12 @@ class Runner:
         handlers: Mapping[str, Handler],
         telemetry: Telemetry,
         *,
+        limits: Mapping[str, timedelta] = _NO_LIMITS,
         lane_places: int = LANE_PLACES,
         stop_seconds: float = STOP_SECONDS,
     ) -> None:
         self._work = work
+        self._limits = limits
         self._handlers = handlers
         self._telemetry = telemetry
         self._lane_places = lane_places
@@ -62,6 +70,7 @@ class Runner:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until ``stop`` is set; then claim nothing more, finish what runs, and give back what does not end."""
+        pace = Pace()
         with queue.BELL.listener() as ear:
             self._progress = ear
             while not stop.is_set():
@@ -71,8 +80,10 @@ class Runner:
                     self._telemetry.log("runner_waits", self._work.db.deployment.clock.wall(), **failure(error))
                     await heard(ear, _REST_SECONDS)
                     continue
-                if moved == 0:
-                    await heard(ear, POLL_SECONDS)
+                if moved:
+                    pace.quicken()
+                else:
+                    await pace.rest(ear)
         await self._stop()
 
     async def _start_due(self) -> int:
@@ -103,7 +114,7 @@ class Runner:
         return taken
 
     async def _perform(self, job: Job) -> None:
-        result: Result | None = None
+        result: Result | Failed | None = None
         try:
             result = await self._result(job)
         finally:
@@ -113,13 +124,14 @@ class Runner:
                 self._finished.append(Finish(job, result))
                 self._progress.set()
 
-    async def _result(self, job: Job) -> Result:
+    async def _result(self, job: Job) -> Result | Failed:
         handler = self._handlers.get(job.kind)
         if handler is None:
             return Drop(f"no handler of this version does {job.kind}")
         began = monotonic()
+        result: Result | Failed
         try:
-            async with asyncio.timeout(_RUN_SECONDS):
+            async with asyncio.timeout(self._limits.get(job.kind, _MOST_TIME).total_seconds()):
                 result = await handler(self._work, job)
         except Exception as error:  # noqa: BLE001 (a handler may raise anything)
             result = self._failed(job, error)
@@ -135,11 +147,10 @@ class Runner:
         )
         return result
 
-    def _failed(self, job: Job, error: Exception) -> Result:
+    def _failed(self, job: Job, error: Exception) -> Failed:
         wall = self._work.db.deployment.clock.wall()
         self._telemetry.log("job_failed", wall, kind=job.kind, job=job.id, attempt=job.attempt, **failure(error))
-        reason = f"{type(error).__name__} in attempt {job.attempt}"
-        return Drop(reason) if job.attempt >= MOST_ATTEMPTS else Retry(queue.backoff(job.attempt), reason)
+        return Failed(f"{type(error).__name__} in attempt {job.attempt}")
 
     async def _record(self) -> int:
         """Record results in one transaction; they wait here while the database is away."""

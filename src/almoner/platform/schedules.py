@@ -12,7 +12,7 @@ from almoner.platform.failures import TROUBLE, UNAVAILABLE, failure
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Schedule
 
-_LOOK_SECONDS: Final = 0.25
+_LOOK_SECONDS: Final = 1.0
 _REST_SECONDS: Final = 5.0
 
 
@@ -25,12 +25,16 @@ class Sweeper:
         self._telemetry = telemetry
         self._registered = False
         self._resting: dict[str, float] = {}
+        self._looked: dict[str, int] = {}
 
     async def sweep(self) -> int:
         """Run every due sweep to its end; how many records they dealt with."""
+        return await self._sweep(self._schedules)
+
+    async def _sweep(self, schedules: Sequence[Schedule]) -> int:
         await self._register()
         handled = 0
-        for schedule in self._schedules:
+        for schedule in schedules:
             if self._resting.get(schedule.name, 0.0) > monotonic():
                 continue
             try:
@@ -45,13 +49,22 @@ class Sweeper:
 
     async def _to_the_end(self, schedule: Schedule) -> int:
         async with self._db.read() as tx:
-            due = await schedule.due(tx)
-            if due is None or due > tx.now:
-                return 0
+            now, due = tx.now, await schedule.due(tx)
         handled = 0
-        while batch := await self._batch(schedule):
-            handled += batch
+        if due is not None and due <= now:
+            while batch := await self._batch(schedule):
+                handled += batch
+        self._looked[schedule.name] = schedule.period(now)
         return handled
+
+    def _worth_a_look(self) -> list[Schedule]:
+        """All but those that only tidy up, and were looked at in this period of theirs: they are due at its end."""
+        now = self._db.deployment.clock.now()
+        return [
+            schedule
+            for schedule in self._schedules
+            if schedule.every is None or self._looked.get(schedule.name) != schedule.period(now)
+        ]
 
     async def _register(self) -> None:
         """Make the rows that runners hold."""
@@ -72,13 +85,17 @@ class Sweeper:
         async with self._db.write() as tx:
             if not await _take_turn(tx, schedule.name):
                 return 0
+            due = await schedule.due(tx)  # another runner may have done it since we looked
+            if due is None or due > tx.now:
+                return 0
+            await tx.execute("update schedule set ran_at = $2 where name = $1", schedule.name, tx.now)
             return await schedule.run(tx)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Sweep until ``stop`` is set."""
         while not stop.is_set():
             try:
-                await self.sweep()
+                await self._sweep(self._worth_a_look())
             except TROUBLE as error:
                 self._telemetry.log("sweeper_waits", self._db.deployment.clock.wall(), **failure(error))
             await rest(stop, _LOOK_SECONDS)
@@ -91,12 +108,5 @@ class Sweeper:
 
 async def _take_turn(tx: Tx, name: str) -> bool:
     """Hold the schedule's row until the transaction ends; False while another runner holds it."""
-    held = await tx.fetchval(
-        """
-        update schedule set ran_at = $2
-        where name = (select name from schedule where name = $1 for update skip locked) returning true
-        """,
-        name,
-        tx.now,
-    )
+    held = await tx.fetchval("select true from schedule where name = $1 for update skip locked", name)
     return bool(held)

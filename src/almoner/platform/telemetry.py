@@ -64,6 +64,23 @@ class Telemetry:
         self.dispatch_lag = Gauge(
             "almoner_dispatch_lag_seconds", "Age of the oldest unnumbered event.", registry=self.registry
         )
+        self.audit_waiting = Gauge(
+            "almoner_audit_waiting_seconds", "Age of the oldest audit entry without a place.", registry=self.registry
+        )
+        self.tested_partners = Gauge(
+            "almoner_card_testing_partners",
+            "Partners on whose pages stolen cards seem to be tried (H7).",
+            registry=self.registry,
+        )
+        self.register_data_age, self.register_loads = _of_registers(self.registry)
+        self.selfcheck_findings = Gauge(
+            "almoner_selfcheck_findings", "Rows that break a promise, by check.", ("check",), registry=self.registry
+        )
+        self.selfcheck_at = Gauge(
+            "almoner_selfcheck_timestamp_seconds",
+            "When this process ran the self-check, by the business clock; the newest of all processes counts.",
+            registry=self.registry,
+        )
         self._bound: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     def log(self, event: str, at: datetime, **fields: object) -> None:
@@ -83,3 +100,20 @@ class Telemetry:
     def exposition(self) -> bytes:
         """The metrics in Prometheus' text form."""
         return generate_latest(self.registry)
+
+
+def _of_registers(registry: CollectorRegistry) -> tuple[Gauge, Gauge]:
+    """Age of the data, and loads."""
+    age = Gauge(
+        "almoner_register_data_age_seconds",
+        "Age of the newest data of a register, by the business clock.",
+        ("source",),
+        registry=registry,
+    )
+    loads = Gauge(
+        "almoner_register_loads_total",
+        "Loads of a register by what became of them, of the whole deployment.",
+        ("source", "status"),
+        registry=registry,
+    )
+    return age, loads

@@ -51,14 +51,22 @@ class Schedule:
         periods = -(-(moment - _ERA) // self.every)
         return _ERA + periods * self.every
 
+    def period(self, moment: datetime) -> int:
+        """The number of the period that a moment lies in; 0 for all moments when there are none."""
+        return 0 if self.every is None else (moment - _ERA) // self.every
+
 
 _ERA = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Duties:
-    """All that runs in the background of one process, as wiring collects it."""
+    """All that runs in the background of one process, as wiring collects it.
+
+    ``limits``: how long a job of a kind may run, where that is longer than others may.
+    """
 
     handlers: Mapping[str, Handler] = field(default_factory=dict)
     reactions: tuple[Reaction, ...] = ()
     schedules: tuple[Schedule, ...] = ()
+    limits: Mapping[str, timedelta] = field(default_factory=dict)

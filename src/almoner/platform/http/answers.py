@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from almoner.kit.errors import Problem, RateExceeded
+from almoner.kit.errors import Problem, RateExceeded, ServiceUnavailable
 from almoner.kit.ids import Ids
 from almoner.platform.event_types import EventType
 from almoner.platform.http import conventions, errors
@@ -133,7 +133,7 @@ def _error_response(problems: Sequence[type[Problem]]) -> Schema:
         examples[f"{problem.code} {again + 1}" if again else problem.code] = {"value": {"error": told}}
     codes = list(dict.fromkeys(problem.code for problem in problems))
     headers = of_every_answer()
-    if RateExceeded in problems:
+    if RateExceeded in problems or ServiceUnavailable in problems:
         headers["Retry-After"] = {"$ref": "#/components/headers/Retry-After"}
     return {
         "description": "; ".join(f"`{problem.code}`: {problem.message}" for problem in problems),

@@ -62,8 +62,8 @@ class RateState:
 class Guard(Protocol):
     """Authentication and rate limits, implemented by ``access.guard``."""
 
-    async def authenticate(self, authorization: str | None) -> Caller:
-        """The caller behind the header. Raises Unauthorised."""
+    async def authenticate(self, authorization: str | None, address: str) -> Caller:
+        """The caller behind the header. Raises Unauthorised; RateExceeded for an address that guesses."""
         ...
 
     def admit(self, caller: Caller | None, address: str) -> RateState:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from almoner.platform import idempotency
+from almoner.platform import audit, idempotency
 from almoner.platform.db import Database, Partner, Tx
 from almoner.platform.http.caller import Caller
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.paging import Cursors, Listing, Page, Position, Window, links, window
-from almoner.platform.http.wire import Out, PageQuery
+from almoner.platform.http.wire import Out, PageQuery, WholeQuery
 
 R = TypeVar("R")
 
@@ -27,6 +27,7 @@ class Call:
     endpoint: Endpoint
     identified: Caller | None
     claim: idempotency.Claim | None
+    request_id: str | None = None
     opened: Tx | None = None
     answer_headers: dict[str, str] = field(default_factory=dict)
 
@@ -48,6 +49,13 @@ class Call:
     def partner(self) -> Partner:
         """The scope of the calling partner."""
         return self.caller.partner
+
+    @property
+    def trace(self) -> audit.Trace:
+        """Who did what from where, for the audit log (V8)."""
+        caller = self.caller
+        actor = audit.Actor("key", self.db.deployment.ids.text("apikey", caller.key_id))
+        return audit.Trace(caller.partner.id, actor, self.endpoint.operation_id, self.address, self.request_id)
 
     def page(self, query: PageQuery) -> Page:
         """The page that the query asks for. Raises CursorError."""
@@ -71,8 +79,10 @@ class Call:
         made = links(self.db.deployment.links.api + self.path, self.parameters, self._cursors(), shown, key)
         return Listing([record(row) for row in shown.rows], total, page.size, made, extra)
 
-    def all_of(self, rows: Sequence[R], record: Callable[[R], Out]) -> Listing[Any]:
-        """The answer of a list that is not paged: every row in the same envelope (settled 1.1)."""
+    def all_of(self, rows: Sequence[R], record: Callable[[R], Out], query: WholeQuery) -> Listing[Any]:
+        """The answer of a list that is not paged: every row in the same envelope (settled 1.1); ``rows`` ascend."""
+        if query.direction == "DESC":
+            rows = rows[::-1]
         address = self.db.deployment.links.api + self.path
         current = address + ("?" + urlencode(self.parameters) if self.parameters else "")
         made: dict[str, str | None] = {"current": current, "next": None, "prev": None}

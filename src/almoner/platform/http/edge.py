@@ -4,13 +4,14 @@ import os
 import re
 import traceback
 from collections.abc import Sequence
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address
 from time import perf_counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from almoner.kit.errors import Forbidden, InternalError, Problem
+from almoner.kit.errors import Forbidden, InternalError, Problem, ServiceUnavailable
 from almoner.kit.time import Clock
+from almoner.platform.failures import AWAY
 from almoner.platform.http import errors
 from almoner.platform.telemetry import RequestLine, Telemetry
 
@@ -22,11 +23,6 @@ _PROBES = ("/healthz", "/readyz", "/metrics")  # asked from inside, where there 
 def new_request_id() -> str:
     """``req_`` and 32 random hexadecimal digits."""
     return "req_" + os.urandom(16).hex()
-
-
-def parse_networks(texts: Sequence[str]) -> list[IPv4Network | IPv6Network]:
-    """Networks of trusted proxies. Raises ValueError naming the one that is none."""
-    return [ip_network(text.strip(), strict=False) for text in texts if text.strip()]
 
 
 class Edge:
@@ -53,7 +49,7 @@ class Edge:
             await self._app(scope, receive, send)
             return
         began = perf_counter()
-        request_id = new_request_id()
+        scope["almoner.request_id"] = request_id = new_request_id()
         status = 500
         started = False
 
@@ -73,12 +69,13 @@ class Edge:
                     "use https: this request came over plain http and was refused; rotate the key it carried"
                 )
             await self._app(scope, receive, tagged)
+            failure = scope.get("almoner.failure")
         except ConnectionAbortedError:
             status = 499  # the client left; nothing was answered
         except Exception as error:  # noqa: BLE001 (the last resort: answered and, unless expected, reported)
             failure = None if isinstance(error, Problem) else error
             if not started:
-                await _send_problem(error if isinstance(error, Problem) else InternalError(), scope, tagged)
+                await _send_problem(_as_problem(error), scope, tagged)
         self._report(scope, request_id, status, perf_counter() - began, failure)
 
     def _resolve(self, scope: Scope) -> None:
@@ -127,6 +124,12 @@ def _route(scope: Scope) -> str:
     if declared := scope.get("almoner.route"):
         return str(declared)
     return str(getattr(scope.get("endpoint"), "__name__", _UNROUTED))
+
+
+def _as_problem(error: Exception) -> Problem:
+    if isinstance(error, Problem):
+        return error
+    return ServiceUnavailable() if isinstance(error, AWAY) else InternalError()
 
 
 async def _send_problem(problem: Problem, scope: Scope, send: Send) -> None:

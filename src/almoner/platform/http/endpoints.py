@@ -17,6 +17,7 @@ What it returns is the answer: an ``Out`` record, a ``Listing``, ``Raw`` bytes, 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -74,6 +75,7 @@ class Endpoint:
     beside: type[msgspec.Struct] | None
     headers: Mapping[str, str]
     request_headers: Mapping[str, str]
+    shows_secret: bool
     path_ids: dict[str, PathId | None] = field(init=False)
     body: type[In] | None = field(init=False)
     query: type[Query] | None = field(init=False)
@@ -93,6 +95,11 @@ class Endpoint:
             raise TypeError(f"{self.operation_id} has no docstring; it is the operation's description")
 
     @property
+    def writes(self) -> bool:
+        """Whether it changes something."""
+        return self.method != "GET"
+
+    @cached_property
     def operation_id(self) -> str:
         """The handler's name in camelCase: ``createCategory``."""
         return to_camel(self.handler.__name__)
@@ -148,14 +155,18 @@ class Routes:
         beside: type[msgspec.Struct] | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
         request_headers: Mapping[str, str] = MappingProxyType({}),
+        shows_secret: bool = False,
     ) -> Callable[[Handler], Handler]:
         """Declare a handler. A route with a key must name its scope (K6).
 
         For the description: ``beside`` is what a list's answer holds beside its records and links, ``headers`` those
         that this answer alone carries and ``request_headers`` those that it reads, with what they say.
+        ``shows_secret``: the answer holds a secret, so that reading it is written to the audit log too (V8).
         """
         if (key is KeyKind.NONE) is not (scope is None):
             raise TypeError(f"{method} {path}: a route with a key names its scope, one without names none")
+        if (method != "GET" or shows_secret) and (key is KeyKind.NONE or tx is None):
+            raise TypeError(f"{method} {path}: its audit entry needs a key and a transaction (V8)")
 
         def register(handler: Handler) -> Handler:
             self.endpoints.append(
@@ -174,6 +185,7 @@ class Routes:
                     beside,
                     headers,
                     request_headers,
+                    shows_secret,
                 )
             )
             return handler
@@ -210,7 +222,7 @@ class Routes:
 
 
 class Readers:
-    """How an endpoint reads its query string: which names are lists (``category[]``), built once."""
+    """How an endpoint reads its query string: which names are lists (``category[]``, also ``category``), built once."""
 
     def __init__(self, model: type[BaseModel]) -> None:
         self.names: dict[str, tuple[str, bool]] = {}
@@ -220,6 +232,7 @@ class Readers:
                 get_origin(arg) is list for arg in get_args(info.annotation)
             )
             self.names[alias] = (alias, many)
+            self.names.setdefault(alias.removesuffix("[]"), (alias, many))  # forgotten brackets drop no filter
             extra = info.json_schema_extra
             also = extra.get("also") if isinstance(extra, dict) else None
             if isinstance(also, str):  # another spelling that is accepted, such as registryID (settled 0)

@@ -6,7 +6,7 @@ import msgspec
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from almoner.kit.errors import Kind, MethodNotAllowed, Problem, RateExceeded, Unauthorised
+from almoner.kit.errors import Kind, MethodNotAllowed, NotFound, Problem, RateExceeded, ServiceUnavailable, Unauthorised
 
 STATUS: Final = {
     Kind.BAD_REQUEST: 400,
@@ -24,6 +24,8 @@ STATUS: Final = {
     Kind.UNAVAILABLE: 503,
 }
 
+_SOON: Final = b"2"  # seconds after which an answer of 503 may be asked again
+
 
 def status_of(problem: Problem | type[Problem]) -> int:
     """The HTTP status of a problem."""
@@ -31,12 +33,16 @@ def status_of(problem: Problem | type[Problem]) -> int:
 
 
 def headers_of(problem: Problem) -> list[tuple[bytes, bytes]]:
-    """What a problem says in headers: Allow, Retry-After, WWW-Authenticate."""
+    """What a problem says in headers: Allow, Data-As-Of, Retry-After, WWW-Authenticate."""
     match problem:
         case MethodNotAllowed(allow=allow):
             return [(b"allow", allow.encode())]
+        case NotFound(data_as_of=day) if day is not None:
+            return [(b"data-as-of", day.strftime("%Y-%m-%d").encode())]
         case RateExceeded(retry_after=seconds):
             return [(b"retry-after", str(seconds).encode())]
+        case ServiceUnavailable():
+            return [(b"retry-after", _SOON)]
         case Unauthorised():
             return [(b"www-authenticate", b'Bearer realm="almoner"')]
         case _:

@@ -41,6 +41,8 @@ Validates nonprofits and takes donations for them.
 
 Send your key in the `Authorization` header. Every POST honours `Idempotency-Key`. Lists are paged by cursor. Amounts \
 are integers in the currency's minor unit. Errors always have the same shape; every operation lists its codes.
+
+Directories provision members by SCIM 2.0 at `/scim/v2`, which describes itself at `/scim/v2/ServiceProviderConfig`.
 """
 _SECURITY: Final[dict[KeyKind, list[Schema]]] = {
     KeyKind.NONE: [],
@@ -268,7 +270,7 @@ def _query_parameters(model: type[Query], ids: Ids) -> list[Schema]:
     found = []
     for name, property_ in schema["properties"].items():
         cleaned = _with_ids(_tidy(_without_null(property_)), ids)
-        also = cleaned.pop("also", None)
+        also = cleaned.pop("also", name.removesuffix("[]") if name.endswith("[]") else None)
         description = cleaned.pop("description", None)
         entry: Schema = {"name": name, "in": "query", "required": name in required, "schema": cleaned}
         if cleaned.get("type") == "array":

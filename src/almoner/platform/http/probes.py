@@ -1,13 +1,16 @@
 """What operators and machines ask outside /v1: liveness, readiness, metrics, the interface description."""
 
 import asyncio
+import hmac
 from collections.abc import Awaitable, Callable, Mapping
+from ipaddress import ip_address
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from almoner.kit.errors import Forbidden
 from almoner.platform.telemetry import Telemetry
 
 _PATIENCE_SECONDS = 2.0
@@ -16,8 +19,13 @@ Check = Callable[[], Awaitable[str | None]]
 """Answers None when all is well, else one sentence that says what is wrong."""
 
 
-def probe_routes(checks: Mapping[str, Check], telemetry: Telemetry, openapi: bytes) -> list[Route]:
-    """``/healthz`` (the process answers), ``/readyz`` (it can do its work), ``/metrics``, ``/openapi.json``."""
+def probe_routes(
+    checks: Mapping[str, Check], telemetry: Telemetry, openapi: bytes, metrics_token: str | None
+) -> list[Route]:
+    """``/healthz`` (the process answers), ``/readyz`` (it can do its work), ``/metrics``, ``/openapi.json``.
+
+    ``metrics_token``: what the metrics cost; None: they are for callers on this machine.
+    """
 
     async def healthz(_request: Request) -> Response:
         return _json(200, {"status": "ok"})
@@ -34,7 +42,11 @@ def probe_routes(checks: Mapping[str, Check], telemetry: Telemetry, openapi: byt
                 found[name] = wrong
         return _json(503 if found else 200, {"status": "unavailable" if found else "ok", "checks": found})
 
-    async def metrics(_request: Request) -> Response:
+    async def metrics(request: Request) -> Response:
+        if metrics_token is None and not _from_this_machine(request):
+            raise Forbidden("set ALMONER_METRICS_TOKEN to read the metrics from another machine")
+        if metrics_token is not None and not _bears(request, metrics_token):
+            raise Forbidden("header.Authorization must be Bearer and the token of ALMONER_METRICS_TOKEN")
         return Response(telemetry.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def description(_request: Request) -> Response:
@@ -46,6 +58,21 @@ def probe_routes(checks: Mapping[str, Check], telemetry: Telemetry, openapi: byt
         Route("/metrics", metrics),
         Route("/openapi.json", description),
     ]
+
+
+def _from_this_machine(request: Request) -> bool:
+    """Whether nobody further away asks: a proxy on this machine, too, calls from loopback, but says for whom."""
+    if request.client is None or "x-forwarded-for" in request.headers or "forwarded" in request.headers:
+        return False
+    try:
+        return ip_address(request.client.host).is_loopback
+    except ValueError:
+        return False
+
+
+def _bears(request: Request, token: str) -> bool:
+    given = request.headers.get("authorization", "")
+    return hmac.compare_digest(given.encode(), f"Bearer {token}".encode())
 
 
 def _json(status: int, body: object) -> Response:

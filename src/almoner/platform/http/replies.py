@@ -104,7 +104,7 @@ def problem_reply(problem: Problem) -> Reply:
 async def send_reply(reply: Reply, scope: Scope, send: Send) -> None:
     """Send an answer; HEAD gets the headers of the GET and no body."""
     headers = [*reply.headers, (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
-    if reply.body or reply.status != 204:
+    if reply.body or reply.status not in (204, 304):
         headers.append((b"content-length", str(len(reply.body)).encode()))
     if reply.body:
         headers.append((b"content-type", reply.media_type))

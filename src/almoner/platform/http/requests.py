@@ -36,18 +36,33 @@ class Request:
         """The path as sent."""
         return str(self.scope["path"])
 
+    @property
+    def id(self) -> str | None:
+        """What the edge named it: its ``Request-Id``."""
+        return self.scope.get("almoner.request_id")
+
 
 async def read_body(request: Request, endpoint: Endpoint) -> bytes:
     """The body, read no further than its limit. Raises ContentTooLarge, UnsupportedContentType."""
     limit = endpoint.upload.max_bytes + _MULTIPART_OVERHEAD if endpoint.upload else MAX_JSON_BODY
-    declared = request.headers.get("content-length", "")
+    raw = await read_up_to(request.receive, request.headers, limit)
+    if raw and endpoint.upload is None and endpoint.method != "GET":
+        media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
+        if media_type != "application/json":
+            raise UnsupportedContentType(f"header.Content-Type must be application/json, not '{media_type[:100]}'")
+    return raw
+
+
+async def read_up_to(receive: Receive, headers: Mapping[str, str], limit: int) -> bytes:
+    """The body of any request. Raises ContentTooLarge; ConnectionAbortedError when the client left."""
+    declared = headers.get("content-length", "")
     if declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise ContentTooLarge(f"the body may hold at most {limit} bytes, this one announces {declared}")
     chunks: list[bytes] = []
     size = 0
     more = True
     while more:
-        message = await request.receive()
+        message = await receive()
         if message["type"] == "http.disconnect":
             raise ConnectionAbortedError("the client left before its request was complete")
         if chunk := message.get("body", b""):
@@ -56,12 +71,7 @@ async def read_body(request: Request, endpoint: Endpoint) -> bytes:
                 raise ContentTooLarge(f"the body may hold at most {limit} bytes")
             chunks.append(chunk)
         more = message.get("more_body", False)
-    raw = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-    if raw and endpoint.upload is None and endpoint.method != "GET":
-        media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
-        if media_type != "application/json":
-            raise UnsupportedContentType(f"header.Content-Type must be application/json, not '{media_type[:100]}'")
-    return raw
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
 def validate(
@@ -110,9 +120,10 @@ def _read_query(request: Request) -> list[str]:
         return ["query is not well-formed UTF-8 in percent encoding"]
     except ValueError:
         return [f"query may have at most {_MAX_PARAMETERS} parameters"]
-    if any("\x00" in name or "\x00" in value for name, value in request.parameters):
+    if any("\x00" in name for name, _ in request.parameters):
         return ["query must not hold NUL characters"]
-    return []
+    held = dict.fromkeys(name for name, value in request.parameters if "\x00" in value)
+    return [f"query.{name} must not hold NUL characters" for name in held]
 
 
 def _nul_reasons(raw: bytes) -> list[str]:

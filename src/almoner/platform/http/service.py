@@ -16,12 +16,14 @@ from almoner.kit.errors import (
     RateExceeded,
     ServiceUnavailable,
 )
-from almoner.platform import idempotency
+from almoner.platform import audit, idempotency
 from almoner.platform.crypto import digest
 from almoner.platform.db import Database
+from almoner.platform.failures import AWAY
+from almoner.platform.http import audited
 from almoner.platform.http.caller import Guard, KeyKind
 from almoner.platform.http.calls import Call
-from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.endpoints import Raw, Routes
 from almoner.platform.http.paths import Address, Bound, Paths
 from almoner.platform.http.replies import (
     CORS,
@@ -38,7 +40,8 @@ from almoner.platform.http.requests import Request, read_body, validate
 from almoner.platform.idempotency import Claim
 
 _FRAMED = ("write", "around")
-"""Modes in which this layer claims the Idempotency-Key and keeps the answer; a single statement does so itself."""
+"""Modes in which this layer claims the Idempotency-Key, keeps the answer and writes the audit entry; a single statement
+does so itself."""
 _KEY_MARKS = (b"sk_live_", b"sk_sandbox_", b"pk_live_", b"pk_sandbox_", b"scim_")
 
 
@@ -64,6 +67,11 @@ class Service:
             reply = await self._answer(request, *found, extra)
         except Problem as problem:
             reply = problem_reply(problem)
+        except ConnectionAbortedError:
+            raise  # the client left in the middle of its body
+        except AWAY as error:
+            scope["almoner.failure"] = error  # the line of the request says what was away
+            reply = problem_reply(ServiceUnavailable())
         # An answer that never came to its limit is counted on the way out, so that it can show one too (settled 8).
         rate = request.rate or self._guard.admit(request.caller, address)
         reply.headers.extend([*extra, *rate_headers(rate)])
@@ -104,11 +112,22 @@ class Service:
             claim = idempotency.make_claim(vault, caller.partner, key, route, payload() if key else None)
         for attempt in (1, 2):
             call = Call(
-                self._db, request.headers, request.address, request.path, request.parameters, endpoint, caller, claim
+                self._db,
+                request.headers,
+                request.address,
+                request.path,
+                request.parameters,
+                endpoint,
+                caller,
+                claim,
+                request.id,
             )
             try:
-                return await self._perform(call, bound, arguments)
+                return await self._perform(call, bound, values, arguments)
             except idempotency.Replayed as replayed:
+                if endpoint.shows_secret:
+                    async with self._db.write() as call.opened:
+                        await audit.append(call.opened, audited.entry(call, values, Raw(replayed.body)))
                 status = 204 if endpoint.empty == 204 else 200
                 return Reply(status, replayed.body, [(b"idempotent-replayed", b"true")])
             except asyncpg.UniqueViolationError as error:
@@ -116,19 +135,9 @@ class Service:
                     raise
                 async with self._db.write() as tx:
                     await idempotency.forget_expired(tx, claim.partner.id, claim.key_hash)
-            except (
-                asyncpg.PostgresConnectionError,
-                asyncpg.CannotConnectNowError,
-                asyncpg.TooManyConnectionsError,
-                asyncpg.AdminShutdownError,
-                asyncpg.CrashShutdownError,
-                asyncpg.InternalClientError,
-                OSError,
-            ) as error:
-                raise ServiceUnavailable from error
         raise AssertionError("unreachable")
 
-    async def _perform(self, call: Call, bound: Bound, arguments: dict[str, Any]) -> Reply:
+    async def _perform(self, call: Call, bound: Bound, values: Sequence[str], arguments: dict[str, Any]) -> Reply:
         endpoint, claim = bound.endpoint, call.claim
         if endpoint.tx is None:
             body, media_type = encode(await endpoint.handler(call, **arguments), bound.end)
@@ -143,11 +152,14 @@ class Service:
         else:
             async with self._db.open(endpoint.tx) as tx:
                 call.opened = tx
-                if claim is not None and endpoint.tx in _FRAMED:
+                if claim is not None:
                     await idempotency.claim(tx, claim)
-                body, media_type = encode(await endpoint.handler(call, **arguments), bound.end)
-                if claim is not None and endpoint.tx in _FRAMED:
-                    await idempotency.keep(tx, claim, body)
+                result = await endpoint.handler(call, **arguments)
+                body, media_type = encode(result, bound.end)
+                if claim is not None:
+                    await idempotency.keep(tx, claim, body, audited.entry(call, values, result))
+                elif endpoint.writes or endpoint.shows_secret:
+                    await audit.append(tx, audited.entry(call, values, result))
         headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in call.answer_headers.items()]
         return Reply(endpoint.empty or 200, body, headers, media_type)
 
@@ -165,7 +177,8 @@ class Service:
                 "query holds an API key: keys belong in the Authorization header; rotate it, it may have been logged"
             )
         if endpoint.key is not KeyKind.NONE:
-            request.caller = caller = await self._guard.authenticate(request.headers.get("authorization"))
+            authorization = request.headers.get("authorization")
+            request.caller = caller = await self._guard.authenticate(authorization, request.address)
             request.scope["almoner.caller"] = caller
             if not caller.may(endpoint.key):
                 raise Forbidden("a publishable key may not be used here; use the secret key, from your server")

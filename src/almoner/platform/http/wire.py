@@ -3,10 +3,18 @@
 import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, Union
-from urllib.parse import urlsplit
 
 import msgspec
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    ValidationInfo,
+    WithJsonSchema,
+)
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
@@ -108,12 +116,21 @@ PageSize = Annotated[
 ]
 
 
+Direction = Annotated[Literal["ASC", "DESC"], Field(description="Sort direction.")]
+
+
 class PageQuery(Query):
     """What every list takes (settled 1.1)."""
 
     cursor: str | None = Field(None, max_length=512, description="From `_links` of an earlier answer.")
-    direction: Literal["ASC", "DESC"] = Field("DESC", description="Sort direction.")
+    direction: Direction = "DESC"
     page_size: PageSize = DEFAULT_PAGE_SIZE
+
+
+class WholeQuery(Query):
+    """What a list takes that comes in one piece (settled 1.1)."""
+
+    direction: Direction = "DESC"
 
 
 def _moment(value: object) -> object:
@@ -124,30 +141,24 @@ def _day_or_moment(value: object) -> object:
     return parse_day_or_moment(value) if isinstance(value, str) else value
 
 
-def _is_web_address(text: str) -> bool:
-    # With or without scheme (settled 0); a host with a dot, no blanks, nothing that is not http.
-    try:
-        parts = urlsplit(text if "://" in text else "https://" + text)
-    except ValueError:
-        return False
-    host = (parts.hostname or "").strip(".")
-    return parts.scheme in ("http", "https") and "." in host and not re.search(r"[\s\x00-\x1f\\<>\"]", text)
-
-
-def _web_address(text: str) -> str:
-    if not _is_web_address(text):
-        raise ValueError("must be a web address such as https://example.org")
-    return text
-
-
 Text255 = Annotated[str, Field(min_length=1, max_length=255)]
-WebAddress = Annotated[str, Field(max_length=255), AfterValidator(_web_address)]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 DayOrMoment = Annotated[
     datetime,
     BeforeValidator(_day_or_moment),
     WithJsonSchema({"type": "string", "oneOf": [{"format": "date"}, {"format": "date-time"}]}),
 ]
+
+
+def _no_earlier(value: datetime, info: ValidationInfo) -> datetime:
+    starts = info.data.get("start_date")
+    if starts is not None and value < starts:
+        raise ValueError("must not be before startDate")
+    return value
+
+
+WindowEnd = Annotated[DayOrMoment, AfterValidator(_no_earlier)]
+"""The ``end_date`` of a window, in a model whose ``start_date`` stands before it."""
 YesNo = Literal["yes", "no"]
 CurrencyCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["USD"], description="ISO 4217 code.")]
 CountryCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["USA"], description="Three-letter country code.")]

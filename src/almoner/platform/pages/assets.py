@@ -1,4 +1,4 @@
-"""Style sheet and icon: named by the hash of their content, so that browsers may keep them for ever."""
+"""Style sheets, icon, the script of passkeys: named by the hash of their content, so that browsers may keep them."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -10,7 +10,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 _FOLDER: Final = Path(__file__).parent / "static"
-_TYPES: Final = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+_TYPES: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +34,9 @@ def _load(name: str) -> Asset:
 
 STYLE: Final = _load("almoner.css")
 REFERENCE_STYLE: Final = _load("reference.css")
+PASSKEYS: Final = _load("passkeys.js")
 ICON: Final = _load("icon.svg")
-_BY_PATH: Final = {asset.path: asset for asset in (STYLE, REFERENCE_STYLE, ICON)}
+_BY_PATH: Final = {asset.path: asset for asset in (STYLE, REFERENCE_STYLE, PASSKEYS, ICON)}
 
 
 async def _serve(request: Request) -> Response:

@@ -13,6 +13,7 @@ from babel import Locale, UnknownLocaleError
 from markupsafe import Markup, escape
 
 from almoner.kit import language as languages
+from almoner.platform.pages import formats
 
 LOCALE_FOLDER: Final = Path(__file__).parents[2] / "locale"
 FALLBACK: Final = "en"
@@ -30,24 +31,37 @@ class Language:
     def __init__(self, tag: str, catalogue: str, messages: Mapping[str, Message]) -> None:
         self.tag = tag
         self.catalogue = catalogue
-        self.locale = _locale(tag) or _locale(catalogue) or Locale(FALLBACK)
+        self.locale = _locale(self.html_lang) or _locale(catalogue) or Locale(FALLBACK)
         self.direction = self.locale.text_direction
         self._messages = messages
 
     @property
     def html_lang(self) -> str:
         """The ``lang`` attribute: the language the words are in, with the region the figures are in."""
-        return self.tag if self.tag.split("-")[0].lower() == self.catalogue.split("-")[0] else self.catalogue
+        if self.tag.split("-")[0].lower() == self.catalogue.split("-")[0]:
+            return self.tag
+        region = languages.region(self.tag)
+        return f"{self.catalogue.split('-')[0]}-{region}" if region else self.catalogue
 
     def text(self, key: str, **values: object) -> str:
         """The message as plain text. ``count`` chooses the plural form. Raises KeyError for an unknown key."""
-        return self._form(key, values).format(**values)
+        return self._form(key, values).format(**self._shown(values))
 
     def html(self, key: str, **values: object) -> Markup:
         """The message as HTML: message and values are escaped, except values that are Markup already."""
-        return escape(self._form(key, values)).format(**values)
+        return escape(self._form(key, values)).format(**self._shown(values))
 
     def _form(self, key: str, values: Mapping[str, object]) -> str:
+        return formats.own_digits(self._chosen(key, values), self.locale)
+
+    def _shown(self, values: Mapping[str, object]) -> dict[str, object]:
+        """Numbers in the language's digits; what people copy comes as text and stays."""
+        return {
+            name: formats.own_digits(str(value), self.locale) if isinstance(value, int) else value
+            for name, value in values.items()
+        }
+
+    def _chosen(self, key: str, values: Mapping[str, object]) -> str:
         message = self._messages[key]
         if isinstance(message, str):
             return message

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from enum import Enum
+from functools import cache
 from typing import Final
 
 from babel import Locale, numbers
@@ -12,6 +13,18 @@ from almoner.kit import money as iso4217
 _SPACES: Final = " \u00a0\u202f\u2009"
 _APOSTROPHES: Final = "'\u2019"
 _INVISIBLE: Final = dict.fromkeys(map(ord, "\u200e\u200f\u061c\u2066\u2067\u2068\u2069\ufeff"))
+_WIDE: Final = {code: unicodedata.normalize("NFKC", chr(code)) for code in (*range(0xFF01, 0xFF5F), 0xFFE1, 0xFFE5)}
+"""What East Asian keyboards write for figures, marks and signs."""
+
+_WORDS: Final = {
+    "CHF": ("Fr.", "Fr", "SFr."),
+    "EUR": ("euros",),
+    "ILS": ('ש"ח', "ש״ח", "ש''ח", "שח"),
+    "JPY": ("円", "yen"),
+    "PLN": ("zl",),
+    "UAH": ("грн.", "грн"),
+}
+"""What people write for a currency besides CLDR's signs and names."""
 
 
 class Unreadable(Enum):
@@ -26,19 +39,24 @@ class Unreadable(Enum):
 def amount(typed: str, currency: str, locale: Locale) -> int | Unreadable:
     """Minor units of what was typed in the language's own form (``1.234,50`` in German, ``١٢٣`` in Arabic), or why not.
 
-    Group marks must stand where the language puts them; the currency's own sign or code may stand before or behind.
+    Group marks must stand where the language puts them; the currency's own sign, name or code may stand before or
+    behind. A mark that the language does not use is a decimal mark before one or two digits: before three it might
+    group them.
     """
-    text = unicodedata.normalize("NFC", typed).translate(_INVISIBLE).strip()
+    text = unicodedata.normalize("NFC", typed).translate(_INVISIBLE | _WIDE).strip()
     text = _without_currency(text, currency, locale)
     if not text:
         return Unreadable.EMPTY
-    decimal_mark, group_mark = _marks(text, locale)
-    digits = "".join(_ascii(character) for character in text)
+    decimal_mark, group_mark, foreign = _marks(text, locale)
+    digits = re.sub(r"[.,][-\u2013\u2014]{1,2}$", "", "".join(_ascii(character) for character in text))  # 10,-
     group = "" if group_mark is None else f"(?:{_any_of(group_mark)})"
     whole = rf"\d+|\d{{1,3}}(?:{group}\d{{3}})+" if group else r"\d+"
     if group and _groups_by_two(locale):
         whole += rf"|\d{{1,2}}(?:{group}\d{{2}})*{group}\d{{3}}"
-    match = re.fullmatch(rf"(?P<whole>{whole})(?:{re.escape(decimal_mark)}(?P<fraction>\d+))?", digits, re.ASCII)
+    mark = rf"{re.escape(decimal_mark)}(?=\d*$)"
+    if foreign is not None:
+        mark += rf"|{re.escape(foreign)}(?=\d{{1,2}}$)"
+    match = re.fullmatch(rf"(?P<whole>{whole})(?:(?:{mark})(?P<fraction>\d*))?", digits, re.ASCII)
     if match is None:
         return Unreadable.NOT_A_NUMBER
     fraction = match["fraction"] or ""
@@ -51,17 +69,21 @@ def amount(typed: str, currency: str, locale: Locale) -> int | Unreadable:
     return minor if minor <= iso4217.MAX_MINOR else Unreadable.TOO_LARGE
 
 
-def _marks(text: str, locale: Locale) -> tuple[str, str | None]:
-    """Decimal and group mark of what was typed: Arabic figures bring their own marks, others use the locale's."""
+def _marks(text: str, locale: Locale) -> tuple[str, str | None, str | None]:
+    """Decimal mark, group mark, and the one that the language does not use, of what was typed.
+
+    Arabic figures bring their own marks, others use the locale's.
+    """
+    decimal_mark = numbers.get_decimal_symbol(locale)
     if (
         any("\u0660" <= c <= "\u0669" or "\u06f0" <= c <= "\u06f9" for c in text)
         or "\u066b" in text
         or "\u066c" in text
     ):
-        return "\u066b", "\u066c"
-    decimal_mark = numbers.get_decimal_symbol(locale)
+        return "\u066b", "\u066c", decimal_mark
     group_mark = numbers.get_group_symbol(locale)
-    return decimal_mark, None if group_mark == decimal_mark else group_mark
+    unused = next((mark for mark in ".," if mark not in (decimal_mark, group_mark)), None)
+    return decimal_mark, None if group_mark == decimal_mark else group_mark, unused
 
 
 def _any_of(mark: str) -> str:
@@ -85,14 +107,21 @@ def _ascii(character: str) -> str:
 
 
 def _without_currency(text: str, currency: str, locale: Locale) -> str:
-    """The figure without the currency's own sign, narrow sign or code at either end."""
-    narrow = numbers.get_currency_symbol(currency, "en")
-    signs = {currency, numbers.get_currency_symbol(currency, locale).translate(_INVISIBLE).strip(), narrow}
-    if not narrow[-1].isalpha():
-        signs.add(narrow[-1])
-    for sign in sorted(signs, key=len, reverse=True):
-        if text.lower().startswith(sign.lower()):
+    """The figure without the currency's own sign, name or code at either end."""
+    for sign in sorted(_signs(currency, locale), key=len, reverse=True):
+        if text.lower().startswith(sign):
             return text[len(sign) :].strip()
-        if text.lower().endswith(sign.lower()):
+        if text.lower().endswith(sign):
             return text[: -len(sign)].strip()
     return text
+
+
+@cache
+def _signs(currency: str, locale: Locale) -> frozenset[str]:
+    """Everything that names the currency, in small letters."""
+    narrow = numbers.get_currency_symbol(currency, "en")
+    signs = {currency, narrow, numbers.get_currency_symbol(currency, locale), *_WORDS.get(currency, ())}
+    signs |= {numbers.get_currency_name(currency, count, locale) for count in (None, 1, 2, 3, 5, 100)}
+    if not narrow[-1].isalpha():
+        signs |= {narrow[-1], currency[:2] + narrow[-1]}
+    return frozenset(sign.translate(_INVISIBLE | _WIDE).strip().lower() for sign in signs)

@@ -2,6 +2,7 @@
 
 import copy
 import re
+import unicodedata
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Final
@@ -39,17 +40,25 @@ def decimal(minor: int, currency: str) -> Decimal:
 
 def symbol(currency: str, locale: Locale) -> str:
     """The currency's sign as readers of the language know it: ``$``, ``US$``, ``JPY``."""
-    return numbers.get_currency_symbol(currency, locale)
+    sign = numbers.get_currency_symbol(currency, locale)
+    if locale.text_direction == "rtl" and any(unicodedata.bidirectional(character) == "L" for character in sign):
+        return f"\u2066{sign}\u2069"  # the line would show US$ as $US
+    return sign
 
 
 def currency_name(currency: str, locale: Locale) -> str:
-    """The currency's name in the language as amounts are counted in it: ``US dollars``."""
-    return numbers.get_currency_name(currency, count=100, locale=locale)
+    """The currency's name in the language as amounts are counted in it: ``US dollars``.
+
+    Languages that decline a name by the number (those with a form for a few) get the name as a title has it, for
+    sentences that put it after a colon.
+    """
+    declines = "few" in locale.plural_form.tags
+    return numbers.get_currency_name(currency, count=None if declines else 100, locale=locale)
 
 
 def day(moment: date | datetime, locale: Locale) -> str:
     """``21 November 2026`` in the language, UTC."""
-    return _own_digits(dates.format_date(moment, "long", locale=locale), locale)
+    return own_digits(dates.format_date(moment, "long", locale=locale), locale)
 
 
 def moment(at: datetime, locale: Locale) -> str:
@@ -57,13 +66,28 @@ def moment(at: datetime, locale: Locale) -> str:
     date_and_time = str(locale.datetime_formats["long"]).format(
         dates.format_time(at, "short", locale=locale), dates.format_date(at, "long", locale=locale)
     )
-    return _own_digits(f"{date_and_time} UTC", locale)
+    return own_digits(f"{date_and_time} UTC", locale)
 
 
 def country(code: str, locale: Locale) -> str:
     """The name of a country (three letters) in the language; the code itself when CLDR has none."""
     aliases = get_global("territory_aliases").get(code, [code])
     return str(locale.territories.get(aliases[0], code))
+
+
+def family_first(locale: Locale) -> bool:
+    """Whether the language puts the family's name before the given one (CLDR, personNames, surnameFirst)."""
+    return locale.language in ("hu", "ja", "ko", "vi", "zh")
+
+
+def full_name(first: str, last: str, locale: Locale) -> str:
+    """Both names in the order of the language."""
+    return " ".join(name for name in ((last, first) if family_first(locale) else (first, last)) if name)
+
+
+def called(first: str, last: str, locale: Locale) -> str:
+    """The name by which a letter greets somebody: the given one, or the family's where that comes first."""
+    return (last or first) if family_first(locale) else (first or last)
 
 
 def currency_of_region(region: str, today: date) -> str | None:
@@ -79,9 +103,13 @@ def _applied(
     exact.frac_prec = (fraction, fraction)
     system = locale.default_numbering_system if locale.default_numbering_system in _ZEROS else "latn"
     text = exact.apply(value, locale, currency=currency, currency_digits=False, numbering_system=system)
-    return _own_digits(_LETTER_BY_FIGURE.sub("\u00a0", text), locale)
+    text = _LETTER_BY_FIGURE.sub("\u00a0", text)
+    if currency is not None:
+        text = text.replace(numbers.get_currency_symbol(currency, locale), symbol(currency, locale))
+    return own_digits(text, locale)
 
 
-def _own_digits(text: str, locale: Locale) -> str:
+def own_digits(text: str, locale: Locale) -> str:
+    """The text with its figures in the digits of the language."""
     zero = _ZEROS.get(locale.default_numbering_system, "0")
     return text.translate({ord("0") + digit: chr(ord(zero) + digit) for digit in range(10)})

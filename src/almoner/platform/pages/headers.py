@@ -8,6 +8,15 @@ import idna
 
 REPORT_PATH: Final = "/pages/csp-reports"
 
+NO_PAGE: Final = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Robots-Tag": "noindex, nofollow",
+}
+"""Of answers that are no page: redirects, whose addresses may hold a token, and documents."""
+
 _HSTS: Final = "max-age=31536000; includeSubDomains"
 
 
@@ -24,16 +33,20 @@ def origin_of(url: str) -> str | None:
         return None
 
 
-def security_headers(nonce: str, *, form_targets: Iterable[str], production: bool) -> dict[str, str]:
+def security_headers(
+    nonce: str, *, form_targets: Iterable[str], production: bool, passkeys: bool = False
+) -> dict[str, str]:
     """The headers of one page.
 
     ``form_targets``: CSP sources a form may lead to besides this origin. Chromium applies form-action to the redirects
-    that follow a post as well, so the payment provider and the partner's success page must be named.
+    that follow a post as well, so the payment provider and the partner's success page must be named. ``passkeys``: the
+    page asks for one, by a script file of ours.
     """
     targets = " ".join(dict.fromkeys(("'self'", *form_targets)))
     policy = "; ".join(
         (
             "default-src 'none'",
+            *(["script-src 'self'"] if passkeys else []),
             f"style-src 'self' 'nonce-{nonce}'",
             "img-src 'self' data:",
             f"form-action {targets}",
@@ -55,6 +68,8 @@ def security_headers(nonce: str, *, form_targets: Iterable[str], production: boo
         "X-Robots-Tag": "noindex, nofollow",
         "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     }
+    if passkeys:
+        found["Permissions-Policy"] += ", publickey-credentials-create=(self), publickey-credentials-get=(self)"
     if production:
         found["Strict-Transport-Security"] = _HSTS
     return found

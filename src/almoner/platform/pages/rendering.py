@@ -59,12 +59,19 @@ class Pages:
         *,
         status: int = 200,
         form_targets: Iterable[str] = (),
+        passkeys: bool = False,
         **context: object,
     ) -> HTMLResponse:
-        """A page with its headers. ``form_targets``: origins besides this one that its forms may lead to."""
+        """A page with its headers.
+
+        ``form_targets``: origins besides this one that its forms may lead to. ``passkeys``: it asks for a passkey, by
+        ``passkeys_url``, the only script that a page of ours may have.
+        """
         nonce = token_urlsafe(16)
-        body = self.text(template, language, nonce=nonce, **context)
-        headers = security_headers(nonce, form_targets=form_targets, production=not self.deployment.sandbox)
+        body = self.text(template, language, nonce=nonce, with_passkeys=passkeys, **context)
+        headers = security_headers(
+            nonce, form_targets=form_targets, production=not self.deployment.sandbox, passkeys=passkeys
+        )
         return HTMLResponse(body, status, headers | {"Content-Language": language.html_lang})
 
     def message(
@@ -87,7 +94,9 @@ class Pages:
             "sandbox": self.deployment.sandbox,
             "style_url": assets.STYLE.path,
             "icon_url": assets.ICON.path,
+            "passkeys_url": assets.PASSKEYS.path,
             "money": money,
+            "called": lambda first, last: formats.called(first or "", last or "", locale),
             "day": lambda at: formats.day(at, locale),
             "moment": lambda at: formats.moment(at, locale),
         }
@@ -105,9 +114,13 @@ def unbroken(value: object) -> Markup:
 
 @pass_context
 def embedded(context: Context, value: object) -> str:
+    """``embed`` in the direction of the page."""
+    return embed(str(value), str(context["dir"]))
+
+
+def embed(text: str, direction: str) -> str:
     """As ``isolated``, for plain text, where directions may meet: 00-123 would be read backwards there."""
-    text = str(value)
-    if context["dir"] == "rtl" or any(unicodedata.bidirectional(character) in ("R", "AL") for character in text):
+    if direction == "rtl" or any(unicodedata.bidirectional(character) in ("R", "AL") for character in text):
         return f"\u2068{text}\u2069"
     return text
 

@@ -1,0 +1,19 @@
+"""How much memory there is: that of the machine, or less where a container is held to less."""
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+_LIMITS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+"""Of the container that we are in, by the second and the first version of control groups."""
+
+
+def usable(limits: Sequence[Path] = _LIMITS) -> int:
+    """Bytes."""
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for limit in limits:
+        with suppress(OSError, ValueError):  # there is none, or it says "max"
+            found.append(int(limit.read_text()))
+    return min(found)

@@ -1,0 +1,108 @@
+"""One colour of somebody else's, made legible on our pages in light and dark (WCAG 2.2, 1.4.3 and 1.4.11); pure.
+
+The hue stays; the colour is darkened or lightened no further than contrast asks for.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+Colour = tuple[int, int, int]
+"""Red, green and blue in sRGB, each from 0 to 255."""
+
+TEXT: Final = 4.5
+"""The least contrast of text (AA)."""
+
+_BLACK: Final = (0, 0, 0)
+_WHITE: Final = (255, 255, 255)
+_PANEL: Final = 12
+"""Contrast of the panel with white: enough for its softer texts, too, where its gradients are lightest."""
+
+# The grounds of almoner.css that text in the colour stands on: the one that is hardest in each scheme.
+_PAPER: Final = (0xF5, 0xF1, 0xE8)
+_CARD: Final = (0xFF, 0xFD, 0xF8)
+_DARK_PAPER: Final = (0x0D, 0x13, 0x11)
+_DARK_CARD: Final = (0x16, 0x1E, 0x1B)
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The style sheet's properties that take the colour on, in light and in dark."""
+
+    light: Mapping[str, str]
+    dark: Mapping[str, str]
+
+
+def parse(text: str) -> Colour:
+    """``#0d5c4a`` or ``#abc``. Raises ValueError for anything else."""
+    match = re.fullmatch(r"#([0-9a-f]{3}|[0-9a-f]{6})", text, re.IGNORECASE | re.ASCII)
+    if match is None:
+        raise ValueError(f"{text!r} is no colour such as #0d5c4a")
+    digits = match[1] if len(match[1]) == 6 else "".join(2 * digit for digit in match[1])
+    red, green, blue = bytes.fromhex(digits)
+    return red, green, blue
+
+
+def written(colour: Colour) -> str:
+    """As style sheets write it: ``#0d5c4a``."""
+    return "#{:02x}{:02x}{:02x}".format(*colour)
+
+
+def contrast(one: Colour, other: Colour) -> float:
+    """The ratio of WCAG 2.2, from 1 to 21."""
+    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def mixed(one: Colour, other: Colour, share: float) -> Colour:
+    """``share`` of the other colour laid over the first one."""
+    red, green, blue = (round(a + (b - a) * share) for a, b in zip(one, other, strict=True))
+    return red, green, blue
+
+
+def legible(colour: Colour, ground: Colour, ratio: float = TEXT) -> Colour:
+    """The colour itself where it has the contrast with the ground, else the nearest shade of it that has.
+
+    Darker on light grounds, lighter on dark ones. The ratio must be one that black or white has with the ground.
+    """
+    end = _BLACK if contrast(_BLACK, ground) > contrast(_WHITE, ground) else _WHITE
+    shades = (mixed(colour, end, percent / 100) for percent in range(101))
+    return next(shade for shade in shades if contrast(shade, ground) >= ratio)
+
+
+def palette(colour: Colour) -> Palette:
+    """Every property in which ``almoner.css`` holds its own brand, from one colour."""
+    panel = legible(colour, _WHITE, _PANEL)
+    panels = {
+        "--panel": panel,
+        "--panel-deep": mixed(panel, _BLACK, 0.45),
+        "--panel-muted": mixed(_WHITE, panel, 0.18),
+        "--panel-glow": mixed(panel, _WHITE, 0.07),
+    }
+    brand, dark_brand = legible(colour, _PAPER), legible(colour, _DARK_CARD)
+    soft, dark_soft = mixed(_CARD, brand, 0.1), mixed(_DARK_CARD, dark_brand, 0.18)
+    light = {
+        "--brand": brand,
+        "--brand-soft": soft,
+        "--brand-strong": legible(mixed(brand, _BLACK, 0.3), soft),
+        "--on-brand": _WHITE,
+    }
+    dark = {
+        "--brand": dark_brand,
+        "--brand-soft": dark_soft,
+        "--brand-strong": legible(mixed(dark_brand, _WHITE, 0.35), dark_soft),
+        "--on-brand": _DARK_PAPER,
+    }
+    return Palette(_written(light | panels), _written(dark | panels))
+
+
+def _written(colours: Mapping[str, Colour]) -> dict[str, str]:
+    return {name: written(colour) for name, colour in colours.items()}
+
+
+def _luminance(colour: Colour) -> float:
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in (c / 255 for c in colour)
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,0 +1,26 @@
+"""What lies beside the pages: a reader with a wrong address gets a page, not the interface's JSON."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+_METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+
+def dead_ends(prefix: str, routes: Sequence[Route], say: Callable[[Request, int], Response]) -> list[Route]:
+    """Routes to stand after ``routes``: every other address below ``prefix``, and every other method.
+
+    ``say`` renders the page with a status: 404, or 405 where the address takes other methods.
+    """
+
+    async def answer(request: Request) -> Response:
+        here = [route for route in routes if route.path_regex.match(request.url.path)]
+        response = say(request, 405 if here else 404)
+        if here:
+            response.headers["Allow"] = ", ".join(sorted({method for one in here for method in one.methods or ()}))
+        return response
+
+    return [Route(prefix, answer, methods=_METHODS), Route(prefix + "/{rest:path}", answer, methods=_METHODS)]

@@ -1,0 +1,112 @@
+"""PDF documents by typst: tagged (PDF/UA-1), archival (PDF/A-3a), and the same bytes from the same facts.
+
+A document shows the fonts of this package alone, never those of the machine; what they cannot show is written in plain
+letters, since both standards forbid a character without a glyph.
+"""
+
+import asyncio
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+import msgspec
+import typst
+from anyascii import anyascii
+
+FONTS: Final = Path(__file__).parent / "fonts"
+
+_LONG: Final = re.compile(r"\S{44}(?=\S)")
+"""Longer than any identifier and any word that fits a line: it may be broken there."""
+
+Facts = Mapping[str, object]
+
+
+class Press:
+    """Prints documents of one template."""
+
+    def __init__(self, template: Path) -> None:
+        """``template``: a typst file that reads ``sys.inputs.facts`` and ``sys.inputs.links``, both JSON."""
+        self._template = template.read_bytes()
+        fonts = typst.Fonts(include_system_fonts=False, include_embedded_fonts=True, font_paths=[FONTS])
+        self._compiler = typst.Compiler(root=template.parent, font_paths=fonts, ignore_system_fonts=True)
+        self._lock = Lock()  # the compiler refuses a second caller
+
+    async def print(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:
+        """The document. ``facts`` are made printable, ``links`` stay as they are, ``at`` is the moment it is of."""
+        return await asyncio.to_thread(self._print, facts, links, at)
+
+    def _print(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:
+        try:
+            return self._compiled(_each_text(facts, printable), links, at)
+        except typst.TypstError:
+            # Marks on a letter of another script: no one font has both.
+            return self._compiled(_each_text(facts, _without_marks), links, at)
+
+    def _compiled(self, facts: object, links: Mapping[str, str], at: datetime) -> bytes:
+        with self._lock:
+            made = self._compiler.compile(
+                self._template,
+                format="pdf",
+                sys_inputs={"facts": _json(facts), "links": _json(links)},
+                pdf_standards=["a-3a", "ua-1"],
+                timestamp=int(at.timestamp()),
+            )
+        assert isinstance(made, bytes), "a PDF without an output file is one piece of bytes"
+        return made
+
+
+def piece(text: str, *, rtl: bool) -> dict[str, object]:
+    """A name or figure with its own direction; ``rtl`` is the document's, for one that has none."""
+    for character in text:
+        match unicodedata.bidirectional(character):
+            case "L":
+                return {"text": text, "rtl": False}
+            case "R" | "AL":
+                return {"text": text, "rtl": True}
+    return {"text": text, "rtl": rtl and not any(character.isdigit() for character in text)}
+
+
+def printable(text: str) -> str:
+    """The text in characters that the fonts show, on one line, with places to break where there would be none."""
+    shown = "".join(_shown(character) for character in unicodedata.normalize("NFC", text))
+    return _LONG.sub("\\g<0>\u200b", shown)
+
+
+def _without_marks(text: str) -> str:
+    composed = unicodedata.normalize("NFC", text)
+    return printable("".join(one for one in composed if unicodedata.category(one) not in ("Mn", "Me", "Cf")))
+
+
+def _each_text(value: object, change: Callable[[str], str]) -> object:
+    match value:
+        case str():
+            return change(value)
+        case Mapping():
+            return {name: _each_text(one, change) for name, one in value.items()}
+        case Sequence():
+            return [_each_text(one, change) for one in value]
+        case _:
+            return value
+
+
+def _shown(character: str) -> str:
+    if ord(character) in _covered():
+        return character
+    if character.isspace() or not character.isprintable():
+        return " "
+    return anyascii(character)
+
+
+@cache
+def _covered() -> frozenset[int]:
+    ranges = (line.partition("-") for line in (FONTS / "characters.txt").read_text().split())
+    return frozenset(code for first, _, last in ranges for code in range(int(first, 16), int(last or first, 16) + 1))
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
