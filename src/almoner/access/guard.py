@@ -8,8 +8,9 @@ from datetime import datetime
 from uuid import UUID
 
 from almoner.access.keys import service as keys
-from almoner.kit.errors import Unauthorised
+from almoner.kit.errors import RateExceeded, Unauthorised
 from almoner.kit.time import Clock
+from almoner.platform.addresses import neighbourhood
 from almoner.platform.db import Database, Partner
 from almoner.platform.http.caller import Caller, KeyKind, RateState
 from almoner.platform.ratelimit import Limit, RateLimiter
@@ -27,6 +28,11 @@ class Limits:
     secret: Limit
     publishable: Limit
     publishable_address: Limit
+    wrong_keys: Limit
+
+
+class TooManyWrongKeys(RateExceeded):
+    message = "Too many different wrong keys came from this address; wait as long as the Retry-After header says"
 
 
 @dataclass(slots=True)
@@ -45,25 +51,49 @@ class KeyGuard:
         self._limiter = limiter
         self._limits = limits
         self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._wrong: OrderedDict[str, None] = OrderedDict()
         self._noted: dict[UUID, float] = {}
         self._uses: dict[UUID, tuple[UUID, datetime, str, str]] = {}
 
-    async def authenticate(self, authorization: str | None) -> Caller:
-        """The caller behind the bare key, ``Bearer <key>``, or HTTP Basic with the key as user. Raises Unauthorised."""
+    async def authenticate(self, authorization: str | None, address: str) -> Caller:
+        """The caller behind the bare key, ``Bearer <key>``, or HTTP Basic with the key as user.
+
+        Raises Unauthorised; TooManyWrongKeys when the address has tried too many that are none.
+        """
         secret = read_authorization(authorization)
         wall = self._clock.wall()
         known = self._known.get(secret)
+        if known is None:
+            self._brake(secret, address, wall)
         if known is None or wall.timestamp() - known.checked > _TRUST_SECONDS:
-            known = await self._look_up(secret, wall)
+            known = await self._look_up(secret, address, wall)
         if known.expires_at is not None and wall >= known.expires_at:
             raise Unauthorised("header.Authorization holds a key that has expired")
         return known.caller
 
-    async def _look_up(self, secret: str, wall: datetime) -> _Known:
+    def _brake(self, secret: str, address: str, wall: datetime) -> None:
+        """A key that was never seen is not even looked up for an address that guesses; keys in use are not held up.
+
+        The same wrong key again is no guess: a forgotten program with an old key does not lock its neighbours out.
+        """
+        if secret not in self._wrong:
+            wait = self._limiter.wait(self._limits.wrong_keys, neighbourhood(address), wall.timestamp())
+            if wait is not None:
+                raise TooManyWrongKeys(wait)
+
+    def _note_wrong(self, secret: str, address: str, wall: datetime) -> None:
+        if secret not in self._wrong:
+            self._limiter.admit(self._limits.wrong_keys, neighbourhood(address), wall.timestamp())
+            self._wrong[secret] = None
+            if len(self._wrong) > _MOST_KEYS:
+                self._wrong.popitem(last=False)
+
+    async def _look_up(self, secret: str, address: str, wall: datetime) -> _Known:
         async with self._db.read() as tx:
             key = await keys.find(tx, secret)
         if key is None:
             self._known.pop(secret, None)
+            self._note_wrong(secret, address, wall)
             raise Unauthorised("header.Authorization does not hold a usable key")
         caller = Caller(key.id, Partner(key.partner_id), _KINDS[key.kind], key.scopes)
         known = _Known(caller, key.expires_at, wall.timestamp())

@@ -28,6 +28,34 @@ PUBLISHABLE_SCOPES: Final = frozenset(
 )
 """What a publishable key may ever do (settled 2)."""
 
+SCIM_SCOPES: Final = frozenset({"scim_api"})
+SCOPES: Final = frozenset(
+    {
+        "*",
+        "activities:read",
+        "categories:read",
+        "categories:write",
+        "disbursements:read",
+        "donation_sessions:read",
+        "donation_sessions:write",
+        "donations:read",
+        "donations:write",
+        "events:read",
+        "monetary_donation_verifications:read",
+        "monetary_donation_verifications:write",
+        "organisations:read",
+        "registries:read",
+        "sandbox",
+        "sandbox_clock",
+        "scim_api",
+        "users:read",
+        "users:write",
+        "webhooks:read",
+        "webhooks:write",
+    }
+)
+"""All that some route asks for, and ``*``: who asks for another one has mistyped it. A test compares them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Key:
@@ -47,6 +75,10 @@ class Key:
     def usable(self, now: datetime) -> bool:
         """Whether the key opens anything at this (real) time."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+class UnknownScopes(ValueError):
+    """No route asks for these scopes."""
 
 
 class OverlapTooLong(ValueError):
@@ -71,20 +103,27 @@ def _check(text: str) -> str:
 
 
 def generate(kind: Kind, *, sandbox: bool) -> str:
+    """A new secret of a key."""
+    return secret_after(prefix(kind, sandbox=sandbox))
+
+
+def secret_after(start: str) -> str:
     """A new secret: 190 random bits with a checksum that lets scanners reject fakes without asking us."""
-    head = prefix(kind, sandbox=sandbox) + _base62(int.from_bytes(os.urandom(32)), _RANDOM_CHARACTERS)
+    head = start + _base62(int.from_bytes(os.urandom(32)), _RANDOM_CHARACTERS)
     return head + _check(head)
 
 
 def kind_of(text: str, *, sandbox: bool) -> Kind | None:
     """The kind of a well-formed key of this environment, or None: wrong form, checksum or environment."""
-    for kind in _PREFIX:
-        start = prefix(kind, sandbox=sandbox)
-        if text.startswith(start) and len(text) == len(start) + _RANDOM_CHARACTERS + _CHECK_CHARACTERS:
-            head, check = text[:-_CHECK_CHARACTERS], text[-_CHECK_CHARACTERS:]
-            body = head[len(start) :]
-            return kind if all(c in _BASE62 for c in body) and _check(head) == check else None
-    return None
+    return next((kind for kind in _PREFIX if is_secret_after(prefix(kind, sandbox=sandbox), text)), None)
+
+
+def is_secret_after(start: str, text: str) -> bool:
+    """Whether the text could be one of ``secret_after``: its form and its checksum are right."""
+    if not text.startswith(start) or len(text) != len(start) + _RANDOM_CHARACTERS + _CHECK_CHARACTERS:
+        return False
+    head, check = text[:-_CHECK_CHARACTERS], text[-_CHECK_CHARACTERS:]
+    return all(c in _BASE62 for c in head[len(start) :]) and _check(head) == check
 
 
 def old_key_ends(now: datetime, overlap: timedelta) -> datetime:
@@ -94,12 +133,20 @@ def old_key_ends(now: datetime, overlap: timedelta) -> datetime:
     return now + overlap
 
 
+def ensure_known(asked: frozenset[str]) -> None:
+    """Whether some route asks for each of the scopes. Raises UnknownScopes, which names all that none asks for."""
+    if strange := sorted(asked - SCOPES):
+        raise UnknownScopes(f"there is no {', '.join(strange)}; there are {', '.join(sorted(SCOPES))}")
+
+
 def scopes_for(kind: Kind, asked: frozenset[str]) -> frozenset[str]:
-    """The scopes a key of this kind gets. Raises ValueError when a publishable key asks for more than it may have."""
+    """The scopes a key of this kind gets. Raises ValueError when it asks for more than the kind may have."""
     if kind == "publishable":
         if not asked <= PUBLISHABLE_SCOPES:
             raise ValueError(f"a publishable key cannot have {', '.join(sorted(asked - PUBLISHABLE_SCOPES))}")
         return asked or PUBLISHABLE_SCOPES
     if kind == "scim":
-        return frozenset({"scim_api"})
+        if not asked <= SCIM_SCOPES:
+            raise ValueError(f"a directory's key has scim_api alone, not {', '.join(sorted(asked - SCIM_SCOPES))}")
+        return SCIM_SCOPES
     return asked or frozenset({"*"})

@@ -7,10 +7,15 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class PartnerAccount:
-    """``redirect_hosts``: hosts that successUrl may name, None for any; ``settlement_currencies``: ISO 4217 codes."""
+    """``redirect_hosts``: hosts that successUrl may name, None for any; ``settlement_currencies``: ISO 4217 codes.
+
+    ``brand_colour`` (``#0d5c4a``) and ``brand_logo`` (key of an image) are shown on the hosted page.
+    """
 
     id: UUID
     name: str
     redirect_hosts: tuple[str, ...] | None
     settlement_currencies: tuple[str, ...]
     created_at: datetime
+    brand_colour: str | None = None
+    brand_logo: str | None = None

@@ -1,10 +1,17 @@
-"""Adding and reading partners."""
+"""Adding and reading partners, and how the hosted page shows them."""
+
+from dataclasses import replace
 
 from almoner.access.partners import store
 from almoner.access.partners.domain import PartnerAccount
+from almoner.platform import media
 from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.images import Image
+from almoner.platform.pages import colours
 
 DEFAULT_CURRENCIES = ("GBP", "USD", "EUR")
+MOST_LOGO_BYTES = 40_000
+"""A page stays under 100 kB with its logo (H10)."""
 
 
 class NoSuchPartner(LookupError):
@@ -21,6 +28,42 @@ async def create(tx: Tx, name: str) -> PartnerAccount:
 async def get(tx: Tx, partner: Partner) -> PartnerAccount:
     """The account. Raises NoSuchPartner."""
     if (account := await store.find(tx, partner)) is None:
+        raise NoSuchPartner(tx.ids.text("partner", partner.id))
+    return account
+
+
+async def brand(tx: Tx, partner: Partner, *, colour: str | None = None, logo: Image | None = None) -> PartnerAccount:
+    """Show the colour, the logo or both on the hosted page; what is not given stays. Raises NoSuchPartner, ValueError.
+
+    Any colour will do: the page darkens or lightens it until it is legible.
+    """
+    account = await _lock(tx, partner)
+    if logo is not None and len(logo.content) > MOST_LOGO_BYTES:
+        raise ValueError(
+            f"the logo has {len(logo.content)} bytes when written anew, at most {MOST_LOGO_BYTES} are loaded with "
+            "every page; take a simpler one"
+        )
+    shown = colours.written(colours.parse(colour)) if colour is not None else account.brand_colour
+    key = await media.insert(tx, logo.content, logo.media_type) if logo is not None else account.brand_logo
+    return await _set_brand(tx, partner, account, shown, key)
+
+
+async def clear_brand(tx: Tx, partner: Partner) -> PartnerAccount:
+    """Show neither colour nor logo. Raises NoSuchPartner."""
+    return await _set_brand(tx, partner, await _lock(tx, partner), None, None)
+
+
+async def _set_brand(
+    tx: Tx, partner: Partner, account: PartnerAccount, colour: str | None, logo: str | None
+) -> PartnerAccount:
+    await store.set_brand(tx, partner, colour, logo)
+    if account.brand_logo not in (None, logo):
+        await media.delete(tx, account.brand_logo)
+    return replace(account, brand_colour=colour, brand_logo=logo)
+
+
+async def _lock(tx: Tx, partner: Partner) -> PartnerAccount:
+    if (account := await store.lock(tx, partner)) is None:
         raise NoSuchPartner(tx.ids.text("partner", partner.id))
     return account
 

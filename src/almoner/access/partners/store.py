@@ -5,7 +5,7 @@ from asyncpg import Record
 from almoner.access.partners.domain import PartnerAccount
 from almoner.platform.db import Everyone, Partner, Tx
 
-_COLUMNS = "id, name, redirect_hosts, settlement_currencies, created_at"
+_COLUMNS = "id, name, redirect_hosts, settlement_currencies, created_at, brand_colour, brand_logo"
 
 
 def _account(row: Record) -> PartnerAccount:
@@ -16,6 +16,8 @@ def _account(row: Record) -> PartnerAccount:
         None if hosts is None else tuple(hosts),
         tuple(row["settlement_currencies"]),
         row["created_at"],
+        row["brand_colour"],
+        row["brand_logo"],
     )
 
 
@@ -34,6 +36,17 @@ async def find(tx: Tx, partner: Partner) -> PartnerAccount | None:
     """The partner's own account."""
     row = await tx.fetchrow(f"select {_COLUMNS} from partner where id = $1", partner.id)
     return _account(row) if row else None
+
+
+async def lock(tx: Tx, partner: Partner) -> PartnerAccount | None:
+    """The partner's own account, held until the transaction ends."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from partner where id = $1 for no key update", partner.id)
+    return _account(row) if row else None
+
+
+async def set_brand(tx: Tx, partner: Partner, colour: str | None, logo: str | None) -> None:
+    """Store how the hosted page shows a locked partner."""
+    await tx.execute("update partner set brand_colour = $2, brand_logo = $3 where id = $1", partner.id, colour, logo)
 
 
 async def all_accounts(tx: Tx, _scope: Everyone) -> list[PartnerAccount]:

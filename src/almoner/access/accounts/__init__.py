@@ -1,0 +1,1 @@
+"""Pages of people: signing in, and one's own account, for members and operators alike."""

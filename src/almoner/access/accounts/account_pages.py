@@ -1,0 +1,317 @@
+"""The pages of one's own account: what a person sees and changes there (V8: the services record it)."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.domain import EVENTS, HOMES, PROVIDER_ACCOUNT, ROLE_NAMES, Event, Way
+from almoner.access.accounts.gate import SECOND_FACTOR, Gate, Visitor, remember, to
+from almoner.access.credentials import service as credentials
+from almoner.access.credentials.domain import (
+    SHORTEST_PASSWORD,
+    Factors,
+    HasAuthenticator,
+    LastSecondFactor,
+    NoAuthenticator,
+    NoSuchPasskey,
+    PasskeyRefused,
+    TooBusy,
+    WeakPassword,
+)
+from almoner.access.credentials.service import authenticators, passkeys
+from almoner.access.credentials.service.authenticators import SetUp
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import Because, Method
+from almoner.access.sign_ins.service import account as own
+from almoner.access.sign_on import service as sign_on
+from almoner.access.sign_on.domain import Bound
+from almoner.access.sign_on.service import identities
+from almoner.platform import audit
+from almoner.platform.pages.rendering import Pages
+
+_ISSUER: Final = "Almoner"
+_NOTICES: Final = {
+    "password": "Your password is changed. All your other sign-ins have ended.",
+    "no_authenticator": "The authenticator app is removed.",
+    "passkey": "The passkey is added. You can sign in with it from now on.",
+    "no_passkey": "The passkey is removed.",
+    "ended": "That sign-in has ended.",
+    "all_ended": "All your other sign-ins have ended.",
+}
+_METHODS: Final[dict[Method, str]] = {
+    "password": "by password",
+    "password_totp": "by password and code",
+    "password_recovery": "by password and recovery code",
+    "passkey": "by passkey",
+    "provider": "at your provider",
+}
+_ENDS: Final[dict[Because | None, str]] = {
+    None: "ended by itself",
+    "signed_out": "signed out",
+    "revoked": "ended by you or who manages people",
+    "deactivated": "ended when the account was deactivated",
+    "password_changed": "ended with the old password",
+}
+_SHOWN_OVER: Final = 10
+_SHOWN_EVENTS: Final = 8
+_LAST: Final = "This is your only second factor, and what you may do here needs one. Add another one first."
+
+
+class AccountPages:
+    """The pages of one's own account."""
+
+    def __init__(self, gate: Gate, pages: Pages) -> None:
+        self._gate = gate
+        self._db = gate.db
+        self._clock = gate.db.deployment.clock
+        self._ids = gate.db.deployment.ids
+        self._pages = pages
+
+    def routes(self) -> Sequence[Route]:
+        """Starlette routes, of both realms."""
+        return [route for home in HOMES for route in self._of(home)]
+
+    def _of(self, home: str) -> list[Route]:
+        page = self._gate.signed_in
+        return [
+            page(home, self.account, methods=["GET"]),
+            page(f"{home}{SECOND_FACTOR}", self.second_factor, second=False, methods=["GET"]),
+            page(f"{home}/password", self.password, fresh=True),
+            page(f"{home}/authenticator", self.authenticator, fresh=True, second=False),
+            page(f"{home}/recovery-codes", self.recovery_codes, fresh=True),
+            page(f"{home}/passkeys", self.passkeys, fresh=True, second=False),
+            page(f"{home}/sign-ins", self.sign_ins),
+        ]
+
+    async def account(self, visitor: Visitor) -> Response:
+        """Who one is, and how one signs in."""
+        async with self._db.read() as tx:
+            held = await credentials.factors(tx, visitor.person)
+            found = await sign_ins.of_person(tx, visitor.person)
+            bound = await identities.of_person(tx, visitor.person)
+            partner = visitor.realm.partner
+            provider = await sign_on.offered(tx, partner) if partner else None
+            done = await audit.about_person(tx, visitor.realm.id, visitor.by(self._ids).actor.id)
+        events = [Event(EVENTS[one.action], one.at, one.address) for one in done if one.action in EVENTS][
+            :_SHOWN_EVENTS
+        ]
+        roles = [text for role, text in ROLE_NAMES.items() if role in visitor.person.roles]
+        wall = self._clock.wall()
+        ways = _ways(held, sum(one.live(wall) for one in found))
+        if bound or provider:
+            ways.insert(-1, _at_provider(bound))
+        return self._show(visitor, "account.html", person=visitor.person, roles=roles, ways=ways, events=events)
+
+    async def second_factor(self, visitor: Visitor) -> Response:
+        """Where those begin who must have a second factor and have none."""
+        return self._show(visitor, "second_factor.html")
+
+    async def password(self, visitor: Visitor) -> Response:
+        """Choose a new password; every other sign-in ends with the old one."""
+        problems: dict[str, str] = {}
+        if visitor.form:
+            problems = repeated(visitor.typed("password"), visitor.typed("again"))
+            if not problems:
+                try:
+                    return await self._change(visitor)
+                except (WeakPassword, TooBusy) as error:
+                    problems = {"password": reasons(error)}
+        async with self._db.read() as tx:
+            held = await credentials.factors(tx, visitor.person)
+        return self._show(
+            visitor,
+            "password.html",
+            status=422 if problems else 200,
+            problems=problems,
+            set=held.password,
+            user_name=visitor.person.user_name,
+            shortest=SHORTEST_PASSWORD,
+        )
+
+    async def _change(self, visitor: Visitor) -> Response:
+        """Raises WeakPassword, TooBusy."""
+        chosen = visitor.typed("password")
+        device = await own.change_password(self._db, visitor.person, visitor.sign_in, chosen, visitor.browser)
+        response = to(f"{visitor.place.home}?told=password")
+        remember(response, visitor.place, device)
+        return response
+
+    async def authenticator(self, visitor: Visitor) -> Response:
+        """The authenticator app: begin, confirm by its first code, remove."""
+        match visitor.typed("do"):
+            case "begin":
+                return await self._begin(visitor)
+            case "confirm":
+                return await self._confirm(visitor)
+            case "remove":
+                return await self._remove(visitor)
+        return await self._authenticator(visitor)
+
+    async def _begin(self, visitor: Visitor) -> Response:
+        try:
+            async with self._db.write() as tx:
+                set_up = await authenticators.begin(tx, visitor.person, _ISSUER, visitor.address)
+        except HasAuthenticator:
+            return await self._authenticator(visitor)
+        return await self._authenticator(visitor, set_up)
+
+    async def _confirm(self, visitor: Visitor) -> Response:
+        set_up: SetUp | None = None
+        try:
+            async with self._db.write() as tx:
+                right = await own.confirm_authenticator(tx, visitor.person, visitor.typed("code"), visitor.browser)
+                if not right:
+                    set_up = await authenticators.pending(tx, visitor.person, _ISSUER, visitor.address)
+        except NoAuthenticator:
+            return await self._authenticator(visitor)
+        if right:
+            return to(f"{visitor.place.home}/recovery-codes?told=authenticator")
+        problems = {"code": "That is not the code that the app shows now. Look again, and at the phone's clock."}
+        return await self._authenticator(visitor, set_up, problems)
+
+    async def _remove(self, visitor: Visitor) -> Response:
+        try:
+            async with self._db.write() as tx:
+                await own.remove_authenticator(tx, visitor.person, visitor.browser)
+        except LastSecondFactor:
+            return await self._authenticator(visitor, refused=_LAST)
+        return to(f"{visitor.place.home}/authenticator?told=no_authenticator")
+
+    async def _authenticator(
+        self, visitor: Visitor, set_up: SetUp | None = None, problems: dict[str, str] | None = None, refused: str = ""
+    ) -> Response:
+        async with self._db.read() as tx:
+            held = await credentials.factors(tx, visitor.person)
+        return self._show(
+            visitor,
+            "authenticator.html",
+            status=422 if problems else 409 if refused else 200,
+            problems=problems or {},
+            refused=refused,
+            confirmed=held.authenticator,
+            set_up=set_up,
+        )
+
+    async def recovery_codes(self, visitor: Visitor) -> Response:
+        """Make recovery codes; they are shown in this one answer."""
+        codes: list[str] = []
+        async with self._db.write() as tx:
+            held = await credentials.factors(tx, visitor.person)
+            if visitor.form and held.second:
+                codes = await own.make_recovery_codes(tx, visitor.person, visitor.browser)
+        fresh = visitor.query.get("told") == "authenticator"
+        return self._show(visitor, "recovery_codes.html", codes=codes, held=held, just_added=fresh)
+
+    async def passkeys(self, visitor: Visitor) -> Response:
+        """Add a passkey, or remove one."""
+        if visitor.typed("do") == "remove":
+            return await self._remove_passkey(visitor)
+        if not visitor.form:
+            return await self._passkeys(visitor)
+        try:
+            async with self._db.write() as tx:
+                answer, name = visitor.typed("credential"), visitor.typed("name")
+                await own.add_passkey(tx, visitor.person, visitor.csrf.encode(), answer, name, visitor.browser)
+        except PasskeyRefused:
+            text = "This passkey could not be added. The page may have been open for too long; please try again."
+            return await self._passkeys(visitor, refused=text, name=visitor.typed("name"))
+        return to(f"{visitor.place.home}/passkeys?told=passkey")
+
+    async def _remove_passkey(self, visitor: Visitor) -> Response:
+        passkey_id = self._ids.parse("passkey", visitor.typed("passkey"))
+        try:
+            if passkey_id is not None:
+                async with self._db.write() as tx:
+                    await own.remove_passkey(tx, visitor.person, passkey_id, visitor.browser)
+        except NoSuchPasskey:
+            return to(f"{visitor.place.home}/passkeys")
+        except LastSecondFactor:
+            return await self._passkeys(visitor, refused=_LAST)
+        return to(f"{visitor.place.home}/passkeys?told=no_passkey")
+
+    async def _passkeys(self, visitor: Visitor, *, refused: str = "", name: str = "") -> Response:
+        async with self._db.read() as tx:
+            keys = await passkeys.of_person(tx, visitor.person)
+            options = await passkeys.to_add(tx, visitor.person, visitor.csrf.encode())
+        return self._show(
+            visitor,
+            "passkeys.html",
+            status=422 if refused else 200,
+            passkeys=True,
+            refused=refused,
+            keys=keys,
+            options=options,
+            name=name or f"Passkey {len(keys) + 1}",
+            ids=lambda found: self._ids.text("passkey", found),
+        )
+
+    async def sign_ins(self, visitor: Visitor) -> Response:
+        """Where one is signed in; end one of them, or all but this."""
+        if visitor.form:
+            return await self._end(visitor)
+        async with self._db.read() as tx:
+            found = await sign_ins.of_person(tx, visitor.person)
+        wall = self._clock.wall()
+        return self._show(
+            visitor,
+            "sign_ins.html",
+            live=[one for one in found if one.live(wall)],
+            over=[one for one in found if not one.live(wall)][:_SHOWN_OVER],
+            current=visitor.sign_in.id,
+            how=_METHODS,
+            ended=_ENDS,
+            ids=lambda one: self._ids.text("signin", one),
+        )
+
+    async def _end(self, visitor: Visitor) -> Response:
+        by, page = visitor.by(self._ids), f"{visitor.place.home}/sign-ins"
+        one = self._ids.parse("signin", visitor.typed("sign_in"))
+        async with self._db.write() as tx:
+            if visitor.typed("others"):
+                await sign_ins.end_all(tx, visitor.person, "revoked", by, but=visitor.sign_in.id)
+                response = to(f"{page}?told=all_ended")
+                remember(response, visitor.place, await sign_ins.remember(tx, visitor.person))
+                return response
+            if one is not None:
+                await sign_ins.end(tx, visitor.person, one, "revoked", by)
+        return to(f"{page}?told=ended")
+
+    def _show(self, visitor: Visitor, template: str, **context: Any) -> Response:
+        told = _NOTICES.get(visitor.query.get("told", ""), "")
+        return self._gate.show(self._pages, visitor, template, **{"told": told, **context})
+
+
+def repeated(password: str, again: str) -> dict[str, str]:
+    """What is wrong with a new password and its repetition before the password itself is judged."""
+    if not password:
+        return {"password": "Choose a password."}
+    return {} if password == again else {"again": "This is not the same password."}
+
+
+def reasons(error: WeakPassword | TooBusy) -> str:
+    """Why a password was not taken, in one text."""
+    return ". ".join(error.reasons or (error.message,)) + "."
+
+
+def _at_provider(bound: Sequence[Bound]) -> Way:
+    standing = "; ".join(f"{one.issuer}, since {one.bound_at:%Y-%m-%d}" for one in bound)
+    return Way("Account at the provider", standing or "Not connected", PROVIDER_ACCOUNT, "Show" if bound else "Connect")
+
+
+def _ways(held: Factors, sign_ins_now: int) -> list[Way]:
+    keys = f"{held.passkeys} added" if held.passkeys else "None yet"
+    codes = f"{held.recovery_codes} left" if held.recovery_codes else "None"
+    return [
+        Way("Password", "Set" if held.password else "Not set", "/password", "Change" if held.password else "Set"),
+        Way(
+            "Authenticator app",
+            "In use" if held.authenticator else "Not set up",
+            "/authenticator",
+            "Show" if held.authenticator else "Set up",
+        ),
+        Way("Recovery codes", codes, "/recovery-codes", "Make"),
+        Way("Passkeys", keys, "/passkeys", "Show" if held.passkeys else "Add"),
+        Way("Sign-ins", f"{sign_ins_now} now", "/sign-ins", "Show"),
+    ]

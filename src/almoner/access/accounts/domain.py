@@ -1,0 +1,164 @@
+"""Where people of one realm sign in, and what their pages are called."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from almoner.access.people.domain import OPERATORS, Realm, Role
+from almoner.kit.errors import IncorrectParams
+
+MEMBERS_HOME: Final = "/account"
+OPERATORS_HOME: Final = "/operator"
+HOMES: Final = ("/account/{partner}", OPERATORS_HOME)
+"""The addresses of "your account" in both realms, as routes have them."""
+
+PROVIDER_ACCOUNT: Final = "/provider-account"
+"""Where members see by which account at the provider they sign in."""
+
+_OWN: Final = re.compile(r"[A-Za-z0-9/_.~-]*(\?[A-Za-z0-9/_.~=&%+*:,@-]*)?")
+
+ROLE_NAMES: Final[dict[Role, str]] = {
+    "owner": "owner",
+    "developer": "developer",
+    "reviewer": "reviewer",
+    "finance": "finance",
+    "read_only": "read only",
+    "administrator": "administrator",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The pages of one realm. ``name``: as cookies name it; ``home``: the address of "your account"."""
+
+    realm: Realm
+    name: str
+    title: str
+    home: str
+
+    @property
+    def cookie(self) -> str:
+        """Of a sign-in: one for each realm, so that who is signed in at two partners is two people."""
+        return f"__Host-member-{self.name}" if self.realm.partner else "__Host-operator"
+
+    @property
+    def device_cookie(self) -> str:
+        """By which a browser that signed in before is known."""
+        return f"__Host-known-{self.name}"
+
+    @property
+    def second_cookie(self) -> str:
+        """Between the first step and the second factor."""
+        return f"__Host-second-{self.name}"
+
+    def link_cookie(self, purpose: str) -> str:
+        """Of a mailed link that was opened: its token has left the address (H1)."""
+        return f"__Host-{purpose}-{self.name}"
+
+    def own_path(self, wanted: str) -> str:
+        """``wanted`` where it is a page of this place, else its home: nobody is led elsewhere after signing in."""
+        path = wanted.partition("?")[0]
+        own = path == self.home or path.startswith(self.home + "/")
+        straight = "//" not in wanted and "/." not in path
+        return wanted if own and straight and _OWN.fullmatch(wanted) else self.home
+
+
+OPERATORS_PLACE: Final = Place(OPERATORS, "operators", "Operators", OPERATORS_HOME)
+NOBODYS_PLACE: Final = Place(OPERATORS, "finding", "Almoner", MEMBERS_HOME)
+"""Where members look for the pages of theirs. Nobody is signed in there."""
+
+
+def place_of_members(realm: Realm, name: str, title: str) -> Place:
+    """The pages of a partner's members; ``name``: the partner's id in text."""
+    return Place(realm, name, title, f"{MEMBERS_HOME}/{name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An entry of the navigation. ``path``: under the place's home; ``roles``: who sees it, None for everybody."""
+
+    label: str
+    path: str
+    roles: frozenset[Role] | None = None
+    operators: bool = False
+
+    def is_for(self, realm: Realm, roles: Iterable[Role]) -> bool:
+        """Whether somebody of the realm with these roles sees it."""
+        return self.operators == (realm.partner is None) and (self.roles is None or not self.roles.isdisjoint(roles))
+
+
+_DONE_TO_ONE: Final = {
+    "invited": "You were invited",
+    "invited_again": "You were invited once more",
+    "roles_changed": "Your roles were changed",
+    "changed": "Your name or e-mail address was changed",
+    "deactivated": "You were deactivated",
+    "activated": "You were activated again",
+}
+EVENTS: Final = {
+    "signed_in": "Signed in",
+    "signed_out": "Signed out",
+    "sign_in.refused": "A sign-in was refused",
+    "sign_in.revoked": "Sign-ins were ended",
+    "password.changed": "The password was changed",
+    "reset.asked": "A new password was asked for",
+    "authenticator.added": "An authenticator app was added",
+    "authenticator.removed": "The authenticator app was removed",
+    "recovery_codes.made": "Recovery codes were made",
+    "passkey.added": "A passkey was added",
+    "passkey.removed": "A passkey was removed",
+    "passkey.count_went_back": "A passkey may have been copied",
+    "identity.bound": "An account at the provider was connected",
+    "identity.unbound": "The account at the provider was disconnected",
+    "second_factor.reset": "All that you signed in by was taken, to begin anew",
+    "invitation.shown": "Your invitation was shown to who manages people",
+    **{f"{kind}.{action}": text for kind in ("member", "operator") for action, text in _DONE_TO_ONE.items()},
+    "scim.user.created": "Your directory made your account",
+    "scim.user.updated": "Your directory changed your account",
+    "scim.user.deactivated": "Your directory deactivated you",
+    "scim.user.reactivated": "Your directory activated you again",
+}
+"""What "your account" tells of oneself, by the actions of the audit log: what one did, and what was done to one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to one's own account. ``address``: where from, None once it is forgotten."""
+
+    label: str
+    at: datetime
+    address: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A line of "your account": what there is, how it stands, and what can be done on the page ``path``."""
+
+    label: str
+    standing: str
+    path: str
+    action: str
+
+
+def in_words(roles: Iterable[Role]) -> str:
+    """Roles as somebody has them: "owner, finance"."""
+    held = set(roles)
+    return ", ".join(name for role, name in ROLE_NAMES.items() if role in held)
+
+
+def by_field(error: IncorrectParams, otherwise: str) -> dict[str, str]:
+    """What is wrong, under the field that each reason begins with (``email: ...``), or under another one."""
+    found: dict[str, str] = {}
+    for reason in error.reasons:
+        begin, colon, rest = reason.partition(": ")
+        field, said = (begin, rest) if colon and begin.isidentifier() else (otherwise, reason)
+        sentence = f"{said[:1].upper()}{said[1:].rstrip('.')}."
+        found[field] = f"{found[field]} {sentence}" if field in found else sentence
+    return found
+
+
+def said(roles: Iterable[Role]) -> str:
+    """Roles in words: "owner or finance"."""
+    return " or ".join(ROLE_NAMES[role] for role in ROLE_NAMES if role in set(roles))

@@ -1,0 +1,276 @@
+"""Pages behind mailed links: an invitation, a new password; and those that have such a link sent."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts import service
+from almoner.access.accounts.account_pages import reasons, repeated
+from almoner.access.accounts.domain import HOMES, MEMBERS_HOME, NOBODYS_PLACE, Place
+from almoner.access.accounts.entry import Entry, enter
+from almoner.access.accounts.gate import Gate, forget_cookie, set_cookie, to
+from almoner.access.credentials import service as credentials
+from almoner.access.credentials.domain import SHORTEST_PASSWORD, PasskeyRefused, TooBusy, WeakPassword
+from almoner.access.credentials.service import passkeys
+from almoner.access.people.domain import Person
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import Closed, Link, LinkClosed, Purpose, WrongSignIn
+from almoner.access.sign_ins.service import account as own
+from almoner.access.sign_ins.service import links
+from almoner.access.sign_on import service as sign_on
+from almoner.kit import email as emails
+from almoner.platform.addresses import neighbourhood
+from almoner.platform.db import Tx
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.ratelimit import Limit, RateLimiter
+
+_LINK_SECONDS: Final = 3600
+_LETTERS: Final = Limit("letters", 1 / 60, 20)
+"""From one neighbourhood: who asks for letters asks for few."""
+_ADDRESSES: Final = Limit("letters_to", 1 / 600, 3)
+"""To one mailbox. Beyond it, the answer stays the same and no letter goes out."""
+_AGAIN: Final = "The form was too old, or cookies are off. Please try again."
+_ANEW: Final[dict[Purpose, str]] = {
+    "invitation": "Whoever invited you can send you another one.",
+    "reset": "Ask for another one.",
+}
+_CLOSED: Final[dict[Closed, str]] = {
+    "unknown": "It may be cut off: copy the whole link from the mail.",
+    "used": "It was used already. Each link works once.",
+    "replaced": "A newer mail has come since. Use the link in the newest one.",
+    "void": "Since it was sent, you signed in otherwise, or your password or e-mail address was changed.",
+    "expired": "It is too old.",
+}
+
+
+class LinkPages:
+    """Where links of mails lead."""
+
+    def __init__(self, gate: Gate, pages: Pages, limiter: RateLimiter) -> None:
+        self._gate = gate
+        self._db = gate.db
+        self._clock = gate.db.deployment.clock
+        self._vault = gate.db.deployment.vault
+        self._pages = pages
+        self._limiter = limiter
+
+    def routes(self) -> Sequence[Route]:
+        """Starlette routes, of both realms."""
+        return [self._gate.open(MEMBERS_HOME, self.find), *(route for home in HOMES for route in self._of(home))]
+
+    def _of(self, home: str) -> list[Route]:
+        gate = self._gate
+        return [
+            gate.open(f"{home}/forgotten", self.forgotten),
+            gate.open(f"{home}/reset", self.reset),
+            gate.open(f"{home}/invitation", self.invitation),
+            gate.open(f"{home}/invitation/passkey", self.invitation_passkey, methods=["POST"]),
+        ]
+
+    async def find(self, request: Request) -> Response:
+        """Which sign-in pages are mine? The answer goes to the mailbox alone."""
+        entry = await enter(self._gate, request, NOBODYS_PLACE)
+        email = entry.typed("email").strip()
+        if request.method != "POST":
+            return self._form(entry, "find.html", email="")
+        if not entry.ours:
+            return self._form(entry, "find.html", status=403, problems={"email": _AGAIN}, email=email)
+        if not emails.well_formed(email):
+            problem = "Type an e-mail address such as name@example.org."
+            return self._form(entry, "find.html", status=422, problems={"email": problem}, email=email)
+        if late := self._too_many(entry):
+            return late
+        if self._limiter.admit(_ADDRESSES, email.casefold(), self._clock.wall().timestamp()).retry_after is None:
+            async with self._db.write() as tx:
+                await service.ask_for_addresses(tx, email)
+        text = "If somebody signs in here with this e-mail address, a mail with the addresses is on its way."
+        return self._gate.say(None, "Look into your mailbox", text)
+
+    async def forgotten(self, request: Request) -> Response:
+        """Ask for a new password: the same answer whether or not anybody has the name."""
+        place = await self._gate.place(request)
+        entry = await enter(self._gate, request, place)
+        name = entry.typed("user_name").strip()
+        if request.method != "POST":
+            return self._form(entry, "forgotten.html", user_name="")
+        if not entry.ours:
+            return self._form(entry, "forgotten.html", status=403, problems={"user_name": _AGAIN}, user_name=name)
+        if not name:
+            problems = {"user_name": "Type your user name."}
+            return self._form(entry, "forgotten.html", status=422, problems=problems, user_name="")
+        if late := self._too_many(entry):
+            return late
+        async with self._db.write() as tx:
+            await links.ask_reset(tx, place.realm, name, entry.browser.address)
+        text = "If somebody here signs in with this name, and not only at a provider, a mail with a link is on its way."
+        return self._gate.say(place, "Look into your mailbox", text, onward="Back to sign-in")
+
+    async def reset(self, request: Request) -> Response:
+        """Choose a new password by the link in a mail, then sign in with it."""
+        place = await self._gate.place(request)
+        return await self._opened(request, place, "reset") or await self._choose(request, place, "reset")
+
+    async def invitation(self, request: Request) -> Response:
+        """Accept an invitation by choosing a password, adding a passkey, or signing in at the provider."""
+        place = await self._gate.place(request)
+        return await self._opened(request, place, "invitation") or await self._choose(request, place, "invitation")
+
+    async def invitation_passkey(self, request: Request) -> Response:
+        """Accept an invitation by a passkey, which is two factors by itself."""
+        place = await self._gate.place(request)
+        entry, token = await enter(self._gate, request, place), request.cookies.get(place.link_cookie("invitation"), "")
+        if not entry.ours:
+            return await self._link_form(entry, token, "invitation", status=403, problems={"password": _AGAIN})
+        try:
+            async with self._db.write() as tx:
+                link, person = await self._link(tx, place, token, "invitation")
+                if (await credentials.factors(tx, person)).second:
+                    return self._sign_in_instead(place)
+                await links.use_link(tx, link, person)
+                answer = entry.typed("credential")
+                await own.add_passkey(tx, person, entry.binding, answer, "", entry.browser)
+                entered = await sign_ins.begin(tx, person, "passkey", entry.browser)
+        except (LinkClosed, WrongSignIn) as closed:
+            return self._closed(place, "invitation", closed)
+        except PasskeyRefused:
+            problems = {"passkey": "This passkey could not be added. Please try again."}
+            return await self._link_form(entry, token, "invitation", status=422, problems=problems)
+        return await self._gate.welcome(request, place, entered)
+
+    async def _opened(self, request: Request, place: Place, purpose: Purpose) -> Response | None:
+        """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
+        token = request.query_params.get("token")
+        if request.method == "POST" or token is None:
+            return None
+        if self._vault.read_page_token(purpose, token) is None:
+            return self._closed(
+                place, purpose, LinkClosed("unknown")
+            )  # not ours: nothing to keep, and perhaps no cookie at all
+        response = to(f"{place.home}/{purpose}")
+        set_cookie(response, place.link_cookie(purpose), token, seconds=_LINK_SECONDS)
+        return response
+
+    async def _choose(self, request: Request, place: Place, purpose: Purpose) -> Response:
+        entry, token = await enter(self._gate, request, place), request.cookies.get(place.link_cookie(purpose), "")
+        if request.method != "POST":
+            return await self._link_form(entry, token, purpose)
+        if not entry.ours:
+            return await self._link_form(entry, token, purpose, status=403, problems={"password": _AGAIN})
+        chosen = entry.typed("password")
+        if problems := repeated(chosen, entry.typed("again")):
+            return await self._link_form(entry, token, purpose, status=422, problems=problems)
+        try:
+            person = await self._set(place, token, purpose, chosen, entry)
+        except LinkClosed as closed:
+            return self._closed(place, purpose, closed)
+        except (WeakPassword, TooBusy) as error:
+            problems = {"password": reasons(error)}
+            return await self._link_form(entry, token, purpose, status=422, problems=problems)
+        return await self._after(entry, purpose, person)
+
+    async def _set(self, place: Place, token: str, purpose: Purpose, password: str, entry: Entry) -> Person:
+        """Set the password by a link of this very place. Raises LinkClosed, WeakPassword, TooBusy."""
+        async with self._db.read() as tx:
+            await self._link(tx, place, token, purpose)
+        return await links.set_password(self._db, token, purpose, password, entry.browser)
+
+    async def _link(self, tx: Tx, place: Place, token: str, purpose: Purpose) -> tuple[Link, Person]:
+        """The link of a token, if it is of somebody of this place. Raises LinkClosed."""
+        link, person = await links.open_link(tx, token, purpose)
+        if person.realm != place.realm:
+            raise LinkClosed("unknown")
+        return link, person
+
+    async def _after(self, entry: Entry, purpose: Purpose, person: Person) -> Response:
+        """An invitation leads in; a mailbox alone does not where there is a second factor, and never by a reset."""
+        place = entry.place
+        if purpose == "invitation":
+            async with self._db.write() as tx:
+                second = (await credentials.factors(tx, person)).second
+                try:
+                    entered = None if second else await sign_ins.begin(tx, person, "password", entry.browser)
+                except WrongSignIn as closed:
+                    return self._closed(place, purpose, closed)
+            if entered is not None:
+                return await self._gate.welcome(entry.request, place, entered)
+        response = to(f"{place.home}/sign-in?told=reset")
+        forget_cookie(response, place.link_cookie(purpose))
+        return response
+
+    async def _link_form(
+        self,
+        entry: Entry,
+        token: str,
+        purpose: Purpose,
+        *,
+        status: int = 200,
+        problems: dict[str, str] | None = None,
+    ) -> Response:
+        place, invited = entry.place, purpose == "invitation"
+        if not token:
+            return self._without(place, purpose)
+        try:
+            async with self._db.read() as tx:
+                _, person = await self._link(tx, place, token, purpose)
+                second = (await credentials.factors(tx, person)).second
+                offer = invited and not second
+                options = await passkeys.to_add(tx, person, entry.binding) if offer else ""
+                partner = place.realm.partner
+                provider = await sign_on.offered(tx, partner) if invited and partner else None
+        except LinkClosed as closed:
+            return self._closed(place, purpose, closed)
+        return self._form(
+            entry,
+            "new_password.html",
+            status=status,
+            problems=problems or {},
+            passkeys=bool(options),
+            heading=f"Welcome to {place.title}" if invited else "Choose a new password",
+            lead=f"You sign in here as {person.user_name}. Choose a password." if invited else _lead(person),
+            button="Accept the invitation" if invited else "Save the password",
+            action=f"{place.home}/{purpose}",
+            user_name=person.user_name,
+            shortest=SHORTEST_PASSWORD,
+            options=options,
+            provider=provider,
+        )
+
+    def _form(self, entry: Entry, template: str, **context: Any) -> Response:
+        csrf = entry.visit.csrf
+        page = self._gate.show_entry(self._pages, entry.place, template, csrf=csrf, **context)
+        return entry.kept(page)
+
+    def _closed(self, place: Place, purpose: Purpose, closed: LinkClosed | WrongSignIn) -> Response:
+        text = f"{_CLOSED[closed.why if isinstance(closed, LinkClosed) else 'unknown']} {_ANEW[purpose]}"
+        return self._beside(place, purpose, "This link opens nothing", text, status=410)
+
+    def _without(self, place: Place, purpose: Purpose) -> Response:
+        """Who opens the page by its address alone."""
+        text = f"Open it by the link in the mail. {_ANEW[purpose]}"
+        return self._beside(place, purpose, "This page needs the link of a mail", text, status=410)
+
+    def _beside(self, place: Place, purpose: Purpose, heading: str, text: str, *, status: int) -> Response:
+        if purpose == "invitation":
+            return self._gate.say(place, heading, text, status=status)
+        return self._gate.say(place, heading, text, status=status, onward="Ask for another link", path="/forgotten")
+
+    def _sign_in_instead(self, place: Place) -> Response:
+        return to(f"{place.home}/sign-in")
+
+    def _too_many(self, entry: Entry) -> Response | None:
+        """The answer to who asks for many letters, and when the next one may be asked for."""
+        where = neighbourhood(entry.browser.address)
+        wait = self._limiter.admit(_LETTERS, where, self._clock.wall().timestamp()).retry_after
+        if wait is None:
+            return None
+        text = f"Many mails were asked for from your network. The next one can be in {wait} seconds."
+        response = self._gate.say(entry.place, "Please wait a little", text, status=429)
+        response.headers["Retry-After"] = str(wait)
+        return response
+
+
+def _lead(person: Person) -> str:
+    return f"It is for {person.user_name}. All sign-ins end with the old one."

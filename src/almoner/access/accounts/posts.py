@@ -1,0 +1,39 @@
+"""What browsers send to account pages, read before any page sees it."""
+
+from typing import Final
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from almoner.access.credentials.domain import storable
+
+_MOST_BYTES: Final = 65_536
+_MOST_FIELDS: Final = 60
+
+
+def ensure_readable(request: Request) -> None:
+    """Raises HTTPException when the address asks for what no database can hold: nobody has that, and nothing is it."""
+    if not all(storable(part) for pair in request.query_params.multi_items() for part in pair):
+        raise HTTPException(400, "The address holds something that is no character.")
+
+
+async def posted(request: Request) -> FormData:
+    """What a form sent, nothing on GET. Raises HTTPException when it is none of ours, too long, or no text."""
+    if request.method != "POST":
+        return FormData()
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MOST_BYTES:
+            raise HTTPException(413, "That was more than a form of ours sends.")
+    try:
+        fields: list[tuple[str, str | UploadFile]] = [
+            *parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        ]
+    except ValueError:
+        raise HTTPException(400, "That is no form of ours.") from None
+    if not all(isinstance(part, str) and storable(part) for pair in fields for part in pair):
+        raise HTTPException(400, "The form holds something that is no character. Open the page again.")
+    return FormData(fields)

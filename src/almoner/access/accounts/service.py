@@ -1,0 +1,45 @@
+"""The addresses of sign-in pages, mailed to whoever has forgotten theirs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from almoner.access.accounts.domain import MEMBERS_HOME
+from almoner.access.partners import service as partners
+from almoner.access.people import service as people
+from almoner.platform import queue
+from almoner.platform.crypto import SealBroken
+from almoner.platform.db import Tx
+
+MAILS: Final = Path(__file__).parent / "mails"
+SEND_ADDRESSES: Final = "accounts.send_addresses"
+_CONTEXT: Final = "accounts-addresses"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One sign-in page: whose, and where."""
+
+    partner: str
+    url: str
+
+
+async def ask_for_addresses(tx: Tx, email: str) -> None:
+    """Have the sign-in pages of whoever has this e-mail address mailed there; the same work whether anybody has."""
+    sealed = tx.vault.seal(email.encode(), context=_CONTEXT)
+    unique = tx.vault.keyed_hash(_CONTEXT, email.casefold().encode()).hex()
+    await queue.enqueue(tx, SEND_ADDRESSES, {"email": sealed.hex()}, unique=unique)
+
+
+async def addresses(tx: Tx, sealed: str) -> tuple[str, list[Address]]:
+    """The e-mail address that was asked for, and the pages where somebody with it signs in; operators' are not told."""
+    try:
+        email = tx.vault.open(bytes.fromhex(sealed), context=_CONTEXT).decode()
+    except SealBroken:
+        return "", []
+    found = []
+    for partner in await people.partners_with_email(tx, email):
+        name = tx.ids.text("partner", partner.id)
+        account = await partners.get(tx, partner)
+        found.append(Address(account.name, f"{tx.links.pages}{MEMBERS_HOME}/{name}/sign-in"))
+    return email, found

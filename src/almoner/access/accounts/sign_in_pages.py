@@ -1,0 +1,267 @@
+"""Signing in by password and a second factor, or by passkey; the way to the provider; proving anew; signing out."""
+
+from collections.abc import Sequence
+from math import ceil
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.domain import HOMES, Place
+from almoner.access.accounts.entry import Entry, enter
+from almoner.access.accounts.gate import Gate, Visitor, forget_cookie, to
+from almoner.access.credentials import service as credentials
+from almoner.access.credentials.domain import TooBusy, TooSoon
+from almoner.access.credentials.service import passkeys
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import Entered, SecondNeeded, TicketOver, WrongSignIn
+from almoner.access.sign_ins.service import entrances
+from almoner.access.sign_on import service as sign_on
+from almoner.access.sign_on.domain import Offer
+from almoner.platform.db import Tx
+from almoner.platform.pages.rendering import Pages
+
+_TOLD = {
+    "reset": "Your password is changed. Sign in with it.",
+    "out": "You are signed out.",
+    "again": "That took too long. Please begin again.",
+    "first": "You need to sign in first.",
+}
+_AGAIN = "The form was too old, or cookies are off. Please try again."
+_WRONG = "User name or password is wrong."
+_EITHER = {"user_name": "Look at the user name once more.", "password": "Type the password again."}
+_BUSY_SECONDS = 3
+_WRONG_CODE = "This code is wrong, or was used already. Wait for the next one."
+_WRONG_PASSKEY = "This passkey does not sign you in here, or the page was open for too long. Please try again."
+
+
+class SignInPages:
+    """The pages that lead in and out."""
+
+    def __init__(self, gate: Gate, pages: Pages) -> None:
+        self._gate = gate
+        self._db = gate.db
+        self._clock = gate.db.deployment.clock
+        self._ids = gate.db.deployment.ids
+        self._pages = pages
+
+    def routes(self) -> Sequence[Route]:
+        """Starlette routes, of both realms."""
+        return [route for home in HOMES for route in self._of(home)]
+
+    def _of(self, home: str) -> list[Route]:
+        gate = self._gate
+        return [
+            gate.open(f"{home}/sign-in", self.sign_in),
+            gate.open(f"{home}/sign-in/second", self.second),
+            gate.open(f"{home}/sign-in/passkey", self.passkey, methods=["POST"]),
+            gate.signed_in(f"{home}/prove", self.prove, second=False),
+            gate.open(f"{home}/sign-out", self.sign_out, methods=["POST"]),
+        ]
+
+    async def sign_in(self, request: Request) -> Response:
+        """Name and password."""
+        place = await self._gate.place(request)
+        entry = await enter(self._gate, request, place)
+        if request.method != "POST":
+            if await self._gate.signed(request, place) is not None:
+                return to(place.own_path(request.query_params.get("next", "")))
+            return await self._form(entry, told=_TOLD.get(request.query_params.get("told", ""), ""))
+        if not entry.ours:
+            return await self._form(entry, status=403, problems={"user_name": _AGAIN})
+        name, password = entry.typed("user_name").strip(), entry.typed("password")
+        problems = {"user_name": "Type your user name."} if not name else {}
+        problems |= {"password": "Type your password."} if not password else {}
+        if problems:
+            return await self._form(entry, status=422, problems=problems)
+        try:
+            found = await entrances.by_password(self._db, place.realm, name, password, entry.browser)
+        except WrongSignIn:
+            return await self._form(entry, status=422, problems={"user_name": _WRONG}, marks=_EITHER)
+        except (TooSoon, TooBusy) as wait:
+            page = await self._form(entry, status=_status(wait), problems={"password": self._wait(wait)})
+            return self._later(page, wait)
+        if isinstance(found, Entered):
+            return await self._gate.welcome(request, place, found, entry.typed("next"))
+        return self._gate.ask_second(place, found, entry.typed("next"))
+
+    async def second(self, request: Request) -> Response:
+        """The second factor, after the password or the provider."""
+        place = await self._gate.place(request)
+        entry = await enter(self._gate, request, place)
+        try:
+            needed = await entrances.still_open(self._db, place.realm, request.cookies.get(place.second_cookie, ""))
+            return await self._take_second(entry, needed)
+        except TicketOver:
+            told = "again" if place.second_cookie in request.cookies else "first"
+            return to(f"{place.home}/sign-in?told={told}")
+
+    async def _take_second(self, entry: Entry, needed: SecondNeeded) -> Response:
+        """Its form, or what comes of it. Raises TicketOver."""
+        code = entry.typed("code").strip()
+        if entry.request.method != "POST":
+            return await self._second(entry, needed)
+        if not entry.ours:
+            return await self._second(entry, needed, status=403, problem=_AGAIN)
+        if not code:
+            return await self._second(entry, needed, status=422, problem="Type the code.")
+        try:
+            entered = await entrances.by_code(self._db, entry.place.realm, needed.ticket, code, entry.browser)
+        except WrongSignIn:
+            return await self._second(entry, needed, status=422, problem=_WRONG_CODE)
+        except TooSoon as wait:
+            page = await self._second(entry, needed, status=429, problem=self._wait(wait))
+            return self._later(page, wait)
+        return await self._gate.welcome(entry.request, entry.place, entered, entry.typed("next"))
+
+    async def passkey(self, request: Request) -> Response:
+        """A passkey alone, or as the second factor: it is two factors by itself."""
+        place = await self._gate.place(request)
+        entry = await enter(self._gate, request, place)
+        if not entry.ours:
+            return await self._form(entry, status=403, problems={"passkey": _AGAIN})
+        answer, ticket = entry.typed("credential"), request.cookies.get(place.second_cookie, "")
+        try:
+            entered = await entrances.by_passkey(self._db, place.realm, entry.binding, answer, entry.browser, ticket)
+        except WrongSignIn:
+            return await self._form(entry, status=422, problems={"passkey": _WRONG_PASSKEY})
+        return await self._gate.welcome(request, place, entered, entry.typed("next"))
+
+    async def sign_out(self, request: Request) -> Response:
+        """The sign-in ends, and its cookie goes. Who is signed out already is told so."""
+        place = await self._gate.place(request)
+        visitor = await self._gate.find(request, place)
+        if visitor is not None:
+            if not self._gate.is_ours(request, visitor.form, visitor.csrf):
+                return self._gate.not_ours(visitor)
+            async with self._db.write() as tx:
+                await sign_ins.end(tx, visitor.person, visitor.sign_in.id, "signed_out", visitor.by(self._ids))
+        response = to(f"{place.home}/sign-in?told=out")
+        forget_cookie(response, place.cookie)
+        return response
+
+    async def prove(self, visitor: Visitor) -> Response:
+        """Is it still you? Asked before secrets and money; leads back to the page that asked."""
+        onward = visitor.place.own_path(visitor.typed("next") or visitor.query.get("next", ""))
+        if not visitor.form:
+            return await self._proof(visitor, onward)
+        person, sign_in, browser = visitor.person, visitor.sign_in, visitor.browser
+        password, code, answer = (visitor.typed(name) for name in ("password", "code", "credential"))
+        try:
+            if answer:
+                binding = visitor.csrf.encode()
+                secret = await entrances.prove_by_passkey(self._db, person, sign_in, binding, answer, browser)
+            elif code:
+                secret = await entrances.prove_by_code(self._db, person, sign_in, code, browser)
+            elif password:
+                secret = await entrances.prove_by_password(self._db, person, sign_in, password, browser)
+            else:
+                field = "code" if "code" in visitor.form else "password"
+                return await self._proof(visitor, onward, status=422, problems={field: "Type it here."})
+        except WrongSignIn:
+            wrong = {"passkey": _WRONG_PASSKEY} if answer else {}
+            wrong |= {"code": _WRONG_CODE} if code else {"password": "This is not your password."} if password else {}
+            return await self._proof(visitor, onward, status=422, problems=wrong)
+        except (TooSoon, TooBusy) as wait:
+            problems = {"code" if code else "password": self._wait(wait)}
+            page = await self._proof(visitor, onward, status=_status(wait), problems=problems)
+            return self._later(page, wait)
+        response = to(onward)
+        self._gate.keep(response, visitor.place, sign_in, secret)
+        return response
+
+    async def _form(
+        self,
+        entry: Entry,
+        *,
+        status: int = 200,
+        problems: dict[str, str] | None = None,
+        marks: dict[str, str] | None = None,
+        told: str = "",
+    ) -> Response:
+        """``marks``: what stands at the fields, where it is not what the summary says."""
+        place = entry.place
+        async with self._db.read() as tx:
+            options = await passkeys.to_use(tx, entry.binding)
+            provider = await _offered(tx, place)
+        page = self._gate.show_entry(
+            self._pages,
+            place,
+            "sign_in.html",
+            status=status,
+            passkeys=True,
+            csrf=entry.visit.csrf,
+            problems=problems or {},
+            marks=marks or problems or {},
+            told=told,
+            next=place.own_path(entry.typed("next") or entry.request.query_params.get("next", "")),
+            user_name=entry.typed("user_name"),
+            options=options,
+            provider=provider,
+        )
+        return entry.kept(page)
+
+    async def _second(self, entry: Entry, needed: SecondNeeded, *, status: int = 200, problem: str = "") -> Response:
+        options = ""
+        if needed.factors.passkeys:
+            async with self._db.read() as tx:
+                options = await passkeys.to_use(tx, entry.binding, needed.person)
+        page = self._gate.show_entry(
+            self._pages,
+            entry.place,
+            "second_step.html",
+            status=status,
+            passkeys=bool(options),
+            csrf=entry.visit.csrf,
+            problems={"code": problem} if problem else {},
+            next=entry.place.own_path(entry.typed("next") or entry.request.query_params.get("next", "")),
+            codes=needed.factors.authenticator or needed.factors.recovery_codes > 0,
+            options=options,
+        )
+        return entry.kept(page)
+
+    async def _proof(
+        self, visitor: Visitor, onward: str, *, status: int = 200, problems: dict[str, str] | None = None
+    ) -> Response:
+        async with self._db.read() as tx:
+            held = await credentials.factors(tx, visitor.person)
+            options = await passkeys.to_use(tx, visitor.csrf.encode(), visitor.person) if held.passkeys else ""
+            provider = await _offered(tx, visitor.place) if visitor.sign_in.method == "provider" else None
+        return self._gate.show(
+            self._pages,
+            visitor,
+            "prove.html",
+            status=status,
+            passkeys=bool(options),
+            problems=problems or {},
+            held=held,
+            options=options,
+            provider=provider,
+            next=onward,
+            lost=visitor.typed("typed") or visitor.query.get("typed", ""),
+            user_name=visitor.person.user_name,
+        )
+
+    def _wait(self, refused: TooSoon | TooBusy) -> str:
+        seconds = self._seconds(refused)
+        within = f"{seconds} second{'' if seconds == 1 else 's'}"
+        if isinstance(refused, TooBusy):
+            return f"Many people are signing in just now. Try again in {within}."
+        return f"Too many tries. The next one is taken in {within}."
+
+    def _later(self, response: Response, refused: TooSoon | TooBusy) -> Response:
+        response.headers["Retry-After"] = str(self._seconds(refused))
+        return response
+
+    def _seconds(self, refused: TooSoon | TooBusy) -> int:
+        if isinstance(refused, TooBusy):
+            return _BUSY_SECONDS
+        return max(1, ceil((refused.until - self._clock.wall()).total_seconds()))
+
+
+def _status(refused: TooSoon | TooBusy) -> int:
+    return 429 if isinstance(refused, TooSoon) else 503
+
+
+async def _offered(tx: Tx, place: Place) -> Offer | None:
+    return await sign_on.offered(tx, place.realm.partner) if place.realm.partner else None

@@ -1,0 +1,1 @@
+"""What people prove by that they are who they say: passwords, one-time passwords, recovery codes, passkeys."""

@@ -1,0 +1,19 @@
+"""What the self-check asks of what people prove themselves by."""
+
+from typing import Final
+
+from almoner.platform.selfcheck import Check
+
+checks: Final = (
+    Check(
+        "credentials.recovery_stands_in",
+        "Recovery codes belong to people with a second factor: they stand in for it, and open nothing by themselves",
+        "Find in the audit log who took the second factor away, and remove the codes",
+        """
+        select distinct r.person_id from recovery_code r
+        where not exists (
+                select from one_time_password o where o.person_id = r.person_id and o.confirmed_at is not null
+            ) and not exists (select from passkey k where k.person_id = r.person_id)
+        """,
+    ),
+)

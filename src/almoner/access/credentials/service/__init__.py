@@ -1,0 +1,67 @@
+"""What proves who somebody is. One module for each kind, entered as a sentence: ``passwords.set_new``, ``tries.admit``.
+
+``passwords``, ``authenticators`` (one-time passwords of an app), ``recovery`` (codes), ``passkeys``, ``tries`` (wrong
+ones slow the next). Every function that changes something records it in the audit log.
+"""
+
+from almoner.access.credentials import store
+from almoner.access.credentials.domain import By, Factors, LastSecondFactor
+from almoner.access.people.domain import Person
+from almoner.platform import audit
+from almoner.platform.audit import Actor, Details
+from almoner.platform.db import Tx
+
+
+async def factors(tx: Tx, person: Person) -> Factors:
+    """What the person can sign in by."""
+    return await store.factors(tx, person)
+
+
+def must_have_second(person: Person) -> bool:
+    """Whether a password alone is not enough for this person: operators, and owners of a partner (0028)."""
+    return person.realm.partner is None or "owner" in person.roles
+
+
+def themself(tx: Tx, person: Person, address: str | None) -> By:
+    """The person as the one who changes something of their own, from a network address."""
+    name = tx.ids.text(person.realm.id_type, person.id)
+    return By(Actor("operator" if person.realm.partner is None else "member", name), address)
+
+
+async def record(tx: Tx, person: Person, by: By, action: str, details: Details | None = None) -> None:
+    """Write an entry about the person into the audit log of their realm."""
+    subject = tx.ids.text(person.realm.id_type, person.id)
+    await audit.record(tx, person.realm.id, by.actor, action, subject, address=by.address, details=details)
+
+
+async def ensure_another_second(tx: Tx, person: Person, *, authenticator: bool) -> None:
+    """Raises LastSecondFactor when the authenticator app, or a passkey, is the last of who must have one."""
+    if must_have_second(person):
+        held = await store.factors(tx, person)
+        if not (held.passkeys if authenticator else held.authenticator or held.passkeys > 1):
+            raise LastSecondFactor
+
+
+async def tidy(tx: Tx, person: Person) -> None:
+    """Recovery codes stand in for a second factor: without one they open nothing, and go."""
+    if not (await store.factors(tx, person)).second:
+        await store.replace_recovery_codes(tx, person, [])
+
+
+async def take_all(tx: Tx, person: Person, by: By) -> None:
+    """Take the password and every second factor from somebody who lost the latter.
+
+    With the password alone, whoever came first would add a second factor of their own. Who calls has made sure whom
+    they talk to, ends the person's sign-ins, and mails a link.
+    """
+    await store.delete_password(tx, person)
+    await take_second_factors(tx, person)
+    await record(tx, person, by, "second_factor.reset")
+
+
+async def take_second_factors(tx: Tx, person: Person) -> None:
+    """Take every second factor. Who calls gives another one, and records it."""
+    await store.delete_authenticator(tx, person)
+    for passkey in await store.passkeys(tx, person):
+        await store.delete_passkey(tx, person, passkey.id)
+    await store.replace_recovery_codes(tx, person, [])

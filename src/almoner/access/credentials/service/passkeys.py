@@ -1,0 +1,210 @@
+"""Passkeys (WebAuthn level 2): the device verifies its owner, so that a passkey alone is two factors.
+
+A challenge is not stored. It holds a random part, when it expires, and our signature over both, what it is for, and
+``binding``: bytes of the browser that asked (its cookie). That it was used is stored, since the count of a synced
+passkey stays 0 and would let an answer be sent twice.
+"""
+
+import os
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final, Literal
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from webauthn import (
+    generate_authentication_options,
+    generate_registration_options,
+    options_to_json,
+    verify_authentication_response,
+    verify_registration_response,
+)
+from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
+from webauthn.helpers import (
+    parse_authentication_credential_json,
+    parse_client_data_json,
+    parse_registration_credential_json,
+)
+from webauthn.helpers.exceptions import WebAuthnException
+from webauthn.helpers.structs import (
+    AuthenticationCredential,
+    AuthenticatorSelectionCriteria,
+    PublicKeyCredentialDescriptor,
+    ResidentKeyRequirement,
+    UserVerificationRequirement,
+)
+
+from almoner.access.credentials import domain, store
+from almoner.access.credentials import service as credentials
+from almoner.access.credentials.domain import (
+    CHALLENGE_LIVES,
+    By,
+    NoSuchPasskey,
+    Passkey,
+    PasskeyRefused,
+)
+from almoner.access.people import service as people
+from almoner.access.people.domain import Person, Realm
+from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.deployment import Links
+from almoner.platform.pages.headers import origin_of
+
+Purpose = Literal["add", "use"]
+
+_NAME: Final = "Almoner"
+_RANDOM_BYTES: Final = 16
+_TIME_BYTES: Final = 8
+_TIMEOUT_MS: Final = int(CHALLENGE_LIVES.total_seconds() * 1000)
+_VERIFIED: Final = UserVerificationRequirement.REQUIRED
+# What the parsers of the library let through of broken input, besides errors of their own.
+_BROKEN: Final = (WebAuthnException, ValueError, KeyError, TypeError, AttributeError, IndexError)
+
+
+async def to_add(tx: Tx, person: Person, binding: bytes) -> str:
+    """Options for ``navigator.credentials.create``, as JSON. The person's passkeys so far are left out."""
+    known = await store.passkeys(tx, person)
+    options = generate_registration_options(
+        rp_id=party(tx.links),
+        rp_name=_NAME,
+        user_id=person.id.bytes,
+        user_name=person.user_name,
+        user_display_name=person.shown_name,
+        challenge=_challenge(tx, "add", person.id.bytes + binding),
+        timeout=_TIMEOUT_MS,
+        authenticator_selection=AuthenticatorSelectionCriteria(
+            resident_key=ResidentKeyRequirement.REQUIRED, user_verification=_VERIFIED
+        ),
+        exclude_credentials=[PublicKeyCredentialDescriptor(id=one.credential) for one in known],
+    )
+    return options_to_json(options)
+
+
+async def add(tx: Tx, person: Person, binding: bytes, answer: str, name: str, by: By) -> Passkey:
+    """Keep the passkey that the browser made. Raises PasskeyRefused."""
+    try:
+        made = parse_registration_credential_json(answer)
+        challenge = parse_client_data_json(made.response.client_data_json).challenge
+        checked = verify_registration_response(
+            credential=made,
+            expected_challenge=challenge,
+            expected_rp_id=party(tx.links),
+            expected_origin=_origin(tx.links),
+            require_user_verification=True,
+        )
+    except _BROKEN as error:
+        raise PasskeyRefused(str(error)) from error
+    await _take(tx, "add", person.id.bytes + binding, challenge)
+    passkey = Passkey(
+        tx.new_id(),
+        person.id,
+        checked.credential_id,
+        checked.credential_public_key,
+        checked.sign_count,
+        domain.passkey_name(name),
+        tx.wall,
+        None,
+    )
+    if not await store.insert_passkey(tx, passkey):
+        raise PasskeyRefused("the credential is known already")
+    await credentials.record(tx, person, by, "passkey.added", {"passkey": tx.ids.text("passkey", passkey.id)})
+    return passkey
+
+
+async def to_use(tx: Tx, binding: bytes, person: Person | None = None) -> str:
+    """Options for ``navigator.credentials.get``, as JSON: any passkey of this site, or one of a known person's."""
+    known = await store.passkeys(tx, person) if person else []
+    options = generate_authentication_options(
+        rp_id=party(tx.links),
+        challenge=_challenge(tx, "use", binding),
+        timeout=_TIMEOUT_MS,
+        allow_credentials=[PublicKeyCredentialDescriptor(id=one.credential) for one in known],
+        user_verification=_VERIFIED,
+    )
+    return options_to_json(options)
+
+
+async def verify(tx: Tx, realm: Realm, binding: bytes, answer: str) -> tuple[Person, Passkey]:
+    """Who of the realm has shown a passkey, active or not. It is good once. Raises PasskeyRefused.
+
+    A count that went back is recorded (``passkey.count_went_back``): the passkey may have been copied; or two browsers
+    used it at once, which is why it is not refused.
+    """
+    try:
+        given = parse_authentication_credential_json(answer)
+        challenge = parse_client_data_json(given.response.client_data_json).challenge
+    except _BROKEN as error:
+        raise PasskeyRefused(str(error)) from error
+    passkey = await store.find_passkey(tx, realm, given.raw_id)
+    if passkey is None:
+        raise PasskeyRefused("nobody of this realm has this passkey")
+    if given.response.user_handle not in (None, passkey.person_id.bytes):
+        raise PasskeyRefused("the passkey says that it is somebody else's")
+    checked = _checked(tx, passkey, given, challenge)
+    await _take(tx, "use", binding, challenge)
+    await store.used_passkey(tx, passkey, checked.new_sign_count)
+    person = await people.get(tx, realm, passkey.person_id)
+    if not passkey.sign_count or checked.new_sign_count > passkey.sign_count:
+        return person, passkey
+    about = {"passkey": tx.ids.text("passkey", passkey.id)}
+    await credentials.record(tx, person, credentials.themself(tx, person, None), "passkey.count_went_back", about)
+    return person, replace(passkey, went_back=True)
+
+
+async def of_person(tx: Tx, person: Person) -> list[Passkey]:
+    """The person's passkeys, oldest first."""
+    return await store.passkeys(tx, person)
+
+
+async def remove(tx: Tx, person: Person, passkey_id: UUID, by: By) -> Passkey:
+    """Take a passkey away. Raises NoSuchPasskey, LastSecondFactor."""
+    found = next((one for one in await store.passkeys(tx, person) if one.id == passkey_id), None)
+    if found is None:
+        raise NoSuchPasskey(tx.ids.text("passkey", passkey_id))
+    await credentials.ensure_another_second(tx, person, authenticator=False)
+    await store.delete_passkey(tx, person, passkey_id)
+    await credentials.tidy(tx, person)
+    await credentials.record(tx, person, by, "passkey.removed", {"passkey": tx.ids.text("passkey", passkey_id)})
+    return found
+
+
+def party(links: Links) -> str:
+    """The relying party: the host of the pages."""
+    return urlsplit(links.pages).hostname or ""
+
+
+def _origin(links: Links) -> str:
+    """Of the pages, as browsers write it; "" where they have none, and passkeys do not work."""
+    return origin_of(links.pages) or ""
+
+
+def _checked(tx: Tx, passkey: Passkey, given: AuthenticationCredential, challenge: bytes) -> VerifiedAuthentication:
+    try:
+        return verify_authentication_response(
+            credential=given,
+            expected_challenge=challenge,  # ours to judge, by its signature
+            expected_rp_id=party(tx.links),
+            expected_origin=_origin(tx.links),
+            credential_public_key=passkey.public_key,
+            credential_current_sign_count=0,  # ours to judge, too
+            require_user_verification=True,
+        )
+    except _BROKEN as error:
+        raise PasskeyRefused(str(error)) from error
+
+
+def _challenge(tx: Tx, purpose: Purpose, binding: bytes) -> bytes:
+    until = int((tx.wall + CHALLENGE_LIVES).timestamp())
+    body = os.urandom(_RANDOM_BYTES) + until.to_bytes(_TIME_BYTES)
+    return body + tx.vault.sign(f"passkey-{purpose}", binding + body)
+
+
+async def _take(tx: Tx, purpose: Purpose, binding: bytes, challenge: bytes) -> None:
+    """Use a challenge up. Raises PasskeyRefused for one that is not ours, of another browser, over, or used."""
+    body, signature = challenge[: _RANDOM_BYTES + _TIME_BYTES], challenge[_RANDOM_BYTES + _TIME_BYTES :]
+    if not tx.vault.verify(f"passkey-{purpose}", binding + body, signature):
+        raise PasskeyRefused("the challenge was not made here for this browser and purpose")
+    until = datetime.fromtimestamp(int.from_bytes(body[_RANDOM_BYTES:]), UTC)
+    if tx.wall >= until:
+        raise PasskeyRefused("the challenge is over")
+    if not await store.take_challenge(tx, EVERYONE, tx.vault.keyed_hash("passkey-challenge", challenge), until):
+        raise PasskeyRefused("the challenge was used")

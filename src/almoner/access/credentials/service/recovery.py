@@ -1,0 +1,28 @@
+"""Recovery codes: each stands in for the second factor once, when phone or passkey are lost."""
+
+import os
+
+from almoner.access.credentials import domain, store
+from almoner.access.credentials import service as credentials
+from almoner.access.credentials.domain import CODES, By
+from almoner.access.people.domain import Person
+from almoner.platform.db import Tx
+
+
+async def make(tx: Tx, person: Person, by: By) -> list[str]:
+    """Ten new codes, shown this once; all earlier ones are void."""
+    codes = [domain.recovery_code(os.urandom(16)) for _ in range(CODES)]
+    await store.replace_recovery_codes(tx, person, [_hash(tx, person, code) for code in codes])
+    await credentials.record(tx, person, by, "recovery_codes.made", {"codes": CODES})
+    return codes
+
+
+async def use(tx: Tx, person: Person, typed: str) -> bool:
+    """Whether it is one of the person's codes that was not used; it is used up then."""
+    code = domain.recovery_code_of(typed)
+    return code is not None and await store.use_recovery_code(tx, person, _hash(tx, person, code))
+
+
+def _hash(tx: Tx, person: Person, code: str) -> bytes:
+    """What is stored: 80 random bits under a key need no slow hash (ASVS 6.5.2)."""
+    return tx.vault.keyed_hash("recovery-code", person.id.bytes + code.encode())

@@ -1,0 +1,325 @@
+"""SQL of what people prove themselves by, and of wrong tries. Moments are real time."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.access.credentials.domain import NOTHING, Factors, Passkey, Tries
+from almoner.access.people.domain import Person, Realm
+from almoner.platform.db import Everyone, Tx
+
+Slot = tuple[UUID, bytes, str]
+"""What tries are counted of: realm, keyed hash of the name, neighbourhood."""
+
+_PASSKEY: Final = "k.id, k.person_id, k.credential, k.public_key, k.sign_count, k.name, k.created_at, k.last_used_at"
+
+
+async def factors(tx: Tx, person: Person) -> Factors:
+    """What a person can sign in by."""
+    row = await tx.fetchrow(
+        """
+        select exists (select from password where person_id = $1) as password,
+               exists (
+                   select from one_time_password where person_id = $1 and confirmed_at is not null
+               ) as authenticator,
+               (select count(*)::int from passkey where person_id = $1) as passkeys,
+               (select count(*)::int from recovery_code where person_id = $1 and used_at is null) as recovery_codes
+        """,
+        person.id,
+    )
+    return Factors(**row) if row else NOTHING
+
+
+async def find_password(tx: Tx, scope: Realm, person_id: UUID) -> str | None:
+    """The hash of a person's password."""
+    found: str | None = await tx.fetchval(
+        "select w.hash from password w join person p on p.id = w.person_id where p.realm = $1 and p.id = $2",
+        scope.id,
+        person_id,
+    )
+    return found
+
+
+async def folded(tx: Tx, _scope: Everyone, name: str) -> str:
+    """A name as names are compared, in every realm."""
+    found: str = await tx.fetchval("select folded($1)", name)
+    return found
+
+
+async def set_password(tx: Tx, person: Person, hash_: str) -> None:
+    """Store a password's hash instead of the one before."""
+    await tx.execute(
+        """
+        insert into password (person_id, hash, set_at) values ($1, $2, $3)
+        on conflict (person_id) do update set hash = excluded.hash, set_at = excluded.set_at
+        """,
+        person.id,
+        hash_,
+        tx.wall,
+    )
+
+
+async def rehash_password(tx: Tx, person: Person, before: str, hash_: str) -> None:
+    """Store another hash of the same password, unless the password was changed meanwhile."""
+    await tx.execute("update password set hash = $3 where person_id = $1 and hash = $2", person.id, before, hash_)
+
+
+async def delete_password(tx: Tx, person: Person) -> None:
+    """Remove a password."""
+    await tx.execute("delete from password where person_id = $1", person.id)
+
+
+async def insert_authenticator(tx: Tx, person: Person, secret: bytes) -> bool:
+    """Store a secret that no code has proved yet, instead of such a one; False when one is in use."""
+    made = await tx.fetchval(
+        """
+        insert into one_time_password as known (person_id, secret, created_at) values ($1, $2, $3)
+        on conflict (person_id) do update set secret = excluded.secret, created_at = excluded.created_at, last_step = 0
+        where known.confirmed_at is null returning true
+        """,
+        person.id,
+        secret,
+        tx.wall,
+    )
+    return bool(made)
+
+
+async def find_authenticator(tx: Tx, person: Person, *, confirmed: bool) -> bytes | None:
+    """The sealed secret of the authenticator app in use, or of the one being set up."""
+    found: bytes | None = await tx.fetchval(
+        "select secret from one_time_password where person_id = $1 and (confirmed_at is not null) = $2",
+        person.id,
+        confirmed,
+    )
+    return found
+
+
+async def take_step(tx: Tx, person: Person, secret: bytes, step: int, *, confirmed: bool) -> bool:
+    """Use a one-time password: once, and none from before it; False when it or a later one was used."""
+    taken = await tx.fetchval(
+        """
+        update one_time_password set last_step = $3, confirmed_at = coalesce(confirmed_at, $5)
+        where person_id = $1 and secret = $2 and last_step < $3 and (confirmed_at is not null) = $4 returning true
+        """,
+        person.id,
+        secret,
+        step,
+        confirmed,
+        tx.wall,
+    )
+    return bool(taken)
+
+
+async def delete_authenticator(tx: Tx, person: Person) -> bool:
+    """Remove the authenticator app; whether one was in use."""
+    gone = await tx.fetchval(
+        "delete from one_time_password where person_id = $1 returning confirmed_at is not null", person.id
+    )
+    return bool(gone)
+
+
+async def replace_recovery_codes(tx: Tx, person: Person, hashes: Sequence[bytes]) -> None:
+    """Store new codes instead of all that there were."""
+    await tx.execute("delete from recovery_code where person_id = $1", person.id)
+    await tx.execute(
+        "insert into recovery_code (person_id, hash) select $1, hash from unnest($2::bytea[]) as hash",
+        person.id,
+        hashes,
+    )
+
+
+async def use_recovery_code(tx: Tx, person: Person, hash_: bytes) -> bool:
+    """Use a code; False when there is none such, or it was used."""
+    used = await tx.fetchval(
+        "update recovery_code set used_at = $3 where person_id = $1 and hash = $2 and used_at is null returning true",
+        person.id,
+        hash_,
+        tx.wall,
+    )
+    return bool(used)
+
+
+async def insert_passkey(tx: Tx, passkey: Passkey) -> bool:
+    """Store a passkey; False when it is known already, whoever's it is."""
+    made = await tx.fetchval(
+        """
+        insert into passkey (id, person_id, credential, public_key, sign_count, name, created_at)
+        values ($1, $2, $3, $4, $5, $6, $7) on conflict (credential) do nothing returning true
+        """,
+        passkey.id,
+        passkey.person_id,
+        passkey.credential,
+        passkey.public_key,
+        passkey.sign_count,
+        passkey.name,
+        passkey.created_at,
+    )
+    return bool(made)
+
+
+async def passkeys(tx: Tx, person: Person) -> list[Passkey]:
+    """A person's passkeys, oldest first."""
+    rows = await tx.fetch(f"select {_PASSKEY} from passkey k where k.person_id = $1 order by k.id", person.id)
+    return [Passkey(**row) for row in rows]
+
+
+async def find_passkey(tx: Tx, scope: Realm, credential: bytes) -> Passkey | None:
+    """The passkey of somebody of the realm by its credential."""
+    row: Record | None = await tx.fetchrow(
+        f"""
+        select {_PASSKEY} from passkey k join person p on p.id = k.person_id
+        where p.realm = $1 and k.credential = $2
+        """,
+        scope.id,
+        credential,
+    )
+    return Passkey(**row) if row else None
+
+
+async def used_passkey(tx: Tx, passkey: Passkey, sign_count: int) -> None:
+    """Note a use. The highest count stays: a lower one is told of each time it comes."""
+    await tx.execute(
+        "update passkey set sign_count = greatest(sign_count, $2), last_used_at = $3 where id = $1",
+        passkey.id,
+        sign_count,
+        tx.wall,
+    )
+
+
+async def delete_passkey(tx: Tx, person: Person, passkey_id: UUID) -> None:
+    """Remove a passkey."""
+    await tx.execute("delete from passkey where person_id = $1 and id = $2", person.id, passkey_id)
+
+
+async def take_challenge(tx: Tx, _scope: Everyone, hash_: bytes, expires_at: datetime) -> bool:
+    """Use a challenge; False when it was used."""
+    taken = await tx.fetchval(
+        "insert into passkey_challenge (hash, expires_at) values ($1, $2) on conflict do nothing returning true",
+        hash_,
+        expires_at,
+    )
+    return bool(taken)
+
+
+async def take_turns(tx: Tx, _scope: Everyone, slots: Sequence[Slot]) -> None:
+    """Let one transaction at a time count the tries of each slot."""
+    turns = [f"{realm}{hash_.hex()}{neighbourhood}" for realm, hash_, neighbourhood in slots]
+    await tx.execute(
+        """
+        select pg_advisory_xact_lock(turn)
+        from (select distinct hashtextextended(slot, 0) as turn from unnest($1::text[]) as slot order by 1) sorted
+        """,
+        turns,
+    )
+
+
+async def tries(tx: Tx, _scope: Everyone, slots: Sequence[Slot]) -> list[Tries | None]:
+    """What was tried, slot by slot."""
+    rows = await tx.fetch(
+        """
+        select t.failures, t.last_at
+        from unnest($1::uuid[], $2::bytea[], $3::text[]) with ordinality as s (realm, name_hash, neighbourhood, n)
+        left join sign_in_try t using (realm, name_hash, neighbourhood) order by s.n
+        """,
+        *_columns(slots),
+    )
+    return [None if row["failures"] is None else Tries(row["failures"], row["last_at"]) for row in rows]
+
+
+async def count_tries(tx: Tx, _scope: Everyone, slots: Sequence[Slot], failures: Sequence[int]) -> None:
+    """Store how many tries each slot has now, with one more made at this moment."""
+    await tx.execute(
+        """
+        insert into sign_in_try (realm, name_hash, neighbourhood, failures, last_at)
+        select s.realm, s.name_hash, s.neighbourhood, s.failures, $5
+        from unnest($1::uuid[], $2::bytea[], $3::text[], $4::int[]) as s (realm, name_hash, neighbourhood, failures)
+        order by 1, 2, 3
+        on conflict (realm, name_hash, neighbourhood)
+            do update set failures = excluded.failures, last_at = excluded.last_at
+        """,
+        *_columns(slots),
+        failures,
+        tx.wall,
+    )
+
+
+async def forgive(tx: Tx, _scope: Everyone, own: Sequence[Slot], shared: Sequence[Slot]) -> None:
+    """Forget the tries of some slots, and take one back of others. Never waits long: turns are not held for it."""
+    await tx.execute(
+        """
+        with held as (
+            select t.realm, t.name_hash, t.neighbourhood, s.own
+            from sign_in_try t
+            join unnest($1::uuid[], $2::bytea[], $3::text[], $4::boolean[])
+                as s (realm, name_hash, neighbourhood, own) using (realm, name_hash, neighbourhood)
+            order by 1, 2, 3 for no key update of t
+        )
+        update sign_in_try t set failures = case when held.own then 0 else greatest(t.failures - 1, 0) end
+        from held
+        where (t.realm, t.name_hash, t.neighbourhood) = (held.realm, held.name_hash, held.neighbourhood)
+        """,
+        *_columns([*own, *shared]),
+        [True] * len(own) + [False] * len(shared),
+    )
+
+
+async def forget_tries(tx: Tx, _scope: Everyone, realm: UUID, hashes: Sequence[bytes]) -> None:
+    """Forget all tries of some names, wherever they came from."""
+    await tx.execute("delete from sign_in_try where realm = $1 and name_hash = any($2::bytea[])", realm, hashes)
+
+
+async def tell(tx: Tx, _scope: Everyone, slot: Slot, before: datetime) -> bool:
+    """Whether a refusal of the slot is to be recorded now: none was since ``before``."""
+    told = await tx.fetchval(
+        """
+        insert into sign_in_try as t (realm, name_hash, neighbourhood, failures, last_at, told_at)
+        values ($1, $2, $3, 0, $4, $4)
+        on conflict (realm, name_hash, neighbourhood) do update set told_at = excluded.told_at
+        where t.told_at is null or t.told_at <= $5 returning true
+        """,
+        *slot,
+        tx.wall,
+        before,
+    )
+    return bool(told)
+
+
+async def oldest(tx: Tx, _scope: Everyone) -> tuple[datetime | None, datetime | None]:
+    """When the oldest try was, and when the first used challenge is over."""
+    row = await tx.fetchrow(
+        """
+        select (select min(last_at) from sign_in_try) as tried,
+               (select min(expires_at) from passkey_challenge) as challenge
+        """
+    )
+    return (row["tried"], row["challenge"]) if row else (None, None)
+
+
+async def forget_old(tx: Tx, _scope: Everyone, before: datetime, limit: int) -> int:
+    """Remove tries of before that moment, and challenges that are over; how many rows went."""
+    gone = await tx.fetchval(
+        """
+        with tries as (
+            delete from sign_in_try where (realm, name_hash, neighbourhood) in (
+                select realm, name_hash, neighbourhood from sign_in_try where last_at <= $1
+                order by last_at limit $3 for update skip locked
+            ) returning 1
+        ), challenges as (
+            delete from passkey_challenge where hash in (
+                select hash from passkey_challenge where expires_at <= $2
+                order by expires_at limit $3 for update skip locked
+            ) returning 1
+        ) select (select count(*) from tries) + (select count(*) from challenges)
+        """,
+        before,
+        tx.wall,
+        limit,
+    )
+    return int(gone)
+
+
+def _columns(slots: Sequence[Slot]) -> tuple[list[UUID], list[bytes], list[str]]:
+    return [slot[0] for slot in slots], [slot[1] for slot in slots], [slot[2] for slot in slots]

@@ -1,0 +1,174 @@
+"""The page on which owners read their partner's audit log, and the whole of it as a file."""
+
+import csv
+import io
+import re
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+import msgspec
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from almoner.access.accounts.gate import Visitor
+from almoner.access.members import audit_words
+from almoner.access.members.views import PAGE, Desk, cut, partner_of
+from almoner.access.people import service as people
+from almoner.access.people.domain import members_of
+from almoner.kit.errors import NotFound
+from almoner.kit.time import iso
+from almoner.platform import audit, audit_chain
+from almoner.platform.audit import Entry
+from almoner.platform.db import Partner, Tx
+from almoner.platform.pages.headers import NO_PAGE
+
+COLUMNS: Final = ("id", "at", "actorKind", "actor", "action", "subject", "address", "requestId", "details")
+_BATCH: Final = 1000
+_FORMULA: Final = re.compile(r"\s*[=+@\uff1d\uff0b\uff20-]|[\t\r\n]")
+"""What spreadsheets take for the beginning of a formula, also after blanks and in wide letters (CSV injection)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the reader looks for. ``who`` as it was typed; ``actor``: the identifier that it stands for."""
+
+    who: str
+    action: str
+    actor: str | None
+    before: UUID | None
+
+    def query(self, before: UUID) -> str:
+        """The address of the next page."""
+        given = {"who": self.who, "action": self.action, "before": str(before)}
+        return urlencode({name: value for name, value in given.items() if value})
+
+
+class AuditPages:
+    """The pages."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        desk = self._desk
+        return [
+            desk.route("/audit", self.show, "owner", methods=["GET"]),
+            desk.route("/audit.csv", self.as_csv, "owner", fresh=True, methods=["GET"]),
+            desk.route("/audit.jsonl", self.as_lines, "owner", fresh=True, methods=["GET"]),
+        ]
+
+    async def show(self, visitor: Visitor) -> Response:
+        """Entries, newest first."""
+        partner = partner_of(visitor)
+        async with self._desk.db.read() as tx:
+            wanted = await _wanted(tx, visitor, partner)
+            entries, more = cut(await _page(tx, partner, wanted, PAGE + 1))
+            names = await audit_words.names(tx, partner, entries)
+            head = await audit_chain.standing(tx, partner.id)
+        shown = [
+            {
+                "at": entry.at,
+                "who": audit_words.who(entry, names),
+                "actor": entry.actor.id,
+                "what": audit_words.what(entry, names),
+                "action": entry.action,
+                "subject": entry.subject,
+                "address": entry.address,
+                "details": audit_words.details(entry),
+            }
+            for entry in entries
+        ]
+        return self._desk.show(
+            visitor,
+            "audit.html",
+            entries=shown,
+            wanted=wanted,
+            actions=audit_words.ACTIONS,
+            head=head,
+            onward=f"{visitor.path}?{wanted.query(entries[-1].id)}" if more else None,
+        )
+
+    async def as_csv(self, visitor: Visitor) -> Response:
+        """All entries, newest first, for spreadsheets: no cell begins as a formula does."""
+        return await self._file(visitor, "csv", "text/csv; charset=utf-8", _csv, csv_line(COLUMNS))
+
+    async def as_lines(self, visitor: Visitor) -> Response:
+        """All entries, newest first, each as a line of JSON."""
+        return await self._file(visitor, "jsonl", "application/jsonl", _json_line, b"")
+
+    async def _file(
+        self, visitor: Visitor, kind: str, media_type: str, line: Callable[[Entry], bytes], head: bytes
+    ) -> Response:
+        partner, by = partner_of(visitor), self._desk.by(visitor)
+        subject = self._desk.text("partner", partner.id)
+        async with self._desk.db.write() as tx:
+            await audit.record(
+                tx, partner.id, by.actor, "audit.downloaded", subject, address=by.address, details={"format": kind}
+            )
+        headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="audit-{subject}.{kind}"'}
+        return StreamingResponse(self._written(partner, line, head), media_type=media_type, headers=headers)
+
+    async def _written(self, partner: Partner, line: Callable[[Entry], bytes], head: bytes) -> AsyncIterator[bytes]:
+        """Batch by batch: no connection is held while somebody reads slowly."""
+        yield head
+        before: UUID | None = None
+        while True:
+            async with self._desk.db.read() as tx:
+                entries = await audit.page(tx, partner.id, before, _BATCH)
+            yield b"".join(line(entry) for entry in entries)
+            if len(entries) < _BATCH:
+                return
+            before = entries[-1].id
+
+
+async def _wanted(tx: Tx, visitor: Visitor, partner: Partner) -> Wanted:
+    """What the address asks for: ``who`` is a user name, or an identifier as the log shows it. Raises NotFound."""
+    given = {name: visitor.query.get(name, "").strip()[:255] for name in ("who", "action", "before")}
+    actor = given["who"] or None
+    if actor and (person := await people.find_by_name(tx, members_of(partner), actor)):
+        actor = tx.ids.text("member", person.id)
+    try:
+        before = UUID(given["before"]) if given["before"] else None
+    except ValueError:
+        raise NotFound from None
+    return Wanted(given["who"], given["action"], actor, before)
+
+
+async def _page(tx: Tx, partner: Partner, wanted: Wanted, limit: int) -> list[Entry]:
+    return await audit.page(tx, partner.id, wanted.before, limit, actor=wanted.actor, action=wanted.action or None)
+
+
+def _row(entry: Entry) -> dict[str, object]:
+    values = (
+        str(entry.id),
+        iso(entry.at),
+        entry.actor.kind,
+        entry.actor.id,
+        entry.action,
+        entry.subject,
+        entry.address,
+        entry.request_id,
+        entry.details,
+    )
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _json_line(entry: Entry) -> bytes:
+    return msgspec.json.encode(_row(entry)) + b"\n"
+
+
+def _csv(entry: Entry) -> bytes:
+    row = _row(entry)
+    row["details"] = msgspec.json.encode(entry.details).decode() if entry.details else ""
+    return csv_line("" if value is None else str(value) for value in row.values())
+
+
+def csv_line(cells: Iterable[str]) -> bytes:
+    """RFC 4180; an apostrophe stands before what a spreadsheet would run."""
+    written = io.StringIO()
+    csv.writer(written).writerow(f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells)
+    return written.getvalue().encode()

@@ -1,0 +1,103 @@
+"""Members as their owners see them, and groups of members."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import IntEnum
+from typing import Final
+from uuid import UUID
+
+from almoner.access.people.domain import MemberRole, Person, Profile, Role
+from almoner.kit.errors import IncorrectParams
+
+INVITATIONS_A_DAY: Final = 5
+"""Mails to one person who has not come yet."""
+NEW_ADDRESSES_A_DAY: Final = 100
+"""Mails of a partner's members to addresses that were typed for the first time: nobody writes to the world by us."""
+DAY: Final = timedelta(days=1)
+
+LONGEST_GROUP_NAME: Final = 255
+"""Characters of a displayName."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """Somebody in a group; ``name`` is what lists show: the display name, else the userName."""
+
+    id: UUID
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """People of one partner. ``profile``: a Group of RFC 7643 without id, meta and members.
+
+    ``role``: what everybody in it may do; None: nothing by itself. ``members``: None when they were not read.
+    """
+
+    id: UUID
+    partner_id: UUID
+    profile: Profile
+    role: MemberRole | None
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    members: tuple[GroupMember, ...] | None = None
+
+    @property
+    def display_name(self) -> str:
+        """How people call it."""
+        return str(self.profile["displayName"])
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A group after a change, without its members; who came into it and who went out of it, by their order."""
+
+    group: Group
+    came: tuple[UUID, ...] = ()
+    went: tuple[UUID, ...] = ()
+
+
+class NoSuchGroup(LookupError):
+    """There is no such group of this partner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A member as the list shows them.
+
+    ``granted``: the roles that an owner or administrator gave; the person's others come from the provider and from
+    groups. ``joined``: there is something that they sign in with, or they have signed in. ``invited_until``: when the
+    open invitation ends.
+    """
+
+    person: Person
+    granted: frozenset[Role]
+    joined: bool
+    invited_until: datetime | None
+
+    @property
+    def elsewhere(self) -> frozenset[Role]:
+        """Roles that are not granted here, and are not taken away here."""
+        return self.person.roles - self.granted
+
+
+class Owners(IntEnum):
+    """What active owners a partner has, at best: a mistyped address that was invited manages nothing."""
+
+    NONE = 0
+    INVITED = 1
+    ARE_THERE = 2
+    """Somebody with a password, a passkey or an identity at the provider."""
+
+
+class LastOwner(IncorrectParams):
+    message = "Somebody has to remain who can manage members"
+
+
+class NotInvitable(IncorrectParams):
+    message = "This member needs no invitation"
+
+
+class TooManyInvitations(IncorrectParams):
+    message = "Enough invitations were sent for now"

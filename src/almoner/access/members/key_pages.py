@@ -1,0 +1,159 @@
+"""Pages on which owners and developers make, replace and end keys."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.domain import by_field
+from almoner.access.accounts.gate import Visitor, text_of, to
+from almoner.access.keys import service as keys
+from almoner.access.keys.domain import Key, Kind
+from almoner.access.keys.service import NoSuchKey
+from almoner.access.members.service import key_ring
+from almoner.access.members.views import Desk, partner_of
+from almoner.kit.errors import IncorrectParams, NotFound
+
+_KINDS: Final[dict[Kind, dict[str, str]]] = {
+    "secret": {"name": "Secret key", "means": "All that its scopes say. For your servers alone."},
+    "publishable": {
+        "name": "Publishable key",
+        "means": "Searches and reads what anybody may know. May stand in pages and apps.",
+    },
+    "scim": {
+        "name": "Directory key (SCIM)",
+        "means": "Your directory makes and changes members and groups with it. Owners alone make these.",
+    },
+}
+_TOLD: Final = {"revoked": "The key has ended."}
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What was typed into the form of a new key, or of a replacement."""
+
+    name: str = ""
+    kind: str = "secret"
+    scopes: str = ""
+    overlap: str = "24"
+
+
+class KeyPages:
+    """The pages."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def routes(self) -> list[Route]:
+        """Starlette routes. A secret is shown to whoever has just proved who they are."""
+        desk = self._desk
+        return [
+            desk.route("/keys", self.list, "owner", "developer", methods=["GET"]),
+            desk.route("/keys/new", self.make, "owner", "developer", fresh=True),
+            desk.route("/keys/{id}", self.change, "owner", "developer", fresh=True),
+        ]
+
+    async def list(self, visitor: Visitor) -> Response:
+        """All keys without their secrets, newest first."""
+        async with self._desk.db.read() as tx:
+            found = await keys.of_partner(tx, partner_of(visitor))
+        told = _TOLD.get(visitor.query.get("told", ""))
+        return self._desk.show(visitor, "keys.html", keys=[self._facts(key) for key in found], told=told)
+
+    async def make(self, visitor: Visitor) -> Response:
+        """The form of a new key, then its secret, this once."""
+        typed, problems = Typed(), {}
+        if visitor.form:
+            form = visitor.form
+            typed = Typed(text_of(form, "name").strip(), text_of(form, "kind"), text_of(form, "scopes").strip())
+            try:
+                async with self._desk.db.write() as tx:
+                    kind = _kind(visitor, typed.kind)
+                    scopes = frozenset(typed.scopes.replace(",", " ").split())
+                    made = await key_ring.make(
+                        tx, partner_of(visitor), self._desk.by(visitor), kind, typed.name, scopes
+                    )
+            except IncorrectParams as error:
+                problems = by_field(error, "name")
+            else:
+                return self._secret(visitor, *made)
+        status = 422 if problems else 200
+        kinds = [{"id": kind, **_KINDS[kind]} for kind in _KINDS if _may_have(visitor, kind)]
+        return self._desk.show(visitor, "key_new.html", status=status, typed=typed, kinds=kinds, problems=problems)
+
+    async def change(self, visitor: Visitor) -> Response:
+        """Replace a key, or end it."""
+        key_id, partner = self._desk.named(visitor, "apikey"), partner_of(visitor)
+        try:
+            async with self._desk.db.read() as tx:
+                key = await key_ring.get(tx, partner, key_id)
+        except NoSuchKey:
+            raise NotFound from None
+        if not _may_have(visitor, key.kind):
+            return self._desk.gate.refuse(visitor, "You may not open this page", "Directory keys are for owners.")
+        typed, problems = Typed(overlap=visitor.typed("overlap").strip() or "24"), {}
+        if visitor.form:
+            try:
+                return await self._act(visitor, key, typed)
+            except IncorrectParams as error:
+                problems = by_field(error, "overlap")
+        status = 422 if problems else 200
+        return self._desk.show(visitor, "key.html", status=status, key=self._facts(key), typed=typed, problems=problems)
+
+    async def _act(self, visitor: Visitor, key: Key, typed: Typed) -> Response:
+        """Do what the pressed button says."""
+        by = self._desk.by(visitor)
+        match visitor.typed("do"):
+            case "rotate":
+                if not typed.overlap.isdecimal() or len(typed.overlap) > 3:
+                    raise IncorrectParams("overlap: write hours, such as 24")
+                async with self._desk.db.write() as tx:
+                    made = await key_ring.rotate(tx, by, key, timedelta(hours=int(typed.overlap)))
+                return self._secret(visitor, *made)
+            case "revoke":
+                if not visitor.typed("sure"):
+                    raise IncorrectParams("sure: tick the box to end the key")
+                async with self._desk.db.write() as tx:
+                    await key_ring.revoke(tx, by, key)
+                return to(f"{visitor.place.home}/keys?told=revoked")
+            case _:
+                raise NotFound
+
+    def _secret(self, visitor: Visitor, key: Key, secret: str) -> Response:
+        return self._desk.show(visitor, "secret.html", key=self._facts(key), secret=secret)
+
+    def _facts(self, key: Key) -> dict[str, object]:
+        """A key for a template."""
+        wall = self._desk.db.deployment.clock.wall()
+        if key.revoked_at is not None:
+            state = "ended"
+        elif key.expires_at is None:
+            state = "works"
+        else:
+            state = f"{'works until' if key.usable(wall) else 'ended on'} {key.expires_at:%Y-%m-%d %H:%M} UTC"
+        return {
+            "id": self._desk.text("apikey", key.id),
+            "name": key.name,
+            "kind": _KINDS[key.kind]["name"],
+            "hint": key.hint,
+            "state": state,
+            "usable": key.usable(wall),
+            "scopes": ", ".join(sorted(key.scopes)),
+            "created_at": key.created_at,
+            "last_used_at": key.last_used_at,
+        }
+
+
+def _kind(visitor: Visitor, name: str) -> Kind:
+    """The kind that was chosen. Raises IncorrectParams."""
+    chosen = next((kind for kind in _KINDS if kind == name), None)
+    if chosen is None or not _may_have(visitor, chosen):
+        raise IncorrectParams("kind: choose what the key opens")
+    return chosen
+
+
+def _may_have(visitor: Visitor, kind: Kind) -> bool:
+    """Whether the visitor deals with such keys: who has a directory's key can put people into an owners' group."""
+    return kind != "scim" or visitor.person.may("owner")

@@ -1,0 +1,272 @@
+"""Pages on which owners invite and manage members, and say what groups may do."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, cast
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.domain import ROLE_NAMES, by_field, in_words
+from almoner.access.accounts.gate import Visitor, to
+from almoner.access.members import service
+from almoner.access.members.domain import NoSuchGroup, Standing
+from almoner.access.members.service import details
+from almoner.access.members.views import PAGE, ROLES, Desk, cut, partner_of
+from almoner.access.people.domain import LONGEST_NAME, MEMBER_ROLES, MemberRole, NameTaken, NoSuchPerson
+from almoner.access.sign_on.service import identities
+from almoner.kit import email as emails
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.platform.db import Tx
+
+_TAKEN: Final = "Somebody here has this user name already."
+_TOLD: Final = {
+    "invited": "The invitation is on its way.",
+    "again": "A new invitation is on its way. The old link is void.",
+    "roles": "The roles are saved.",
+    "changed": "Saved. A mailbox that changed is told by a mail.",
+    "deactivated": "The member is deactivated, and signed out everywhere.",
+    "activated": "The member is active again.",
+    "disconnected": "The account at the provider is disconnected, and signs the member in no more.",
+    "removed": "The member is removed.",
+    "mapped": "Saved: everybody in the group may do this now.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What was typed into the invitation."""
+
+    email: str = ""
+    name: str = ""
+    user_name: str = ""
+    roles: tuple[str, ...] = ("read_only",)
+
+    @classmethod
+    def posted(cls, visitor: Visitor) -> "Typed":
+        """From the form."""
+        email, name, user_name = (visitor.typed(field).strip() for field in ("email", "name", "user_name"))
+        return cls(email, name, user_name, tuple(str(one) for one in visitor.form.getlist("role")))
+
+    def problems(self) -> dict[str, str]:
+        """What is wrong with it, by field."""
+        found = {}
+        if not emails.well_formed(self.email):
+            found["email"] = "Write an e-mail address, such as amina@example.org."
+        for field in ("name", "user_name"):
+            if len(getattr(self, field)) > LONGEST_NAME:
+                found[field] = f"Write at most {LONGEST_NAME} characters."
+        return found
+
+
+class MemberPages:
+    """The pages."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def routes(self) -> list[Route]:
+        """Starlette routes. Whatever changes something needs an owner who has just proved who they are."""
+        desk = self._desk
+        return [
+            desk.route("/members", self.list, *MEMBER_ROLES, methods=["GET"]),
+            desk.route("/members/invite", self.invite, "owner", fresh=True),
+            desk.route("/members/{id}", self.member, "owner", fresh=True),
+            desk.route("/groups", self.groups, "owner", fresh=True),
+            desk.route("/groups/{id}", self.group, "owner", methods=["GET"]),
+        ]
+
+    async def list(self, visitor: Visitor) -> Response:
+        """Everybody with their roles."""
+        after = self._desk.after(visitor, "member")
+        async with self._desk.db.read() as tx:
+            found, more = cut(await service.page(tx, partner_of(visitor), after, PAGE + 1))
+        return self._desk.show(
+            visitor,
+            "members.html",
+            members=[self._facts(one) for one in found],
+            manages=visitor.person.may("owner"),
+            own=self._desk.text("member", visitor.person.id),
+            later=after is not None,
+            onward=f"{visitor.path}?after={self._desk.text('member', found[-1].person.id)}" if more else None,
+            told=_told(visitor),
+        )
+
+    async def invite(self, visitor: Visitor) -> Response:
+        """The form for somebody new."""
+        typed = Typed.posted(visitor) if visitor.form else Typed()
+        problems = typed.problems() if visitor.form else {}
+        if visitor.form and not problems:
+            try:
+                async with self._desk.db.write() as tx:
+                    await service.invite(
+                        tx,
+                        partner_of(visitor),
+                        self._desk.by(visitor),
+                        typed.email,
+                        name=typed.name,
+                        user_name=typed.user_name,
+                        roles=visitor.ticked("role", MEMBER_ROLES),
+                    )
+            except NameTaken:
+                field = "user_name" if typed.user_name else "email"
+                problems = {field: _TAKEN}
+            except IncorrectParams as error:
+                problems = by_field(error, "user_name")
+            else:
+                return to(f"{visitor.place.home}/members?told=invited")
+        status = 422 if problems else 200
+        return self._desk.show(visitor, "invite.html", status=status, typed=typed, roles=ROLES, problems=problems)
+
+    async def member(self, visitor: Visitor) -> Response:
+        """One member, and what an owner does about them."""
+        person_id, partner = self._desk.named(visitor, "member"), partner_of(visitor)
+        problems = {}
+        try:
+            if visitor.form:
+                return await self._act(visitor)
+        except NoSuchPerson:
+            raise NotFound from None
+        except NameTaken:
+            problems = {"email": _TAKEN}
+        except IncorrectParams as error:
+            problems = by_field(error, "roles" if visitor.typed("do") == "roles" else "more")
+        async with self._desk.db.read() as tx:
+            try:
+                one = await service.get(tx, partner, person_id)
+            except NoSuchPerson:
+                raise NotFound from None
+            groups = (await service.groups_of(tx, partner, [person_id]))[person_id]
+            bound = await identities.of_person(tx, one.person)
+        typed = {"name": one.person.shown_name, "email": one.person.email or ""}
+        if visitor.typed("do") == "change":
+            typed = {field: visitor.typed(field) for field in typed}
+        return self._desk.show(
+            visitor,
+            "member.html",
+            status=422 if problems else 200,
+            one=self._facts(one),
+            typed=typed,
+            held=visitor.ticked("role", MEMBER_ROLES) if "roles" in problems else one.granted,
+            roles=ROLES,
+            groups=[group.display_name for group in groups],
+            bound=bound,
+            invitable=not one.joined and one.person.active and one.person.email is not None,
+            problems=problems,
+            told=_told(visitor),
+        )
+
+    async def _act(self, visitor: Visitor) -> Response:
+        """Do what the pressed button says, and show it."""
+        person_id = self._desk.named(visitor, "member")
+        partner, by, pressed = partner_of(visitor), self._desk.by(visitor), visitor.typed("do")
+        name, email, roles = visitor.typed("name"), visitor.typed("email"), visitor.ticked("role", MEMBER_ROLES)
+        acts: Mapping[str, tuple[str, Callable[[Tx], Awaitable[object]]]] = {
+            "change": ("changed", lambda tx: details.change(tx, partner, by, person_id, name=name, email=email)),
+            "roles": (
+                "roles",
+                lambda tx: service.change_roles(tx, partner, by, person_id, roles),
+            ),
+            "invite": ("again", lambda tx: service.invite_again(tx, partner, by, person_id)),
+            "deactivate": ("deactivated", lambda tx: service.deactivate(tx, partner, by, person_id)),
+            "activate": ("activated", lambda tx: service.activate(tx, partner, by, person_id)),
+            "disconnect": ("disconnected", lambda tx: service.disconnect(tx, partner, by, person_id)),
+            "remove": ("removed", lambda tx: service.remove(tx, partner, by, person_id)),
+        }
+        if pressed not in acts:
+            raise NotFound
+        if pressed == "remove" and not visitor.typed("sure"):
+            raise IncorrectParams("tick the box to remove the member")
+        told, act = acts[pressed]
+        async with self._desk.db.write() as tx:
+            await act(tx)
+        page = f"{visitor.place.home}/members" if pressed == "remove" else visitor.path
+        return to(f"{page}?told={told}")
+
+    async def groups(self, visitor: Visitor) -> Response:
+        """Groups, and what everybody in them may do."""
+        partner, problems = partner_of(visitor), {}
+        if visitor.form:
+            try:
+                await self._map(visitor)
+            except IncorrectParams as error:
+                problems = by_field(error, visitor.typed("group"))
+            else:
+                return to(f"{visitor.path}?told=mapped")
+        after = self._desk.after(visitor, "group")
+        async with self._desk.db.read() as tx:
+            found, more = cut(await service.groups(tx, partner, after, PAGE + 1))
+        return self._desk.show(
+            visitor,
+            "groups.html",
+            status=422 if problems else 200,
+            groups=[
+                {
+                    "id": self._desk.text("group", group.id),
+                    "name": group.display_name,
+                    "role": group.role,
+                    "size": size,
+                }
+                for group, size in found
+            ],
+            roles=ROLES,
+            later=after is not None,
+            onward=f"{visitor.path}?after={self._desk.text('group', found[-1][0].id)}" if more else None,
+            problems=problems,
+            told=_told(visitor),
+        )
+
+    async def group(self, visitor: Visitor) -> Response:
+        """Who is in a group."""
+        group_id, partner = self._desk.named(visitor, "group"), partner_of(visitor)
+        after = self._desk.after(visitor, "member")
+        async with self._desk.db.read() as tx:
+            try:
+                group = await service.get_group(tx, partner, group_id, with_members=False)
+            except NoSuchGroup:
+                raise NotFound from None
+            found, more = cut(await service.in_group(tx, partner, group_id, after, PAGE + 1))
+        texts = [{"id": self._desk.text("member", one.id), "name": one.name} for one in found]
+        return self._desk.show(
+            visitor,
+            "group.html",
+            name=group.display_name,
+            role=ROLE_NAMES[group.role] if group.role else None,
+            members=texts,
+            later=after is not None,
+            onward=f"{visitor.path}?after={texts[-1]['id']}" if more else None,
+        )
+
+    async def _map(self, visitor: Visitor) -> None:
+        group_id = self._desk.read("group", visitor.typed("group"))
+        role = cast("MemberRole | None", visitor.typed("role") or None)
+        try:
+            async with self._desk.db.write() as tx:
+                await service.map_group(tx, partner_of(visitor), group_id, role, self._desk.by(visitor))
+        except NoSuchGroup:
+            raise NotFound from None
+
+    def _facts(self, one: Standing) -> dict[str, object]:
+        """A member for a template."""
+        person = one.person
+        if not person.active:
+            state = "deactivated"
+        elif one.joined:
+            state = "active"
+        else:
+            state = "invited" if one.invited_until else "has not signed in yet"
+        return {
+            "id": self._desk.text("member", person.id),
+            "name": person.shown_name,
+            "user_name": person.user_name,
+            "email": person.email,
+            "roles": in_words(person.roles),
+            "elsewhere": in_words(one.elsewhere),
+            "active": person.active,
+            "state": state,
+            "until": one.invited_until if state == "invited" else None,
+        }
+
+
+def _told(visitor: Visitor) -> str | None:
+    return _TOLD.get(visitor.query.get("told", ""))

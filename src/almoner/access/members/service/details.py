@@ -1,0 +1,57 @@
+"""What an owner puts right about a member: how they are called, and where mails go."""
+
+from typing import Any
+from uuid import UUID
+
+from almoner.access.credentials.domain import By
+from almoner.access.letters import service as letters
+from almoner.access.members import service as members
+from almoner.access.people import service as people
+from almoner.access.people.domain import LONGEST_NAME, Person, members_of
+from almoner.kit.errors import IncorrectParams
+from almoner.platform import audit
+from almoner.platform.db import Partner, Tx
+
+
+async def change(
+    tx: Tx, partner: Partner, by: By, person_id: UUID, *, name: str | None = None, email: str | None = None
+) -> Person:
+    """Change a member's name, e-mail address or both; None: as it is. The mailbox of before is told.
+
+    Whoever signs in with the old address signs in with the new one, but not who came by a directory, which knows them
+    by it. Mailed links of before are void. Raises NoSuchPerson, IncorrectParams, NameTaken, TooManyInvitations.
+    """
+    before = await people.lock(tx, members_of(partner), person_id)
+    profile, fields = dict(before.profile), []
+    named = None if name is None else " ".join(name.split())
+    if named and len(named) > LONGEST_NAME:
+        raise IncorrectParams(f"name: write at most {LONGEST_NAME} characters")
+    if named is not None and named != before.shown_name and (named or "displayName" in profile):
+        profile.pop("displayName", None)
+        profile |= {"displayName": named} if named else {}
+        fields.append("name")
+    if email is not None and email.strip() != (before.email or ""):
+        profile |= _mailed_at(before, await members.new_address(tx, partner, by, email))
+        fields.append("email")
+    if not fields:
+        return before
+    changed = await people.change_profile(tx, before, profile)
+    subject = tx.ids.text("member", before.id)
+    told = {"changed": fields}
+    await audit.record(tx, partner.id, by.actor, "member.changed", subject, address=by.address, details=told)
+    await letters.tell_of_change(tx, before, changed)
+    return changed
+
+
+def _mailed_at(before: Person, address: str) -> dict[str, Any]:
+    """What changes in a profile: the address takes the place of the one that mails went to."""
+    old = before.email
+    given = [dict(one) for one in before.profile.get("emails") or ()]
+    chosen = next((one for one in given if one.get("value") == old), {})
+    others = [one for one in given if one is not chosen]
+    for one in others:
+        one.pop("primary", None)
+    changed: dict[str, Any] = {"emails": [{**chosen, "value": address, "primary": True}, *others]}
+    if old and before.user_name.casefold() == old.casefold() and not before.profile.get("externalId"):
+        changed["userName"] = address
+    return changed

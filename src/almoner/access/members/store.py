@@ -1,0 +1,263 @@
+"""SQL of members as their owners see them, of groups, and of who is in them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.access.members.domain import Changed, Group, GroupMember, Owners, Standing
+from almoner.access.people import service as people
+from almoner.access.people.domain import MemberRole, Profile, Realm
+from almoner.platform.db import Partner, Tx
+
+_CAN_SIGN_IN: Final = """
+(
+    exists (select from password c where c.person_id = p.id)
+    or exists (select from passkey c where c.person_id = p.id)
+    or exists (select from sign_on_identity c where c.person_id = p.id)
+)
+"""
+_STANDING: Final = f"""
+select {people.COLUMNS},
+       array(select r.role from person_role r where r.person_id = p.id and r.source = 'granted') as granted,
+       {_CAN_SIGN_IN} or exists (
+           -- offset: looked up for each member of the page, never read whole to be hashed
+           select from sign_in c where c.person_id = p.id and c.method <> 'provider' offset 0
+       ) as joined,
+       (
+           select max(l.expires_at) from person_link l
+           where l.person_id = p.id and l.purpose = 'invitation' and l.used_at is null and l.replaced_at is null
+             and not l.void and l.expires_at > $2
+       ) as invited_until
+from person p
+"""
+_GROUP: Final = "g.id, g.partner_id, g.profile, g.role, g.version, g.created_at, g.updated_at"
+_CALLED: Final = "coalesce(p.profile ->> 'displayName', p.profile #>> '{name,formatted}', p.profile ->> 'userName')"
+_MEMBERS: Final = f"""
+array(
+    select row(m.person_id, {_CALLED}) from member_group_member m join person p on p.id = m.person_id
+    where m.group_id = g.id order by m.person_id
+) as members
+"""
+
+
+def _standing(row: Record) -> Standing:
+    return Standing(people.from_row(row), frozenset(row["granted"]), row["joined"], row["invited_until"])
+
+
+async def hold_realm(tx: Tx, scope: Realm) -> None:
+    """Wait for whoever changes what the partner's members may do, and keep others waiting until the end."""
+    await tx.execute("select pg_advisory_xact_lock(hashtextextended('members of ' || $1::uuid::text, 0))", scope.id)
+
+
+async def owners(tx: Tx, scope: Realm) -> Owners:
+    """Whether somebody active is an owner, whoever says so, and can sign in."""
+    found = await tx.fetchval(
+        f"""
+        select max(case when {_CAN_SIGN_IN} then {Owners.ARE_THERE} else {Owners.INVITED} end) from person p
+        where p.active and p.id in (
+            select r.person_id from person_role r where r.realm = $1 and r.role = 'owner'
+            union all
+            select m.person_id from member_group g join member_group_member m on m.group_id = g.id
+            where g.partner_id = $1 and g.role = 'owner'
+        )
+        """,
+        scope.id,
+    )
+    return Owners(found or Owners.NONE)
+
+
+async def standing(tx: Tx, scope: Realm, person_id: UUID) -> Standing | None:
+    """One member."""
+    row = await tx.fetchrow(f"{_STANDING} where p.realm = $1 and p.id = $3", scope.id, tx.now, person_id)
+    return _standing(row) if row else None
+
+
+async def page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> list[Standing]:
+    """Members in the order in which they came."""
+    rows = await tx.fetch(
+        f"{_STANDING} where p.realm = $1 and ($3::uuid is null or p.id > $3) order by p.id limit $4",
+        scope.id,
+        tx.now,
+        after,
+        limit,
+    )
+    return [_standing(row) for row in rows]
+
+
+async def invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: datetime) -> int:
+    """How many invitations were made for a member after a moment."""
+    count = await tx.fetchval(
+        """
+        select count(*) from person_link l join person p on p.id = l.person_id
+        where p.realm = $1 and l.person_id = $2 and l.purpose = 'invitation' and l.created_at > $3
+        """,
+        scope.id,
+        person_id,
+        since,
+    )
+    return int(count)
+
+
+def _group(row: Record) -> Group:
+    members = tuple(GroupMember(*one) for one in row["members"]) if "members" in row else None
+    return Group(
+        row["id"],
+        row["partner_id"],
+        row["profile"],
+        row["role"],
+        row["version"],
+        row["created_at"],
+        row["updated_at"],
+        members,
+    )
+
+
+async def insert_group(tx: Tx, partner: Partner, group: Group, people: Sequence[UUID]) -> None:
+    """Store a new group with those of some people who are the partner's."""
+    await tx.execute(
+        """
+        with known as (
+            select id from person where realm = $1 and id = any($5::uuid[]) order by id for key share
+        ), made as (
+            insert into member_group (id, partner_id, profile, version, created_at, updated_at)
+            values ($2, $1, $3, 1, $4, $4) returning id
+        )
+        insert into member_group_member (partner_id, group_id, person_id, added_at)
+        select $1, made.id, known.id, $4 from made, known
+        """,
+        partner.id,
+        group.id,
+        group.profile,
+        group.created_at,
+        people,
+    )
+
+
+async def find_group(tx: Tx, partner: Partner, group_id: UUID, *, with_members: bool) -> Group | None:
+    """One group."""
+    columns = f"{_GROUP}, {_MEMBERS}" if with_members else _GROUP
+    row = await tx.fetchrow(
+        f"select {columns} from member_group g where g.partner_id = $1 and g.id = $2", partner.id, group_id
+    )
+    return _group(row) if row else None
+
+
+async def lock_group(tx: Tx, partner: Partner, group_id: UUID) -> Group | None:
+    """One group without its members, held until the transaction ends."""
+    row = await tx.fetchrow(
+        f"select {_GROUP} from member_group g where g.partner_id = $1 and g.id = $2 for no key update",
+        partner.id,
+        group_id,
+    )
+    return _group(row) if row else None
+
+
+async def page_of_groups(tx: Tx, partner: Partner, after: UUID | None, limit: int) -> list[tuple[Group, int]]:
+    """Groups in the order in which they came, each with how many are in it."""
+    rows = await tx.fetch(
+        f"""
+        select {_GROUP}, (select count(*) from member_group_member m where m.group_id = g.id) as size
+        from member_group g where g.partner_id = $1 and ($2::uuid is null or g.id > $2) order by g.id limit $3
+        """,
+        partner.id,
+        after,
+        limit,
+    )
+    return [(_group(row), row["size"]) for row in rows]
+
+
+async def page_of_group(tx: Tx, partner: Partner, group_id: UUID, after: UUID | None, limit: int) -> list[GroupMember]:
+    """Who is in a group, in the order in which they became people."""
+    rows = await tx.fetch(
+        f"""
+        select m.person_id, {_CALLED} from member_group_member m join person p on p.id = m.person_id
+        where m.partner_id = $1 and m.group_id = $2 and ($3::uuid is null or m.person_id > $3)
+        order by m.person_id limit $4
+        """,
+        partner.id,
+        group_id,
+        after,
+        limit,
+    )
+    return [GroupMember(*row) for row in rows]
+
+
+async def groups_of(tx: Tx, partner: Partner, people: Sequence[UUID]) -> list[tuple[UUID, Group]]:
+    """The groups of some people: each person with each of their groups."""
+    rows = await tx.fetch(
+        f"""
+        select m.person_id, {_GROUP} from member_group_member m join member_group g on g.id = m.group_id
+        where m.partner_id = $1 and m.person_id = any($2::uuid[]) order by m.person_id, g.id
+        """,
+        partner.id,
+        people,
+    )
+    return [(row["person_id"], _group(row)) for row in rows]
+
+
+async def change_group(
+    tx: Tx,
+    group: Group,
+    profile: Profile | None,
+    people: Sequence[UUID],
+    *,
+    leave: Sequence[UUID] | None,
+) -> Changed | None:
+    """Change a locked group: its profile unless None; ``people`` come in; ``leave`` go, None: all others do.
+
+    Whoever is nobody of this partner does not come. None when nothing is different now.
+    """
+    row = await tx.fetchrow(
+        f"""
+        with known as (
+            select id from person where realm = $1 and id = any($4::uuid[]) order by id for key share
+        ), gone as (
+            delete from member_group_member
+            where group_id = $2
+              and case when $5::uuid[] is null then person_id <> all($4::uuid[]) else person_id = any($5::uuid[]) end
+            returning person_id
+        ), come as (
+            insert into member_group_member (partner_id, group_id, person_id, added_at)
+            select $1, $2, id, $6 from known
+            on conflict do nothing returning person_id
+        )
+        update member_group g
+        set profile = coalesce($3::jsonb, g.profile), version = g.version + 1, updated_at = $6
+        where g.partner_id = $1 and g.id = $2
+          and (g.profile <> $3::jsonb or exists (select from gone) or exists (select from come))
+        returning {_GROUP}, array(select person_id from come order by 1) as came,
+                  array(select person_id from gone order by 1) as went
+        """,
+        group.partner_id,
+        group.id,
+        profile,
+        people,
+        leave,
+        tx.now,
+    )
+    return Changed(_group(row), tuple(row["came"]), tuple(row["went"])) if row else None
+
+
+async def set_group_role(tx: Tx, group: Group, role: MemberRole | None) -> Group:
+    """Say what everybody in a locked group may do."""
+    row = await tx.fetchrow(
+        f"""
+        update member_group g set role = $3 where g.partner_id = $1 and g.id = $2 returning {_GROUP}
+        """,
+        group.partner_id,
+        group.id,
+        role,
+    )
+    assert row is not None
+    return _group(row)
+
+
+async def delete_group(tx: Tx, partner: Partner, group_id: UUID) -> bool:
+    """Remove a group; False when there was none."""
+    gone = await tx.fetchval(
+        "delete from member_group where partner_id = $1 and id = $2 returning true", partner.id, group_id
+    )
+    return bool(gone)

@@ -1,0 +1,89 @@
+"""What the members' pages have in common: who is at the door, roles in words, and lists in pages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.domain import MEMBERS_HOME, ROLE_NAMES
+from almoner.access.accounts.gate import Gate, SignedIn, Visitor
+from almoner.access.credentials.domain import By
+from almoner.access.people.domain import MEMBER_ROLES, MemberRole, Role
+from almoner.kit.errors import NotFound
+from almoner.platform.db import Database, Partner
+from almoner.platform.pages.rendering import Pages
+
+PAGE: Final = 50
+"""Entries of a list on one page."""
+
+ROLE_MEANS: Final[dict[MemberRole, str]] = {
+    "owner": "Manages members, groups, keys and how they sign in; reads the audit log; and all of the below.",
+    "developer": "Makes, replaces and ends keys of the interface.",
+    "reviewer": "Looks at nonprofits and decides about them.",
+    "finance": "Looks at gifts, settlements and payouts.",
+    "read_only": "Looks, and changes nothing.",
+}
+
+ROLES: Final = [{"id": role, "name": ROLE_NAMES[role], "means": ROLE_MEANS[role]} for role in MEMBER_ROLES]
+"""For the forms."""
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What every page here is made with."""
+
+    db: Database
+    gate: Gate
+    pages: Pages
+
+    def route(
+        self, path: str, page: SignedIn, *roles: Role, fresh: bool = False, methods: Sequence[str] = ("GET", "POST")
+    ) -> Route:
+        """A page under the partner's ``/account/{partner}``, for members with one of the roles.
+
+        ``fresh``: they must have proved within the last minutes who they are.
+        """
+        return self.gate.signed_in(f"{MEMBERS_HOME}/{{partner}}{path}", page, *roles, fresh=fresh, methods=methods)
+
+    def show(self, visitor: Visitor, template: str, *, status: int = 200, **context: object) -> Response:
+        """A page in the visitor's frame."""
+        return self.gate.show(self.pages, visitor, template, status=status, passkeys=False, **context)
+
+    def text(self, type_: str, record: UUID) -> str:
+        """An identifier as pages show it."""
+        return self.db.deployment.ids.text(type_, record)
+
+    def named(self, visitor: Visitor, type_: str) -> UUID:
+        """The record that the end of the address names. Raises NotFound."""
+        return self.read(type_, visitor.path.rpartition("/")[2])
+
+    def after(self, visitor: Visitor, type_: str) -> UUID | None:
+        """After which record the page of a list begins; None: with the first. Raises NotFound."""
+        name = visitor.query.get("after")
+        return None if name is None else self.read(type_, name)
+
+    def read(self, type_: str, name: str) -> UUID:
+        """The record of an identifier. Raises NotFound."""
+        found = self.db.deployment.ids.parse(type_, name)
+        if found is None:
+            raise NotFound
+        return found
+
+    def by(self, visitor: Visitor) -> By:
+        """The visitor, for the audit log."""
+        return visitor.by(self.db.deployment.ids)
+
+
+def partner_of(visitor: Visitor) -> Partner:
+    """Whose member the visitor is."""
+    return Partner(visitor.realm.id)
+
+
+def cut(found: list[Item]) -> tuple[list[Item], bool]:
+    """What a page shows of one more than fits, and whether there is more."""
+    return found[:PAGE], len(found) > PAGE

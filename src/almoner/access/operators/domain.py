@@ -1,0 +1,166 @@
+"""Operators as they stand, their tokens, and approvals that take two of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.access.people.domain import OperatorRole, Person
+from almoner.kit.errors import IncorrectParams
+
+DEFAULT_LIFE: Final = timedelta(days=90)
+LONGEST_LIFE: Final = timedelta(days=365)
+LONGEST_NAME: Final = 100
+LONGEST_NOTE: Final = 2000
+LOOKS_FOR: Final = timedelta(days=7)
+"""How long a first look waits for the second."""
+INVITATIONS_A_DAY: Final = 5
+"""To one operator."""
+MOST_TOKENS: Final = 10
+"""Of one operator, that work at the same time."""
+
+Act = Literal["invited", "granted", "activated", "changed", "reset"]
+"""What one operator does about another that makes the two no two pairs of eyes for a week."""
+Outcome = Literal["approved", "changed", "withdrawn", "expired"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An operator. ``joined``: has something to sign in by."""
+
+    person: Person
+    joined: bool
+
+    @property
+    def in_words(self) -> str:
+        """For people."""
+        if not self.person.active:
+            return "deactivated"
+        return "active" if self.joined else "not come yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One stored token; the secret itself is known to its operator only."""
+
+    id: UUID
+    person_id: UUID
+    name: str
+    hint: str
+    created_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None = None
+    last_used_at: datetime | None = None
+
+    def works(self, now: datetime) -> bool:
+        """Whether the token opens something at this (real) time, if its operator is active."""
+        return self.revoked_at is None and now < self.expires_at
+
+    def state(self, now: datetime) -> str:
+        """For people."""
+        if self.revoked_at is not None:
+            return f"revoked {self.revoked_at:%Y-%m-%d %H:%M} UTC"
+        return f"{'works until' if self.works(now) else 'expired'} {self.expires_at:%Y-%m-%d %H:%M} UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Who looked, when, and on what evidence."""
+
+    by: UUID
+    at: datetime
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What two operators confirm. ``subject``: text id; ``fingerprint``: 32 bytes, of what the first one saw."""
+
+    id: UUID
+    action: str
+    subject: str
+    fingerprint: bytes
+    first: Look
+    expires_at: datetime
+    second: Look | None = None
+    outcome: Outcome | None = None
+
+
+class Refused(Exception):
+    """An operator may not do it; the message is one line that says what to do."""
+
+
+class TokenRefused(Refused):
+    """There is no token, or it opens nothing."""
+
+
+class RoleMissing(Refused):
+    """The operator has none of the roles that may."""
+
+
+class SameOperator(Refused):
+    """Somebody else has to look."""
+
+
+class NotIndependent(Refused):
+    """One of the two let the other in lately."""
+
+
+class OwnAccount(Refused):
+    """Somebody else says what one may do, and where one's mails go."""
+
+
+class TokensAreOwn(Refused):
+    """Nobody makes a token of somebody else's."""
+
+
+class NotInvitable(Refused):
+    """An invitation would open nothing."""
+
+
+class LastAdministrator(Refused):
+    """Somebody has to remain who can add operators."""
+
+
+def prefix(*, sandbox: bool) -> str:
+    """How tokens begin: ``op_live_``, ``op_sandbox_``."""
+    return f"op_{'sandbox' if sandbox else 'live'}_"
+
+
+def life(days: int) -> timedelta:
+    """How long a token works. Raises IncorrectParams."""
+    if not 1 <= days <= LONGEST_LIFE.days:
+        raise IncorrectParams(f"days: a token works for 1 to {LONGEST_LIFE.days} days, not {days}")
+    return timedelta(days=days)
+
+
+def name_of(text: str) -> str:
+    """The name of a token. Raises IncorrectParams."""
+    name = text.strip()
+    if not 1 <= len(name) <= LONGEST_NAME:
+        raise IncorrectParams(f"name: the name of a token has 1 to {LONGEST_NAME} characters")
+    return name
+
+
+def ensure_works(token: Token, operator: Person, now: datetime) -> None:
+    """Whether the token opens anything at this (real) time. Raises TokenRefused."""
+    named = f"The token {token.name!r} of {operator.shown_name}, that ends in {token.hint},"
+    if not operator.active:
+        raise TokenRefused(f"{operator.shown_name} is deactivated: ask another administrator.")
+    if token.revoked_at is not None:
+        raise TokenRefused(f"{named} is revoked: use another, or make one at /operator/tokens.")
+    if now >= token.expires_at:
+        day = f"{token.expires_at:%Y-%m-%d}"
+        raise TokenRefused(f"{named} expired on {day}: make another at /operator/tokens.")
+
+
+def ensure_may(operator: Person, text_id: str, roles: Sequence[OperatorRole], administrators: Sequence[Person]) -> None:
+    """Whether the operator has one of the roles. Raises RoleMissing, which says who can grant one."""
+    if operator.may(*roles):
+        return
+    names = ", ".join(one.shown_name for one in administrators) or "an administrator"
+    raise RoleMissing(
+        f"{operator.shown_name} lacks the role {' or '.join(roles)}: {names} can grant it with "
+        f"`almoner operators roles {text_id}`."
+    )

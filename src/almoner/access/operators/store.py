@@ -1,0 +1,246 @@
+"""SQL of operators' tokens, of approvals, and of who let whom in."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.access.operators.domain import Act, Approval, Look, Outcome, Standing, Token
+from almoner.access.people import service as people
+from almoner.access.people.domain import Realm
+from almoner.platform.db import Tx
+
+_KNOWN_BY: Final = "id, person_id, name, hint, created_at, expires_at, revoked_at, last_used_at"
+_APPROVAL: Final = (
+    "id, action, subject, fingerprint, first_by, first_at, first_note, expires_at, second_by, second_at, second_note, "
+    "outcome"
+)
+
+
+async def insert_token(tx: Tx, token: Token, hash_: bytes) -> None:
+    """Store a new token."""
+    await tx.execute(
+        """
+        insert into operator_token (id, person_id, hash, name, hint, created_at, expires_at)
+        values ($1, $2, $3, $4, $5, $6, $7)
+        """,
+        token.id,
+        token.person_id,
+        hash_,
+        token.name,
+        token.hint,
+        token.created_at,
+        token.expires_at,
+    )
+
+
+async def find_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> Token | None:
+    """The token with this keyed hash, whether it still works or not."""
+    row = await tx.fetchrow(f"select {_KNOWN_BY} from operator_token where realm = $1 and hash = $2", scope.id, hash_)
+    return Token(*row) if row else None
+
+
+async def find_token(tx: Tx, scope: Realm, token_id: UUID) -> Token | None:
+    """One token."""
+    row = await tx.fetchrow(f"select {_KNOWN_BY} from operator_token where realm = $1 and id = $2", scope.id, token_id)
+    return Token(*row) if row else None
+
+
+async def tokens(tx: Tx, scope: Realm, person_id: UUID | None) -> list[Token]:
+    """The tokens of an operator, or of all, newest first."""
+    rows = await tx.fetch(
+        f"""
+        select {_KNOWN_BY} from operator_token where realm = $1 and ($2::uuid is null or person_id = $2)
+        order by id desc
+        """,
+        scope.id,
+        person_id,
+    )
+    return [Token(*row) for row in rows]
+
+
+async def revoke(tx: Tx, scope: Realm, at: datetime, *, token_id: UUID | None = None, of: UUID | None = None) -> None:
+    """Revoke a token, or all of an operator; once."""
+    await tx.execute(
+        """
+        update operator_token set revoked_at = $2
+        where realm = $1 and revoked_at is null and (id = $3 or person_id = $4)
+        """,
+        scope.id,
+        at,
+        token_id,
+        of,
+    )
+
+
+async def note_use(tx: Tx, scope: Realm, token_id: UUID, at: datetime) -> None:
+    """Record the last use."""
+    await tx.execute("update operator_token set last_used_at = $3 where realm = $1 and id = $2", scope.id, token_id, at)
+
+
+async def live_tokens(tx: Tx, scope: Realm, person_id: UUID, wall: datetime) -> int:
+    """How many tokens of an operator work now."""
+    found = await tx.fetchval(
+        """
+        select count(*) from operator_token
+        where realm = $1 and person_id = $2 and revoked_at is null and expires_at > $3
+        """,
+        scope.id,
+        person_id,
+        wall,
+    )
+    return int(found)
+
+
+async def standings(tx: Tx, scope: Realm) -> list[Standing]:
+    """All operators, in the order in which they came."""
+    rows = await tx.fetch(
+        f"""
+        select {people.COLUMNS}, exists (select from password w where w.person_id = p.id)
+            or exists (select from passkey k where k.person_id = p.id) as joined
+        from person p where p.realm = $1 order by p.id
+        """,
+        scope.id,
+    )
+    return [Standing(people.from_row(row), row["joined"]) for row in rows]
+
+
+async def invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: datetime) -> int:
+    """How many invitations were made for an operator after a moment."""
+    found = await tx.fetchval(
+        """
+        select count(*) from person_link l join person p on p.id = l.person_id
+        where p.realm = $1 and l.person_id = $2 and l.purpose = 'invitation' and l.created_at > $3
+        """,
+        scope.id,
+        person_id,
+        since,
+    )
+    return int(found)
+
+
+async def vouch(tx: Tx, _scope: Realm, person_id: UUID, by: UUID, act: Act) -> None:
+    """Keep what an operator did about another."""
+    await tx.execute(
+        "insert into operator_vouch (id, person_id, by_id, act, at) values ($1, $2, $3, $4, $5)",
+        tx.new_id(),
+        person_id,
+        by,
+        act,
+        tx.now,
+    )
+
+
+async def depend(tx: Tx, _scope: Realm, one: UUID, other: UUID) -> datetime | None:
+    """Until when two operators are no two pairs of eyes; None when they are."""
+    until: datetime | None = await tx.fetchval("select operators_depend($1, $2, $3)", one, other, tx.now)
+    return until
+
+
+async def two_people(tx: Tx, _scope: Realm) -> bool | None:
+    """Whether money takes two, where an administrator has said so."""
+    required: bool | None = await tx.fetchval("select required from two_people")
+    return required
+
+
+async def set_two_people(tx: Tx, _scope: Realm, by: str, *, required: bool) -> None:
+    """Keep whether money takes two."""
+    await tx.execute(
+        """
+        insert into two_people (required, set_by, set_at) values ($1, $2, $3)
+        on conflict (one) do update set required = excluded.required, set_by = excluded.set_by, set_at = excluded.set_at
+        """,
+        required,
+        by,
+        tx.now,
+    )
+
+
+async def any_operator(tx: Tx, scope: Realm) -> bool:
+    """Whether there is an operator, active or not."""
+    return bool(await tx.fetchval("select exists (select from person where realm = $1)", scope.id))
+
+
+async def hold_realm(tx: Tx, scope: Realm) -> None:
+    """Wait for whoever adds operators or changes what they may do, and keep others waiting until the end."""
+    await tx.execute("select pg_advisory_xact_lock(hashtextextended('operators of ' || $1::uuid::text, 0))", scope.id)
+
+
+def _approval(row: Record) -> Approval:
+    second = Look(row["second_by"], row["second_at"], row["second_note"]) if row["second_by"] else None
+    return Approval(
+        row["id"],
+        row["action"],
+        row["subject"],
+        row["fingerprint"],
+        Look(row["first_by"], row["first_at"], row["first_note"]),
+        row["expires_at"],
+        second,
+        row["outcome"],
+    )
+
+
+async def insert_approval(tx: Tx, _scope: Realm, approval: Approval) -> bool:
+    """Store a first look; False when another waits already."""
+    made = await tx.fetchval(
+        """
+        insert into approval (id, action, subject, fingerprint, first_by, first_at, first_note, expires_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8)
+        on conflict (action, subject) where outcome is null do nothing returning true
+        """,
+        approval.id,
+        approval.action,
+        approval.subject,
+        approval.fingerprint,
+        approval.first.by,
+        approval.first.at,
+        approval.first.note,
+        approval.expires_at,
+    )
+    return bool(made)
+
+
+async def lock_waiting(tx: Tx, scope: Realm, action: str, subject: str) -> Approval | None:
+    """The first look that waits for a second, held until the transaction ends."""
+    row = await tx.fetchrow(
+        f"""
+        select {_APPROVAL} from approval
+        where realm = $1 and action = $2 and subject = $3 and outcome is null for no key update
+        """,
+        scope.id,
+        action,
+        subject,
+    )
+    return _approval(row) if row else None
+
+
+async def end_approval(
+    tx: Tx, scope: Realm, approval: Approval, outcome: Outcome, second: Look | None, at: datetime
+) -> None:
+    """End one that waits."""
+    await tx.execute(
+        """
+        update approval set outcome = $3, ended_at = $4, second_by = $5, second_at = $6, second_note = $7
+        where realm = $1 and id = $2
+        """,
+        scope.id,
+        approval.id,
+        outcome,
+        at,
+        second.by if second else None,
+        second.at if second else None,
+        second.note if second else None,
+    )
+
+
+async def waiting(tx: Tx, scope: Realm, now: datetime) -> list[Approval]:
+    """First looks that wait for a second, oldest first."""
+    rows = await tx.fetch(
+        f"""
+        select {_APPROVAL} from approval where realm = $1 and outcome is null and expires_at > $2 order by expires_at
+        """,
+        scope.id,
+        now,
+    )
+    return [_approval(row) for row in rows]

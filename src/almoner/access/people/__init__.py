@@ -1,0 +1,1 @@
+"""People who sign in: members of partners, operators of the deployment."""

@@ -1,0 +1,112 @@
+"""A person: who somebody is in one realm, and what they may do there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal
+from uuid import UUID
+
+from almoner.kit.errors import IncorrectParams
+from almoner.platform.db import Partner
+
+MemberRole = Literal["owner", "developer", "reviewer", "finance", "read_only"]
+OperatorRole = Literal["reviewer", "finance", "administrator"]
+Role = Literal["owner", "developer", "reviewer", "finance", "read_only", "administrator"]
+
+MEMBER_ROLES: Final[tuple[MemberRole, ...]] = ("owner", "developer", "reviewer", "finance", "read_only")
+OPERATOR_ROLES: Final[tuple[OperatorRole, ...]] = ("reviewer", "finance", "administrator")
+
+LONGEST_NAME: Final = 255
+"""Characters of a userName."""
+
+Profile = Mapping[str, Any]
+"""A User of RFC 7643 without id, meta, groups and password: JSON members by their names there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Realm:
+    """Where somebody is a person: a partner, as its member, or the deployment, as its operator.
+
+    ``id`` is the partner's, and zeros for the operators. Nothing links people of two realms: the same e-mail in both
+    is two people.
+    """
+
+    id: UUID
+
+    @property
+    def partner(self) -> Partner | None:
+        """The partner, or None for the operators."""
+        return Partner(self.id) if self.id.int else None
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """What there is to be in the realm."""
+        return MEMBER_ROLES if self.id.int else OPERATOR_ROLES
+
+    @property
+    def id_type(self) -> str:
+        """The type of its people's identifiers (settled 1)."""
+        return "member" if self.id.int else "operator"
+
+
+OPERATORS: Final = Realm(UUID(int=0))
+
+
+def members_of(partner: Partner) -> Realm:
+    """The realm of a partner's members."""
+    return Realm(partner.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """One person. ``roles``: all that is granted, said by their provider, or given by their groups."""
+
+    id: UUID
+    realm: Realm
+    profile: Profile
+    active: bool
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    roles: frozenset[Role] = frozenset()
+
+    @property
+    def user_name(self) -> str:
+        """What the person signs in with: as it was written; compared without regard to case."""
+        return str(self.profile["userName"])
+
+    @property
+    def email(self) -> str | None:
+        """Where mails go: the primary address, else the first; a userName need not be one."""
+        given = [one for one in self.profile.get("emails") or () if one.get("value")]
+        chosen = next((one for one in given if one.get("primary")), given[0] if given else None)
+        return str(chosen["value"]) if chosen else None
+
+    @property
+    def shown_name(self) -> str:
+        """How pages and mails call the person."""
+        name = self.profile.get("name") or {}
+        whole = " ".join(part for part in (name.get("givenName"), name.get("familyName")) if part)
+        return str(self.profile.get("displayName") or name.get("formatted") or whole or self.user_name)
+
+    def may(self, *roles: Role) -> bool:
+        """Whether the person is active and has one of the roles."""
+        return self.active and not self.roles.isdisjoint(roles)
+
+
+class NameTaken(IncorrectParams):
+    message = "Somebody else has this userName"
+
+
+class NoSuchPerson(LookupError):
+    """There is no such person in this realm."""
+
+
+def profile_of(user_name: str, *, email: str | None = None, name: str | None = None) -> dict[str, Any]:
+    """The profile of somebody who is invited: userName, the display name, and where mails go."""
+    profile: dict[str, Any] = {"userName": user_name, "active": True}
+    if name:
+        profile["displayName"] = name
+    if email:
+        profile["emails"] = [{"value": email, "primary": True}]
+    return profile

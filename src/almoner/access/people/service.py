@@ -1,0 +1,117 @@
+"""Making, finding and changing people. Who did it is the caller's to record in the audit log."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from almoner.access.people import store
+from almoner.access.people.domain import LONGEST_NAME, NameTaken, NoSuchPerson, Person, Profile, Realm, Role
+from almoner.kit.errors import IncorrectParams
+from almoner.platform.db import EVERYONE, Partner, Tx
+
+COLUMNS: Final = store.COLUMNS
+"""For a store that reads people with records of its own in one statement: of ``person p``, read by ``from_row``."""
+columns = store.columns
+from_row = store.read
+
+
+async def create(tx: Tx, realm: Realm, profile: Profile, roles: Iterable[Role] = ()) -> Person:
+    """Somebody new. Raises IncorrectParams for a wrong userName or a role of another realm, NameTaken."""
+    granted = frozenset(roles)
+    _check(realm, profile, granted)
+    active = bool(profile.get("active", True))
+    person = Person(tx.new_id(), realm, profile, active, 1, tx.now, tx.now, granted)
+    if not await store.insert(tx, person):
+        raise NameTaken(f"userName '{person.user_name}' is taken")
+    return person
+
+
+async def get(tx: Tx, realm: Realm, person_id: UUID) -> Person:
+    """One person of the realm. Raises NoSuchPerson."""
+    if (person := await store.find(tx, realm, person_id)) is None:
+        raise NoSuchPerson(tx.ids.text(realm.id_type, person_id))
+    return person
+
+
+async def among(tx: Tx, realm: Realm, people: Iterable[UUID]) -> Mapping[UUID, Person]:
+    """Those of some people who are in the realm, in one statement."""
+    return {person.id: person for person in await store.among(tx, realm, list(people))}
+
+
+async def find_by_name(tx: Tx, realm: Realm, user_name: str) -> Person | None:
+    """The person who signs in with this name, whatever its case, active or not."""
+    return await store.find_by_name(tx, realm, user_name)
+
+
+async def find_by_external_id(tx: Tx, realm: Realm, external_id: str) -> Person | None:
+    """The person whom the realm's own provider calls so."""
+    return await store.find_by_external_id(tx, realm, external_id)
+
+
+async def partners_with_email(tx: Tx, email: str) -> list[Partner]:
+    """Where somebody with this address is an active member: for a mail to that very address alone."""
+    return [Partner(partner) for partner in await store.partners_with_email(tx, EVERYONE, email)]
+
+
+async def lock(tx: Tx, realm: Realm, person_id: UUID) -> Person:
+    """One person, held until the transaction ends. Raises NoSuchPerson."""
+    if (person := await store.lock(tx, realm, person_id)) is None:
+        raise NoSuchPerson(tx.ids.text(realm.id_type, person_id))
+    return person
+
+
+async def page(tx: Tx, realm: Realm, after: UUID | None = None, limit: int = 100) -> list[Person]:
+    """People in the order in which they came, from after one of them."""
+    return await store.page(tx, realm, after, limit)
+
+
+async def change_profile(tx: Tx, person: Person, profile: Mapping[str, Any]) -> Person:
+    """Replace a locked person's profile; ``active`` false deactivates. Raises IncorrectParams, NameTaken."""
+    _check(person.realm, profile, frozenset())
+    changed = await store.update_profile(tx, person, profile)
+    if changed is None:
+        raise NameTaken(f"userName '{profile['userName']}' is taken")
+    return changed
+
+
+async def grant(tx: Tx, person: Person, roles: Iterable[Role]) -> Person:
+    """Replace the roles granted to a locked person. Raises IncorrectParams for a role of another realm."""
+    granted = frozenset(roles)
+    _check(person.realm, person.profile, granted)
+    await store.set_roles(tx, person, granted, "granted")
+    return await get(tx, person.realm, person.id)
+
+
+async def accept_provider_roles(tx: Tx, person: Person, roles: Iterable[Role]) -> Person:
+    """Replace the roles that the person's provider says. Raises IncorrectParams for a role of another realm."""
+    said = frozenset(roles)
+    _check(person.realm, person.profile, said)
+    await store.set_roles(tx, person, said, "provider")
+    return await get(tx, person.realm, person.id)
+
+
+async def forget_provider_roles(tx: Tx, realm: Realm) -> None:
+    """Take away what a provider said of everybody in the realm: it is believed no more."""
+    await store.forget_provider_roles(tx, realm)
+
+
+async def roles_by_source(tx: Tx, person: Person) -> Mapping[str, frozenset[str]]:
+    """Where the person's roles come from: ``granted``, ``provider``; the rest comes from groups."""
+    return await store.granted(tx, person.realm, person.id)
+
+
+async def delete(tx: Tx, realm: Realm, person_id: UUID) -> None:
+    """Remove a person with all that opens anything to them. Raises NoSuchPerson."""
+    if not await store.delete(tx, realm, person_id):
+        raise NoSuchPerson(tx.ids.text(realm.id_type, person_id))
+
+
+def _check(realm: Realm, profile: Profile, roles: frozenset[Role]) -> None:
+    problems = []
+    name = profile.get("userName")
+    if not isinstance(name, str) or not 1 <= len(name.strip()) <= LONGEST_NAME or name != name.strip():
+        problems.append(f"userName must be 1 to {LONGEST_NAME} characters without blanks around them")
+    if strange := sorted(roles - set(realm.roles)):
+        problems.append(f"{', '.join(strange)}: no role here; there are {', '.join(realm.roles)}")
+    if problems:
+        raise IncorrectParams(*problems)

@@ -1,0 +1,206 @@
+"""SQL of people and of their roles."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+import asyncpg
+from asyncpg import Record
+
+from almoner.access.people.domain import Person, Profile, Realm, Role
+from almoner.platform.db import Everyone, Tx
+
+_NAME: Final = "person_name"
+
+
+def columns(counts: str = "true") -> str:
+    """What ``read`` reads of ``person p``. ``counts``: SQL, which rows ``r`` of ``person_role`` make roles."""
+    return f"""
+        p.id, p.realm, p.profile, p.active, p.version, p.created_at, p.updated_at,
+        array(
+            select r.role from person_role r where r.person_id = p.id and {counts}
+            union
+            select g.role from member_group_member m join member_group g on g.id = m.group_id
+            where m.person_id = p.id and g.role is not null
+        ) as roles
+    """
+
+
+COLUMNS: Final = columns()
+
+
+def read(row: Record) -> Person:
+    """From a row with the columns ``COLUMNS``."""
+    return Person(
+        row["id"],
+        Realm(row["realm"]),
+        row["profile"],
+        row["active"],
+        row["version"],
+        row["created_at"],
+        row["updated_at"],
+        frozenset(row["roles"]),
+    )
+
+
+async def insert(tx: Tx, person: Person) -> bool:
+    """Store somebody new with the roles as granted; False when the userName is taken."""
+    made = await tx.fetchval(
+        """
+        with made as (
+            insert into person (id, realm, profile, version, created_at, updated_at) values ($1, $2, $3, 1, $4, $4)
+            on conflict on constraint person_name do nothing returning id, realm
+        ), granted as (
+            insert into person_role (realm, person_id, role, source)
+            select realm, id, role, 'granted' from made, unnest($5::text[]) as role
+        )
+        select exists (select from made)
+        """,
+        person.id,
+        person.realm.id,
+        person.profile,
+        person.created_at,
+        sorted(person.roles),
+    )
+    return bool(made)
+
+
+async def find(tx: Tx, scope: Realm | Everyone, person_id: UUID) -> Person | None:
+    """One person."""
+    realm = scope.id if isinstance(scope, Realm) else None
+    row = await tx.fetchrow(
+        f"select {COLUMNS} from person p where p.id = $1 and ($2::uuid is null or p.realm = $2)", person_id, realm
+    )
+    return read(row) if row else None
+
+
+async def among(tx: Tx, scope: Realm, people: Sequence[UUID]) -> list[Person]:
+    """Those of some people who are in the realm."""
+    rows = await tx.fetch(
+        f"select {COLUMNS} from person p where p.realm = $1 and p.id = any($2::uuid[])", scope.id, people
+    )
+    return [read(row) for row in rows]
+
+
+async def find_by_name(tx: Tx, scope: Realm, user_name: str) -> Person | None:
+    """One person by userName, whatever its case."""
+    row = await tx.fetchrow(
+        f"select {COLUMNS} from person p where p.realm = $1 and p.user_name = folded($2)", scope.id, user_name
+    )
+    return read(row) if row else None
+
+
+async def find_by_external_id(tx: Tx, scope: Realm, external_id: str) -> Person | None:
+    """One person by what their own provider calls them; the oldest where several are called so."""
+    row = await tx.fetchrow(
+        f"select {COLUMNS} from person p where p.realm = $1 and p.external_id = normalize($2) order by p.id limit 1",
+        scope.id,
+        external_id,
+    )
+    return read(row) if row else None
+
+
+PARTNERS_WITH_EMAIL: Final = """
+select distinct partner_id from person where email = lower($1) and active and partner_id is not null order by partner_id
+"""
+
+
+async def partners_with_email(tx: Tx, _scope: Everyone, email: str) -> list[UUID]:
+    """The partners that have an active member to whom mails go at this address, whatever its case."""
+    return [row["partner_id"] for row in await tx.fetch(PARTNERS_WITH_EMAIL, email)]
+
+
+async def lock(tx: Tx, scope: Realm, person_id: UUID) -> Person | None:
+    """One person, held until the transaction ends."""
+    row = await tx.fetchrow(
+        f"select {COLUMNS} from person p where p.realm = $1 and p.id = $2 for no key update of p", scope.id, person_id
+    )
+    return read(row) if row else None
+
+
+async def page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> list[Person]:
+    """People in the order in which they came."""
+    rows = await tx.fetch(
+        f"""
+        select {COLUMNS} from person p where p.realm = $1 and ($2::uuid is null or p.id > $2) order by p.id limit $3
+        """,
+        scope.id,
+        after,
+        limit,
+    )
+    return [read(row) for row in rows]
+
+
+async def update_profile(tx: Tx, person: Person, profile: Profile) -> Person | None:
+    """Replace the profile of a locked person; None when the new userName is taken."""
+    try:
+        row = await tx.fetchrow(
+            f"""
+            update person p set profile = $3, version = version + 1, updated_at = $4
+            where p.realm = $1 and p.id = $2 returning {COLUMNS}
+            """,
+            person.realm.id,
+            person.id,
+            profile,
+            tx.now,
+        )
+    except asyncpg.UniqueViolationError as error:
+        if error.constraint_name != _NAME:
+            raise
+        return None
+    assert row is not None
+    return read(row)
+
+
+async def set_roles(tx: Tx, person: Person, roles: Iterable[Role], source: str) -> None:
+    """Replace what one source says about a locked person's roles."""
+    await tx.execute(
+        """
+        with gone as (
+            delete from person_role where realm = $1 and person_id = $2 and source = $4 and role <> all($3::text[])
+        )
+        insert into person_role (realm, person_id, role, source)
+        select $1, $2, role, $4 from unnest($3::text[]) as role on conflict do nothing
+        """,
+        person.realm.id,
+        person.id,
+        sorted(roles),
+        source,
+    )
+
+
+async def forget_provider_roles(tx: Tx, scope: Realm) -> None:
+    """Take away all roles that a provider said."""
+    await tx.execute("delete from person_role where realm = $1 and source = 'provider'", scope.id)
+
+
+async def granted(tx: Tx, scope: Realm, person_id: UUID) -> Mapping[str, frozenset[str]]:
+    """Roles by their source: ``granted``, ``provider``."""
+    rows = await tx.fetch(
+        "select source, array_agg(role) as roles from person_role where realm = $1 and person_id = $2 group by source",
+        scope.id,
+        person_id,
+    )
+    return {row["source"]: frozenset(row["roles"]) for row in rows}
+
+
+async def delete(tx: Tx, scope: Realm, person_id: UUID) -> bool:
+    """Remove a person with all that opens anything to them; False when there was none.
+
+    The groups that lose them have changed, and are held first, as by whoever changes who is in a group.
+    """
+    gone = await tx.fetchval(
+        """
+        with held as (
+            select g.id from member_group g join member_group_member m on m.group_id = g.id
+            where m.partner_id = $1 and m.person_id = $2 order by g.id for no key update of g
+        ), changed as (
+            update member_group set version = version + 1, updated_at = $3 where id in (select id from held)
+        )
+        delete from person where realm = $1 and id = $2 and (select count(*) from held) >= 0 returning true
+        """,
+        scope.id,
+        person_id,
+        tx.now,
+    )
+    return bool(gone)

@@ -1,0 +1,137 @@
+"""Away to the partner's provider and back.
+
+The callback is the one page of ours where a GET acts, as the protocol has it. Its protection is the state, which only
+this browser holds and which counts once (0030).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.domain import MEMBERS_HOME, PROVIDER_ACCOUNT, Place
+from almoner.access.accounts.gate import Gate, browser_of, forget_cookie, set_cookie, to
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import LinkClosed, SecondNeeded
+from almoner.access.sign_ins.service import links
+from almoner.access.sign_on import service
+from almoner.access.sign_on.domain import PATIENCE, NoProvider, Reason, Refused
+from almoner.access.sign_on.service.journeys import Departure, Return, SignOn
+from almoner.platform.db import Partner
+from almoner.platform.pages import visits
+from almoner.platform.pages.headers import NO_PAGE
+from almoner.platform.pages.rendering import Pages
+
+HOME: Final = f"{MEMBERS_HOME}/{{partner}}"
+
+
+class SignOnPages:
+    """The pages between the sign-in page and the provider."""
+
+    def __init__(self, gate: Gate, pages: Pages, sign_on: SignOn) -> None:
+        self._gate = gate
+        self._db = gate.db
+        self._pages = pages
+        self._sign_on = sign_on
+
+    def routes(self) -> Sequence[Route]:
+        """Starlette routes."""
+        return [
+            self._gate.open(f"{HOME}/sign-on", self.begin, methods=["GET"]),
+            self._gate.open(f"{HOME}/sign-on/callback", self.callback, methods=["GET"]),
+        ]
+
+    async def begin(self, request: Request) -> Response:
+        """Away to the provider, for who clicked on a page of ours."""
+        place = await self._gate.place(request)
+        partner = Partner(place.realm.id)
+        if visits.is_speculative(request):
+            return _nothing()
+        async with self._db.read() as tx:
+            offer = await service.offered(tx, partner)
+        if offer is None:
+            raise NoProvider
+        if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            # Somebody else's page led here: nobody is signed in without having asked for it (login CSRF).
+            onward = f"{offer.path}?{request.url.query}".rstrip("?")
+            return self._gate.show_entry(self._pages, place, "begin.html", provider=offer, onward=onward)
+        try:
+            begun = await self._begin(request, place, partner)
+        except Refused as refused:
+            return self._refuse(place, refused)
+        if isinstance(begun, Response):
+            return begun
+        response = to(begun.url)
+        set_cookie(response, begun.cookie, begun.kept, seconds=int(PATIENCE.total_seconds()))
+        return response
+
+    async def callback(self, request: Request) -> Response:
+        """Back from the provider."""
+        place = await self._gate.place(request)
+        if visits.is_speculative(request):
+            return _nothing()
+        times = Counter(name for name, _ in request.query_params.multi_items())
+        query = {name: value for name, value in request.query_params.items() if times[name] == 1}
+        before = await self._gate.signed(request, place)
+        back = Return(
+            Partner(place.realm.id),
+            query,
+            request.cookies,
+            browser_of(request, place),
+            before[0] if before else None,
+        )
+        try:
+            arrival = await self._sign_on.finish(back)
+            response = to(arrival.onward)
+            if isinstance(arrival.entered, SecondNeeded):
+                response = self._gate.ask_second(place, arrival.entered, arrival.onward)
+            elif arrival.entered is not None:
+                response = await self._gate.welcome(request, place, arrival.entered, arrival.onward)
+            if arrival.proof is not None:
+                self._gate.keep(response, place, *arrival.proof)
+        except Refused as refused:
+            response = self._refuse(place, refused)
+        if back.cookie in request.cookies:
+            forget_cookie(response, back.cookie)
+        return response
+
+    async def _begin(self, request: Request, place: Place, partner: Partner) -> Departure | Response:
+        """What it is begun for. Raises Refused."""
+        onward = place.own_path(request.query_params.get("next", ""))
+        match request.query_params.get("for"):
+            case "proof":
+                visitor = await self._gate.require(request, second=False)
+                if isinstance(visitor, Response):
+                    return visitor
+                return await self._sign_on.begin(partner, "proof", onward, visitor.sign_in.id)
+            case "connect":
+                visitor = await self._gate.require(request)
+                if isinstance(visitor, Response):
+                    return visitor
+                page = f"{place.home}{PROVIDER_ACCOUNT}"
+                if not sign_ins.recently_proved(visitor.sign_in, self._db.deployment.clock.wall()):
+                    return to(page)
+                return await self._sign_on.begin(partner, "connect", f"{page}?told=connected", visitor.sign_in.id)
+            case "invitation":
+                token = request.cookies.get(place.link_cookie("invitation"), "")
+                try:
+                    async with self._db.read() as tx:
+                        link, _ = await links.open_link(tx, token, "invitation")
+                except LinkClosed as error:
+                    raise Refused(Reason.INVITATION, "Open the link of your invitation again.") from error
+                return await self._sign_on.begin(partner, "invitation", place.home, link.id)
+            case _:
+                return await self._sign_on.begin(partner, "sign_in", onward)
+
+    def _refuse(self, place: Place, refused: Refused) -> Response:
+        """Says why, and what the provider said, as text."""
+        status = 502 if refused.reason is Reason.UNREACHABLE else 403
+        return self._gate.show_entry(self._pages, place, "refused.html", status=status, refused=refused)
+
+
+def _nothing() -> Response:
+    """For a browser that fetches ahead: nobody looks, and nothing is done."""
+    return Response(status_code=204, headers=NO_PAGE)

@@ -1,0 +1,178 @@
+"""A sign-in, how long it lasts, and what its browser is called; pure. Moments of sign-ins are real time."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.access.credentials.domain import Factors
+from almoner.access.people.domain import Person, Realm
+
+Method = Literal["password", "password_totp", "password_recovery", "passkey", "provider"]
+Because = Literal["signed_out", "revoked", "deactivated", "password_changed"]
+Purpose = Literal["invitation", "reset"]
+Closed = Literal["unknown", "used", "replaced", "void", "expired"]
+
+PROVED_FOR: Final = timedelta(minutes=10)
+SEEN_EVERY: Final = timedelta(minutes=1)
+SECOND_WITHIN: Final = timedelta(minutes=10)
+"""Between the password and the second factor."""
+KEPT: Final = timedelta(days=90)
+"""After the end of a sign-in or link."""
+DEVICE_LIVES: Final = timedelta(days=180)
+"""So long after a sign-in its browser is one that signed in before."""
+RESETS_AN_HOUR: Final = 3
+LIVES: Final[dict[Purpose, timedelta]] = {"invitation": timedelta(days=7), "reset": timedelta(hours=1)}
+"""Business time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """How long a sign-in lasts without a sign of life, and at most."""
+
+    idle: timedelta
+    longest: timedelta
+
+
+OF_MEMBERS: Final = Lasting(timedelta(hours=12), timedelta(days=30))
+OF_OPERATORS: Final = Lasting(timedelta(minutes=30), timedelta(hours=12))
+
+
+def lasting(realm: Realm) -> Lasting:
+    """How long the realm's sign-ins last."""
+    return OF_MEMBERS if realm.partner else OF_OPERATORS
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """Whose request it is: network address, User-Agent, and the cookie of a device that signed in before, if any."""
+
+    address: str
+    user_agent: str = ""
+    device: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """A browser in which somebody is signed in.
+
+    ``device``: our words for it. ``proved_at``: when who it is was proved last. ``ended_because``: why it ended before
+    its time.
+    """
+
+    id: UUID
+    realm: Realm
+    person_id: UUID
+    method: Method
+    address: str
+    device: str
+    created_at: datetime
+    proved_at: datetime
+    seen_at: datetime
+    expires_at: datetime
+    ended_at: datetime | None = None
+    ended_because: Because | None = None
+
+    @property
+    def over_at(self) -> datetime:
+        """When it ends, or ended, if nobody comes back."""
+        return self.ended_at or min(self.expires_at, self.seen_at + lasting(self.realm).idle)
+
+    def live(self, wall: datetime) -> bool:
+        """Whether it opens anything, as long as the person is active."""
+        return self.ended_because is None and wall < self.over_at
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """Somebody is signed in now.
+
+    ``secret``: for the cookie of the sign-in, known this once. ``device``: for the cookie by which the browser is known
+    later, for ``DEVICE_LIVES``.
+    """
+
+    sign_in: SignIn
+    person: Person
+    secret: str
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class SecondNeeded:
+    """The password was right, or the provider vouches for the person; ``ticket`` stands for that for ten minutes.
+
+    ``factors``: what the person can show now.
+    """
+
+    ticket: str
+    person: Person
+    factors: Factors
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A mailed link. Its times are business time. ``void``: its person came in otherwise, or changed (0028)."""
+
+    id: UUID
+    person_id: UUID
+    purpose: Purpose
+    created_at: datetime
+    expires_at: datetime
+    used_at: datetime | None = None
+    replaced_at: datetime | None = None
+    void: bool = False
+
+    def closed(self, now: datetime) -> Closed | None:
+        """Why it opens nothing any more; None while it does."""
+        if self.used_at is not None:
+            return "used"
+        if self.replaced_at is not None:
+            return "replaced"
+        if self.void:
+            return "void"
+        return "expired" if now >= self.expires_at else None
+
+
+class WrongSignIn(Exception):
+    """Name and password, the code, or the passkey do not let anybody in; the same for all reasons (ASVS 6.3.8)."""
+
+
+class TicketOver(Exception):
+    """Too long between the first step and the second factor, or no ticket of ours: begin again."""
+
+
+class LinkClosed(Exception):
+    """The link opens nothing. ``why`` may be told: who has the link was its reader."""
+
+    def __init__(self, why: Closed) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+_BROWSERS: Final = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("SamsungBrowser/", "Samsung Internet"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"),
+    ("CriOS/", "Chrome"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+_SYSTEMS: Final = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("CrOS", "ChromeOS"),
+    ("Windows", "Windows"),
+    ("Macintosh", "macOS"),
+    ("Linux", "Linux"),
+)
+UNKNOWN_DEVICE: Final = "Unknown browser"
+
+
+def device_of(user_agent: str) -> str:
+    """``Firefox on Windows``: as the browser says, which may not be true; never its own text."""
+    browser = next((name for mark, name in _BROWSERS if mark in user_agent), None)
+    system = next((name for mark, name in _SYSTEMS if mark in user_agent), None)
+    return f"{browser or UNKNOWN_DEVICE} on {system}" if system else browser or UNKNOWN_DEVICE

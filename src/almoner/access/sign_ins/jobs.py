@@ -1,0 +1,22 @@
+"""A new password is offered to whoever asked, and what is over is forgotten."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+from almoner.access.sign_ins import service
+from almoner.access.sign_ins.service import links
+from almoner.platform.queue import Done, Job, Result
+from almoner.platform.work import Handler, Schedule, Work
+
+
+async def offer_reset(work: Work, job: Job) -> Result:
+    """Mail the link: in a job, so that asking takes as long for a name that nobody has."""
+    async with work.db.write() as tx:
+        await links.offer_reset(tx, job.payload)
+    return Done()
+
+
+handlers: Final[Mapping[str, Handler]] = {links.ASKED: offer_reset}
+
+schedules: Final = (Schedule("sign_ins.forget", service.next_due, service.forget, every=timedelta(days=1)),)

@@ -1,0 +1,288 @@
+"""SQL of sign-ins and mailed links."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.access.people import service as people
+from almoner.access.people.domain import Person, Realm
+from almoner.access.sign_ins.domain import OF_MEMBERS, OF_OPERATORS, SEEN_EVERY, Because, Link, Purpose, SignIn
+from almoner.platform.db import Everyone, Tx
+
+_COLUMNS: Final = (
+    "id, realm, person_id, method, address, device, created_at, proved_at, seen_at, expires_at, ended_at, ended_because"
+)
+_LINK: Final = "id, person_id, purpose, created_at, expires_at, used_at, replaced_at, void"
+
+_COUNTS: Final = "(r.source <> 'provider' or f.method = 'provider')"
+"""What the provider said of somebody's roles counts in sign-ins that were made there, and in no other (0030)."""
+
+FIND: Final = f"""
+with found as (
+    select s.* from sign_in s join person p on p.id = s.person_id
+    where s.hash = $1 and s.realm = $2 and s.ended_at is null and s.expires_at > $3 and s.seen_at > $4 and p.active
+), seen as (
+    update sign_in s set seen_at = $3 from found where s.id = found.id and found.seen_at <= $5 and s.ended_at is null
+)
+select f.id as sign_in_id, f.realm as sign_in_realm, f.person_id, f.method, f.address, f.device,
+    f.created_at as begun_at, f.proved_at, greatest(f.seen_at, case when f.seen_at <= $5 then $3 end) as seen_at,
+    f.expires_at, {people.columns(_COUNTS)}
+from found f join person p on p.id = f.person_id
+"""
+
+
+def _sign_in(row: Record) -> SignIn:
+    return SignIn(**{**row, "realm": Realm(row["realm"])})
+
+
+async def insert(tx: Tx, sign_in: SignIn, hash_: bytes) -> bool:
+    """Store a new sign-in; False when the person is not active. Who deactivates waits for it, and then ends it."""
+    made = await tx.fetchval(
+        """
+        insert into sign_in (id, realm, person_id, hash, method, address, device, created_at, proved_at, seen_at,
+                             expires_at)
+        select $1, p.realm, p.id, $4, $5, $6, $7, $8, $10, $8, $9
+        from person p where p.realm = $2 and p.id = $3 and p.active for share of p
+        returning true
+        """,
+        sign_in.id,
+        sign_in.realm.id,
+        sign_in.person_id,
+        hash_,
+        sign_in.method,
+        sign_in.address,
+        sign_in.device,
+        sign_in.created_at,
+        sign_in.expires_at,
+        sign_in.proved_at,
+    )
+    return bool(made)
+
+
+async def find_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> tuple[SignIn, Person] | None:
+    """Who is signed in, in one statement that also notes, at most once a minute, that they were seen."""
+    lasting = OF_MEMBERS if scope.partner else OF_OPERATORS
+    row = await tx.fetchrow(FIND, hash_, scope.id, tx.wall, tx.wall - lasting.idle, tx.wall - SEEN_EVERY)
+    if row is None:
+        return None
+    sign_in = SignIn(
+        row["sign_in_id"],
+        Realm(row["sign_in_realm"]),
+        row["person_id"],
+        row["method"],
+        row["address"],
+        row["device"],
+        row["begun_at"],
+        row["proved_at"],
+        row["seen_at"],
+        row["expires_at"],
+    )
+    return sign_in, people.from_row(row)
+
+
+async def prove(tx: Tx, sign_in: SignIn, hash_: bytes) -> None:
+    """Note that the person has just proved who they are, and give the sign-in another secret."""
+    await tx.execute(
+        "update sign_in set proved_at = $2, seen_at = $2, hash = $3 where id = $1 and ended_at is null",
+        sign_in.id,
+        tx.wall,
+        hash_,
+    )
+
+
+async def of_person(tx: Tx, person: Person, limit: int) -> list[SignIn]:
+    """A person's sign-ins, newest first, those that are over included."""
+    rows = await tx.fetch(
+        f"select {_COLUMNS} from sign_in where person_id = $1 order by id desc limit $2", person.id, limit
+    )
+    return [_sign_in(row) for row in rows]
+
+
+async def addresses(tx: Tx, scope: Realm, person_id: UUID, limit: int) -> list[str]:
+    """The network addresses of the newest sign-ins."""
+    rows = await tx.fetch(
+        "select address from sign_in where realm = $1 and person_id = $2 order by id desc limit $3",
+        scope.id,
+        person_id,
+        limit,
+    )
+    return [row["address"] for row in rows]
+
+
+async def epoch(tx: Tx, scope: Realm, person_id: UUID) -> int:
+    """The person's epoch; 0 where there is nobody."""
+    found: int | None = await tx.fetchval("select epoch from person where realm = $1 and id = $2", scope.id, person_id)
+    return found or 0
+
+
+async def begin_epoch(tx: Tx, person: Person) -> None:
+    """What browsers were given for the person until now counts no more."""
+    await tx.execute("update person set epoch = epoch + 1 where id = $1", person.id)
+
+
+async def end(
+    tx: Tx, person: Person, sign_ins: Sequence[UUID] | None, because: Because, but: UUID | None
+) -> list[UUID]:
+    """End some of a person's sign-ins, or all ``but`` one; those that were live."""
+    rows = await tx.fetch(
+        """
+        update sign_in set ended_at = $4, ended_because = $5
+        where person_id = $1 and ended_at is null and expires_at > $4
+            and ($2::uuid[] is null or id = any($2)) and ($3::uuid is null or id <> $3)
+        returning id
+        """,
+        person.id,
+        sign_ins,
+        but,
+        tx.wall,
+        because,
+    )
+    return [row["id"] for row in rows]
+
+
+async def end_provided(tx: Tx, scope: Realm, person_id: UUID | None) -> int:
+    """End the sign-ins made at the provider, of everybody or of one person; how many were live."""
+    ended = await tx.fetchval(
+        """
+        with held as (
+            select id from sign_in
+            where realm = $1 and method = 'provider' and ended_at is null and expires_at > $3
+              and ($2::uuid is null or person_id = $2)
+            order by id for update
+        ), ended as (
+            update sign_in set ended_at = $3, ended_because = 'revoked' where id in (select id from held) returning 1
+        )
+        select count(*) from ended
+        """,
+        scope.id,
+        person_id,
+        tx.wall,
+    )
+    return int(ended)
+
+
+async def insert_link(tx: Tx, link: Link) -> None:
+    """Store a new link; an open one of the same purpose is replaced by it."""
+    await tx.execute(
+        """
+        update person_link set replaced_at = $3
+        where person_id = $1 and purpose = $2 and used_at is null and replaced_at is null and not void
+        """,
+        link.person_id,
+        link.purpose,
+        link.created_at,
+    )
+    await tx.execute(
+        "insert into person_link (id, person_id, purpose, created_at, expires_at) values ($1, $2, $3, $4, $5)",
+        link.id,
+        link.person_id,
+        link.purpose,
+        link.created_at,
+        link.expires_at,
+    )
+
+
+async def find_link(tx: Tx, _scope: Everyone, link_id: UUID, purpose: Purpose) -> tuple[Link, Person] | None:
+    """A link by its token, and whose it is, active or not."""
+    row = await tx.fetchrow(
+        f"""
+        select l.id as link_id, l.person_id, l.purpose, l.created_at as link_created_at, l.expires_at, l.used_at,
+            l.replaced_at, l.void, {people.COLUMNS}
+        from person_link l join person p on p.id = l.person_id where l.id = $1 and l.purpose = $2
+        """,
+        link_id,
+        purpose,
+    )
+    if row is None:
+        return None
+    link = Link(
+        row["link_id"],
+        row["person_id"],
+        row["purpose"],
+        row["link_created_at"],
+        row["expires_at"],
+        row["used_at"],
+        row["replaced_at"],
+        row["void"],
+    )
+    return link, people.from_row(row)
+
+
+async def use_link(tx: Tx, person: Person, link: Link) -> bool:
+    """Use a link; False when it was used, replaced or voided meanwhile, or is over."""
+    used = await tx.fetchval(
+        """
+        update person_link set used_at = $3
+        where person_id = $1 and id = $2 and used_at is null and replaced_at is null and not void and expires_at > $3
+        returning true
+        """,
+        person.id,
+        link.id,
+        tx.now,
+    )
+    return bool(used)
+
+
+async def void_links(tx: Tx, person: Person) -> None:
+    """Let the person's open links open nothing any more."""
+    await tx.execute("select void_links($1)", person.id)
+
+
+async def newest_link(tx: Tx, person: Person, purpose: Purpose) -> Link | None:
+    """The newest link of a purpose, whatever has become of it."""
+    row = await tx.fetchrow(
+        f"""
+        select {_LINK} from person_link where person_id = $1 and purpose = $2 order by created_at desc, id desc limit 1
+        """,
+        person.id,
+        purpose,
+    )
+    return Link(**row) if row else None
+
+
+async def count_links(tx: Tx, person: Person, purpose: Purpose, since: datetime) -> int:
+    """How many links of a purpose were made since."""
+    made = await tx.fetchval(
+        "select count(*) from person_link where person_id = $1 and purpose = $2 and created_at > $3",
+        person.id,
+        purpose,
+        since,
+    )
+    return int(made)
+
+
+async def next_forgotten(tx: Tx, _scope: Everyone) -> tuple[datetime | None, datetime | None]:
+    """When the first sign-in ended (real time), and when the first link was over (business time)."""
+    row = await tx.fetchrow(
+        """
+        select (select min(least(ended_at, expires_at)) from sign_in) as sign_in,
+               (select min(expires_at) from person_link) as link
+        """
+    )
+    return (row["sign_in"], row["link"]) if row else (None, None)
+
+
+async def forget(tx: Tx, _scope: Everyone, wall: datetime, now: datetime, limit: int) -> int:
+    """Remove sign-ins that ended before ``wall`` and links that were over before ``now``; how many went."""
+    gone = await tx.fetchval(
+        """
+        with sign_ins as (
+            delete from sign_in where id in (
+                select id from sign_in where least(ended_at, expires_at) <= $1
+                order by least(ended_at, expires_at) limit $3 for update skip locked
+            ) returning 1
+        ), links as (
+            delete from person_link where id in (
+                select id from person_link where expires_at <= $2
+                order by expires_at limit $3 for update skip locked
+            ) returning 1
+        ) select (select count(*) from sign_ins) + (select count(*) from links)
+        """,
+        wall,
+        now,
+        limit,
+    )
+    return int(gone)

@@ -1,0 +1,1 @@
+"""Sign-on at a partner's own provider, by OpenID Connect."""

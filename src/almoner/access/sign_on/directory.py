@@ -1,0 +1,177 @@
+"""What providers publish: their description and their keys, fetched when needed and kept for a while.
+
+Each partner has its own copy, over connections of its own: nothing that one partner's provider says reaches another.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+from joserfc.jwk import KeySet
+
+from almoner.access.sign_on import tokens
+from almoner.access.sign_on.domain import Metadata, Provider, Reason, Refused
+from almoner.kit.time import Clock
+from almoner.platform import addresses
+from almoner.platform.addresses import AddressRefused
+from almoner.platform.outbound import Answer, Outbound, OutboundFailure
+
+MOST_BYTES: Final = 256 * 1024
+"""Of a description or a key set; large providers list a dozen keys with their certificates."""
+
+_KEPT: Final = timedelta(minutes=10)
+_AGAIN: Final = timedelta(seconds=60)
+_PAUSE: Final = timedelta(seconds=5)
+"""After a failure nobody asks again for so long, however many would like to sign in."""
+
+_MOST_KEPT: Final = 1000
+_WELL_KNOWN: Final = "/.well-known/openid-configuration"
+
+
+@dataclass(slots=True)
+class _Known:
+    """What was fetched from one provider. ``asked_again_at``: when keys were fetched before their time, by ``turn``."""
+
+    metadata: Metadata
+    keys: KeySet
+    fetched_at: datetime
+    asked_again_at: datetime | None = None
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass(slots=True)
+class _Place:
+    """One provider of one partner. ``turn``: who asks it; the others wait for what comes of it."""
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    known: _Known | None = None
+    failed: Refused | None = None
+    failed_at: datetime | None = None
+
+
+class Directory:
+    """Descriptions and keys of providers, kept in this process for ten minutes of real time."""
+
+    def __init__(self, outbound: Outbound, clock: Clock) -> None:
+        self._outbound = outbound
+        self._clock = clock
+        self._places: OrderedDict[tuple[UUID, str], _Place] = OrderedDict()
+
+    async def metadata(self, provider: Provider) -> Metadata:
+        """What the provider says of itself. Raises Refused."""
+        return (await self._lookup(provider)).metadata
+
+    async def keys(self, provider: Provider) -> KeySet:
+        """Its keys. Raises Refused."""
+        return (await self._lookup(provider)).keys
+
+    async def newer_keys(self, provider: Provider, known: KeySet) -> KeySet | None:
+        """Other keys than the known ones, for a token with an unknown one; None when that was asked within a minute.
+
+        Otherwise anybody who makes up key names could have us ask the provider all the time. Raises Refused.
+        """
+        found = await self._lookup(provider)
+        async with found.turn:
+            if found.keys is not known:
+                return found.keys  # somebody else has just asked
+            now = self._clock.wall()
+            if found.asked_again_at is not None and now - found.asked_again_at < _AGAIN:
+                return None
+            found.asked_again_at = now
+            found.keys = await self._fetch_keys(provider, found.metadata)
+            return found.keys
+
+    async def look(self, provider: Provider) -> Metadata:
+        """Fetch both afresh: the owner asks whether all is well. Raises Refused."""
+        self._places.pop((provider.partner.id, provider.issuer), None)
+        return (await self._lookup(provider)).metadata
+
+    async def _lookup(self, provider: Provider) -> _Known:
+        place = self._places.setdefault((provider.partner.id, provider.issuer), _Place())
+        if len(self._places) > _MOST_KEPT:
+            self._places.popitem(last=False)
+        async with place.turn:
+            now = self._clock.wall()
+            if place.failed is not None and place.failed_at is not None and now - place.failed_at < _PAUSE:
+                raise Refused(place.failed.reason, place.failed.text, told=place.failed.told)
+            if place.known is None or now - place.known.fetched_at >= _KEPT:
+                place.known = await self._ask(provider, place, now)
+            return place.known
+
+    async def _ask(self, provider: Provider, place: _Place, now: datetime) -> _Known:
+        try:
+            metadata = await self._fetch_metadata(provider)
+            known = _Known(metadata, await self._fetch_keys(provider, metadata), now)
+        except Refused as refused:
+            place.failed, place.failed_at = refused, self._clock.wall()
+            raise
+        place.failed = None
+        return known
+
+    async def _fetch_metadata(self, provider: Provider) -> Metadata:
+        document = await self._document(provider, provider.issuer.rstrip("/") + _WELL_KNOWN)
+        if document.get("issuer") != provider.issuer:
+            raise Refused(
+                Reason.ISSUER,
+                "The provider describes itself as another issuer than the one that is set up.",
+                told=str(document.get("issuer"))[:200],
+            )
+        methods = document.get("token_endpoint_auth_methods_supported")
+        methods = methods if isinstance(methods, list) else ["client_secret_basic"]  # Discovery 3: the default
+        return Metadata(
+            provider.issuer,
+            self._address(document, "authorization_endpoint"),
+            self._address(document, "token_endpoint"),
+            self._address(document, "jwks_uri"),
+            "client_secret_basic" not in methods and "client_secret_post" in methods,
+            document.get("authorization_response_iss_parameter_supported") is True,
+        )
+
+    async def _fetch_keys(self, provider: Provider, metadata: Metadata) -> KeySet:
+        keys = tokens.read_keys(await self._document(provider, metadata.jwks_uri))
+        if not keys:
+            raise unreachable("it publishes no key with which it could sign")
+        return keys
+
+    async def _document(self, provider: Provider, url: str) -> Mapping[str, Any]:
+        try:
+            answer = await self._outbound.get(
+                url, {"Accept": "application/json"}, owner=owner(provider), most=MOST_BYTES + 1
+            )
+        except OutboundFailure as error:
+            raise unreachable(str(error)) from error
+        return read_document(answer)
+
+    def _address(self, document: Mapping[str, Any], name: str) -> str:
+        found = document.get(name)
+        try:
+            return addresses.read(found if isinstance(found, str) else "", self._outbound.policy).url
+        except AddressRefused as error:
+            raise unreachable(f"its {name} {error.reason}") from error
+
+
+def owner(provider: Provider) -> str:
+    """Whose connections are used: never those of another partner, nor of the partner's webhooks."""
+    return f"sign-on {provider.partner.id}"
+
+
+def unreachable(told: str) -> Refused:
+    """Nobody is to blame who reads it: the provider does not do its part."""
+    return Refused(Reason.UNREACHABLE, "The provider does not answer as it should.", told=told)
+
+
+def read_document(answer: Answer) -> Mapping[str, Any]:
+    """The JSON object of an answer. Raises Refused for another status, for too much, and for what is none."""
+    if answer.status != 200:
+        raise unreachable(f"it answered with status {answer.status}")
+    if len(answer.body) > MOST_BYTES:
+        raise unreachable("its answer is too large")
+    try:
+        return msgspec.json.decode(answer.body, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise unreachable("its answer is no JSON object") from error

@@ -1,0 +1,245 @@
+"""Sign-on at a partner's provider: what a provider is, what it said, and what must hold before anybody is believed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final, Literal
+from uuid import UUID
+
+from almoner.access.credentials.domain import storable
+from almoner.access.people.domain import MemberRole
+from almoner.access.sign_ins.domain import PROVED_FOR
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.platform.db import Partner
+
+SUBJECT_CLAIMS: Final = ("sub", "oid")
+"""Claims that may name a person: no user of the provider can choose them (OpenID Connect Core 5.7)."""
+
+SKEW: Final = timedelta(seconds=60)
+"""How far the provider's clock may differ from ours."""
+
+PATIENCE: Final = timedelta(minutes=10)
+"""How long somebody may take at the provider."""
+
+LONGEST: Final = 255
+MOST_GROUPS: Final = 200
+
+BoundBy = Literal["provisioned", "invitation", "created", "account"]
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """The provider of one partner.
+
+    ``sealed_secret``: None for a public client. ``groups_claim``: None when roles do not come from there. ``roles``:
+    what its groups are worth here. ``creates_members``: whoever has a role by that becomes a member by signing in.
+    """
+
+    partner: Partner
+    name: str
+    issuer: str
+    client_id: str
+    sealed_secret: bytes | None
+    subject_claim: str
+    groups_claim: str | None
+    roles: Mapping[str, MemberRole]
+    scopes: tuple[str, ...]
+    creates_members: bool
+    enabled: bool
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+
+ASKED: Final = ("openid", "profile", "email")
+"""The scopes that a provider is asked for where nobody says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How an owner wants the provider to be.
+
+    ``secret``: in clear; None keeps the one there is, empty is for a public client, which has none.
+    """
+
+    name: str
+    issuer: str
+    client_id: str
+    secret: str | None = None
+    subject_claim: str = "sub"
+    groups_claim: str | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    scopes: tuple[str, ...] = ASKED
+    creates_members: bool = False
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the sign-in page shows of a provider.
+
+    ``path``: a link that begins the sign-in. A form may not lead there: browsers hold the redirects after a post
+    against the page's policy for forms.
+    """
+
+    name: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a provider says of itself (OpenID Connect Discovery 3)."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    secret_in_body: bool
+    names_itself: bool
+    """Its answers carry ``iss`` (RFC 9207)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a token whose signature and claims are right says of somebody.
+
+    ``authenticated_at``: when they showed there who they are, None where it does not say. ``by_two``: by more than one
+    factor (RFC 8176, ``mfa``).
+    """
+
+    issuer: str
+    subject: str
+    groups: frozenset[str]
+    authenticated_at: datetime | None
+    user_name: str | None = None
+    name: str | None = None
+    email: str | None = None
+    by_two: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Somebody at a provider, and who they are here."""
+
+    issuer: str
+    subject: str
+    person_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The account at an issuer by which somebody signs in, as they and their owners see it."""
+
+    issuer: str
+    bound_at: datetime
+    last_used_at: datetime
+
+
+class WrongSettings(IncorrectParams):
+    """``problems``: a sentence for each field of ``Wanted`` that is wrong."""
+
+    message = "The provider cannot be set up so"
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__(*problems.values())
+        self.problems = problems
+
+
+class NoProvider(NotFound):
+    message = "No sign-in provider is set up"
+
+
+class LastWayIn(IncorrectParams):
+    message = "This is the only way in"
+
+
+class Reason(StrEnum):
+    """Why a sign-on was refused, as the audit log has it."""
+
+    STATE = "state"
+    USED = "used"
+    CHANGED = "provider_changed"
+    DECLINED = "provider_declined"
+    UNREACHABLE = "provider_unreachable"
+    ISSUER = "issuer"
+    TOKEN = "token"  # noqa: S105 - a reason
+    UNKNOWN = "unknown_person"
+    DEACTIVATED = "deactivated"
+    NAME_TAKEN = "name_taken"
+    NO_ROLE = "no_role"
+    OTHER_PERSON = "other_person"
+    OTHER_WAY_IN = "other_way_in"
+    NOT_FRESH = "not_fresh"
+    INVITATION = "invitation"
+
+
+class Refused(Exception):
+    """Nobody is signed in. ``text`` is for the reader, ``told`` is what the provider said about it."""
+
+    def __init__(self, reason: Reason, text: str, *, told: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.text = text
+        self.told = told
+
+
+def granted(provider: Provider, said: Said) -> frozenset[MemberRole]:
+    """The roles that the groups of a token give. No claim, no role."""
+    return frozenset(role for value, role in provider.roles.items() if value in said.groups)
+
+
+def believes_otherwise(before: Provider, after: Provider) -> bool:
+    """Whether what ``before`` said of somebody's roles is not what ``after`` would say."""
+    heeded = ("issuer", "client_id", "subject_claim", "groups_claim", "roles", "enabled")
+    return any(getattr(before, name) != getattr(after, name) for name in heeded)
+
+
+def proved_at(said: Said, wall: datetime) -> datetime:
+    """When somebody who comes from the provider proved who they are: long ago, where it does not say.
+
+    A provider at which one is signed in already answers without asking anything.
+    """
+    return min(wall, said.authenticated_at or wall - PROVED_FOR)
+
+
+def read_claims(provider: Provider, claims: Mapping[str, Any]) -> Said:
+    """What the claims of a verified token say. Raises Refused when they name nobody."""
+    subject = claims.get(provider.subject_claim)
+    if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST or not storable(subject):
+        raise Refused(Reason.TOKEN, f"The provider's answer has no usable claim {provider.subject_claim!r}.")
+    verified = claims.get("email_verified") in (True, "true")
+    return Said(
+        provider.issuer,
+        subject,
+        _texts(claims.get(provider.groups_claim) if provider.groups_claim else None),
+        _moment(claims.get("auth_time")),
+        _text(claims.get("preferred_username")),
+        _text(claims.get("name")),
+        _text(claims.get("email")) if verified else None,
+        "mfa" in _texts(claims.get("amr")),
+    )
+
+
+def is_fresh(said: Said, begun_at: datetime) -> bool:
+    """Whether the person proved who they are after we asked for it (``max_age=0``, OpenID Connect Core 3.1.2.1)."""
+    return said.authenticated_at is not None and said.authenticated_at >= begun_at - SKEW
+
+
+def _texts(claim: Any) -> frozenset[str]:
+    if isinstance(claim, str):
+        return frozenset({claim})
+    if isinstance(claim, list):
+        return frozenset(value for value in claim if isinstance(value, str))
+    return frozenset()
+
+
+def _moment(claim: Any) -> datetime | None:
+    if not isinstance(claim, int | float) or not 0 < claim < 2**35:
+        return None
+    return datetime.fromtimestamp(claim, UTC)
+
+
+def _text(claim: Any) -> str | None:
+    found = claim.strip() if isinstance(claim, str) else ""
+    return found if 1 <= len(found) <= LONGEST and storable(found) else None

@@ -1,0 +1,112 @@
+"""The two steps at the provider (RFC 6749 4.1, RFC 7636): where the browser is sent, and what the code is worth."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+from urllib.parse import quote_plus, urlencode
+
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+
+from almoner.access.sign_on.directory import MOST_BYTES, Directory, owner, read_document, unreachable
+from almoner.access.sign_on.domain import Metadata, Provider, Reason, Refused, Said, read_claims
+from almoner.access.sign_on.state import State
+from almoner.access.sign_on.tokens import UnknownKey
+from almoner.access.sign_on.tokens import read as read_token
+from almoner.kit.time import Clock
+from almoner.platform.outbound import Outbound, OutboundFailure
+
+_TOLD: Final = 300
+"""Characters of what a provider says of an error that are shown."""
+
+
+def departure(provider: Provider, metadata: Metadata, state: State, redirect: str) -> str:
+    """The provider's address that asks the reader to sign in there."""
+    asked = {
+        "response_type": "code",
+        "client_id": provider.client_id,
+        "redirect_uri": redirect,
+        "scope": " ".join(provider.scopes),
+        "state": state.state,
+        "nonce": state.nonce,
+        "code_challenge": create_s256_code_challenge(state.verifier),
+        "code_challenge_method": "S256",
+    }
+    if state.purpose == "proof":
+        asked |= {"prompt": "login", "max_age": "0"}
+    joint = "&" if "?" in metadata.authorization_endpoint else "?"
+    return f"{metadata.authorization_endpoint}{joint}{urlencode(asked)}"
+
+
+def read_return(provider: Provider, metadata: Metadata, query: Mapping[str, str]) -> str:
+    """The code with which the provider sent the browser back. Raises Refused."""
+    issuer = query.get("iss")
+    if issuer != provider.issuer and (issuer is not None or metadata.names_itself):  # RFC 9207 2.4: mix-up
+        raise Refused(Reason.ISSUER, "The answer comes from another provider.", told=issuer)
+    if error := query.get("error"):
+        told = ": ".join(part for part in (error, query.get("error_description")) if part)
+        raise Refused(Reason.DECLINED, "The provider did not sign you in.", told=told[:_TOLD])
+    if not (code := query.get("code")):
+        raise Refused(Reason.DECLINED, "The provider sent you back without an answer.")
+    return code
+
+
+class Exchange:
+    """Asks the provider what a code is worth."""
+
+    def __init__(self, outbound: Outbound, directory: Directory, clock: Clock) -> None:
+        self._outbound = outbound
+        self._directory = directory
+        self._clock = clock
+
+    async def redeem(self, provider: Provider, secret: str | None, state: State, code: str, redirect: str) -> Said:
+        """Who signed in at the provider, from a token that is right in every respect. Raises Refused."""
+        metadata = await self._directory.metadata(provider)
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": redirect,
+            "code_verifier": state.verifier,
+        }
+        headers = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
+        if secret is None or metadata.secret_in_body:
+            form["client_id"] = provider.client_id
+        if secret is not None:
+            if metadata.secret_in_body:
+                form["client_secret"] = secret
+            else:
+                headers["Authorization"] = _basic(provider.client_id, secret)
+        answer = await self._ask(provider, metadata, form, headers)
+        token, access = answer.get("id_token"), answer.get("access_token")
+        if not isinstance(token, str) or not isinstance(access, str):
+            raise unreachable("its answer holds no ID token")
+        return read_claims(provider, await self._claims(provider, state, token, access))
+
+    async def _ask(
+        self, provider: Provider, metadata: Metadata, form: Mapping[str, str], headers: Mapping[str, str]
+    ) -> Mapping[str, Any]:
+        body = urlencode(form).encode()
+        try:
+            answer = await self._outbound.post(
+                metadata.token_endpoint, body, headers, owner=owner(provider), most=MOST_BYTES + 1
+            )
+        except OutboundFailure as error:
+            raise unreachable(str(error)) from error
+        return read_document(answer)
+
+    async def _claims(self, provider: Provider, state: State, token: str, access: str) -> Mapping[str, Any]:
+        keys = await self._directory.keys(provider)
+        wall = self._clock.wall()
+        try:
+            return read_token(token, keys, provider, state.nonce, access, wall)
+        except UnknownKey:
+            newer = await self._directory.newer_keys(provider, keys)
+        if newer is not None:
+            with suppress(UnknownKey):  # said below, as for a key that was not asked for again
+                return read_token(token, newer, provider, state.nonce, access, wall)
+        raise Refused(Reason.TOKEN, "The provider's answer is signed by a key that the provider does not publish.")
+
+
+def _basic(client_id: str, secret: str) -> str:
+    """``client_secret_basic``: both parts are form-encoded first (RFC 6749 2.3.1)."""
+    return "Basic " + b64encode(f"{quote_plus(client_id)}:{quote_plus(secret)}".encode()).decode()

@@ -1,0 +1,198 @@
+"""Setting up a partner's provider. Who somebody that it vouches for is here: ``identities``."""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final, cast
+
+from almoner.access.credentials.domain import By, storable
+from almoner.access.credentials.service import tries
+from almoner.access.people import service as people
+from almoner.access.people.domain import MEMBER_ROLES, MemberRole, members_of
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_on import store
+from almoner.access.sign_on.domain import (
+    LONGEST,
+    MOST_GROUPS,
+    PATIENCE,
+    SUBJECT_CLAIMS,
+    NoProvider,
+    Offer,
+    Provider,
+    Refused,
+    Wanted,
+    WrongSettings,
+    believes_otherwise,
+)
+from almoner.platform import addresses, audit
+from almoner.platform.addresses import AddressRefused, Policy
+from almoner.platform.audit import Actor, Details
+from almoner.platform.db import Partner, Tx
+
+_SEALED_AS: Final = "sign-on-secret"
+_LONGEST_SECRET: Final = 1000
+_LONGEST_ISSUER: Final = 500
+_LONGEST_NAME: Final = 60
+_VISIBLE: Final = re.compile(r"[\x21-\x7e]+")
+_SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,100}")  # RFC 6749 3.3
+
+
+async def find(tx: Tx, partner: Partner) -> Provider | None:
+    """The partner's provider, enabled or not."""
+    return await store.find(tx, partner)
+
+
+async def get(tx: Tx, partner: Partner) -> Provider:
+    """The partner's provider. Raises NoProvider."""
+    if (provider := await store.find(tx, partner)) is None:
+        raise NoProvider
+    return provider
+
+
+async def offered(tx: Tx, partner: Partner) -> Offer | None:
+    """What the partner's sign-in page offers beside passwords and passkeys."""
+    provider = await store.find(tx, partner)
+    if provider is None or not provider.enabled:
+        return None
+    return Offer(provider.name, f"/account/{tx.ids.text('partner', partner.id)}/sign-on")
+
+
+def redirect_address(tx: Tx, partner: Partner) -> str:
+    """Where the provider sends browsers back, as it has to be registered there."""
+    return f"{tx.links.pages}/account/{tx.ids.text('partner', partner.id)}/sign-on/callback"
+
+
+async def set_up(tx: Tx, by: By, partner: Partner, wanted: Wanted) -> Provider:
+    """Set up or change the partner's provider. Raises WrongSettings, with all that is wrong.
+
+    Where it is asked or believed otherwise than before, what it said is forgotten, and sign-ins made there end.
+    """
+    before = await store.find(tx, partner)
+    problems = dict(_problems(wanted, tx.deployment.receivers))
+    if wanted.secret is None and before is None:
+        problems |= {"secret": "The secret is missing; a client without one is a public client."}
+    if wanted.secret is None and before and before.sealed_secret and before.issuer != wanted.issuer:
+        problems |= {"secret": "The secret must be given again for another issuer: it is sent there."}
+    if problems:
+        raise WrongSettings(problems)
+    secret = before.sealed_secret if before else None
+    if wanted.secret is not None:
+        secret = tx.vault.seal(wanted.secret.encode(), context=_SEALED_AS, binding=partner.id.bytes)
+        secret = secret if wanted.secret else None
+    provider = Provider(
+        partner,
+        wanted.name,
+        wanted.issuer,
+        wanted.client_id,
+        secret,
+        wanted.subject_claim,
+        wanted.groups_claim,
+        {value: cast("MemberRole", role) for value, role in wanted.roles.items()},
+        wanted.scopes,
+        wanted.creates_members,
+        wanted.enabled,
+        before.version + 1 if before else 1,
+        before.created_at if before else tx.now,
+        tx.now,
+    )
+    await store.save(tx, provider)
+    ended = await _disbelieve(tx, partner) if before and believes_otherwise(before, provider) else 0
+    action = "provider.changed" if before else "provider.set"
+    await _record(tx, by, provider, action, secret_changed=wanted.secret is not None, ended=ended)
+    return provider
+
+
+async def remove(tx: Tx, by: By, partner: Partner) -> None:
+    """Nobody signs in there any more, and nobody has a role from there. Raises NoProvider."""
+    provider = await get(tx, partner)
+    await store.delete(tx, partner)
+    details: Details = {"issuer": provider.issuer, "signInsEnded": await _disbelieve(tx, partner)}
+    subject = tx.ids.text("partner", partner.id)
+    await audit.record(tx, partner.id, by.actor, "provider.removed", subject, address=by.address, details=details)
+
+
+def secret_of(tx: Tx, provider: Provider) -> str | None:
+    """The client secret in clear, for the provider alone; None for a public client."""
+    if provider.sealed_secret is None:
+        return None
+    return tx.vault.open(provider.sealed_secret, context=_SEALED_AS, binding=provider.partner.id.bytes).decode()
+
+
+async def take(tx: Tx, partner: Partner, state_hash: bytes, begun_at: datetime) -> bool:
+    """Keep that a sign-in came back; False when it had before, so that no state, nonce or code counts twice."""
+    return await store.take(tx, partner, state_hash, begun_at + PATIENCE)
+
+
+async def note_refused(tx: Tx, partner: Partner, refused: Refused, *, address: str) -> None:
+    """Into the audit log, at most one a minute. What the provider said is not kept: it may be about a person."""
+    if not await tries.to_tell(tx, members_of(partner), None):
+        return
+    subject = tx.ids.text("partner", partner.id)
+    details = {"method": "provider", "reason": refused.reason.value}
+    await audit.record(
+        tx, partner.id, Actor("system", "sign_on"), "sign_in.refused", subject, address=address, details=details
+    )
+
+
+async def _disbelieve(tx: Tx, partner: Partner) -> int:
+    """Forget what the provider said of anybody's roles, and end the sign-ins made there; how many."""
+    await people.forget_provider_roles(tx, members_of(partner))
+    return await sign_ins.end_provided(tx, members_of(partner))
+
+
+async def _record(tx: Tx, by: By, provider: Provider, action: str, *, secret_changed: bool, ended: int) -> None:
+    """What was set up, without the secret, into the audit log."""
+    details: Details = {
+        "issuer": provider.issuer,
+        "clientId": provider.client_id,
+        "secretChanged": secret_changed,
+        "subjectClaim": provider.subject_claim,
+        "groupsClaim": provider.groups_claim,
+        "roles": [f"{value} = {role}" for value, role in sorted(provider.roles.items())],
+        "createsMembers": provider.creates_members,
+        "enabled": provider.enabled,
+        "signInsEnded": ended,
+    }
+    partner = provider.partner
+    subject = tx.ids.text("partner", partner.id)
+    await audit.record(tx, partner.id, by.actor, action, subject, address=by.address, details=details)
+
+
+def _problems(wanted: Wanted, policy: Policy) -> Iterator[tuple[str, str]]:
+    """Field and what is wrong with it."""
+    if not 1 <= len(wanted.name.strip()) <= _LONGEST_NAME or not wanted.name.isprintable():
+        yield "name", f"The name must be 1 to {_LONGEST_NAME} characters, as people know the provider."
+    try:
+        if not wanted.issuer.startswith(("https://", "http://")):
+            raise AddressRefused("must be a web address such as https://id.example.org")
+        addresses.read(wanted.issuer, policy)
+        if len(wanted.issuer) > _LONGEST_ISSUER or "?" in wanted.issuer or "#" in wanted.issuer:
+            yield "issuer", f"The issuer must be at most {_LONGEST_ISSUER} characters, without ? and #."
+    except AddressRefused as error:
+        yield "issuer", f"The issuer {error.reason}."
+    if not _VISIBLE.fullmatch(wanted.client_id) or len(wanted.client_id) > LONGEST:
+        yield "client_id", f"The client id must be 1 to {LONGEST} visible ASCII characters."
+    if wanted.secret and (not _VISIBLE.fullmatch(wanted.secret) or len(wanted.secret) > _LONGEST_SECRET):
+        yield "secret", f"The secret must be at most {_LONGEST_SECRET} visible ASCII characters."
+    if wanted.subject_claim not in SUBJECT_CLAIMS:
+        yield "subject_claim", f"A person is named by {' or '.join(SUBJECT_CLAIMS)}: other claims can change hands."
+    if not all(_SCOPE.fullmatch(scope) for scope in wanted.scopes) or "openid" not in wanted.scopes:
+        yield "scopes", "The scopes must be names between blanks, openid among them."
+    yield from _role_problems(wanted)
+
+
+def _role_problems(wanted: Wanted) -> Iterator[tuple[str, str]]:
+    claim = wanted.groups_claim
+    if claim is not None and not (1 <= len(claim) <= LONGEST and storable(claim)):
+        yield "groups_claim", f"The claim of groups must be 1 to {LONGEST} characters."
+    elif wanted.roles and claim is None:
+        yield "groups_claim", "Roles of groups need the claim that names the groups."
+    if strange := sorted(set(wanted.roles.values()) - set(MEMBER_ROLES)):
+        known = ", ".join(MEMBER_ROLES).replace("_", " ")
+        yield "roles", f"There is no role {', '.join(strange).replace('_', ' ')}; there are {known}."
+    elif len(wanted.roles) > MOST_GROUPS or not all(
+        1 <= len(value) <= LONGEST and storable(value) for value in wanted.roles
+    ):
+        yield "roles", f"At most {MOST_GROUPS} groups of 1 to {LONGEST} characters can have roles."
+    if wanted.creates_members and not wanted.roles:
+        yield "creates_members", "New members need roles of groups: whoever has none of them stays out."
