@@ -1,0 +1,25 @@
+"""Work that takes long is done in a thread: whoever else asks is answered meanwhile."""
+
+import asyncio
+from collections.abc import Callable, Sized
+from typing import Final, ParamSpec, TypeVar
+
+LONG_BODY: Final = 16 * 1024
+"""Bytes of a body that takes more than some milliseconds to validate."""
+MANY: Final = 200
+"""People in a group who take as long to make a resource of."""
+FEW: Final = 10
+"""Operations of a PATCH, and resources made for a page, that do not."""
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def is_many(entries: Sized | None) -> bool:
+    """Whether there are so many of them."""
+    return entries is not None and len(entries) > MANY
+
+
+async def run(long: bool, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """What ``work`` gives; in a thread when it takes ``long``."""
+    return await asyncio.to_thread(work, *args, **kwargs) if long else work(*args, **kwargs)

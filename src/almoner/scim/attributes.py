@@ -1,0 +1,224 @@
+"""Where an attribute of SCIM stands in our rows, as SQL: pure.
+
+No text of a client gets into the SQL: names come from the schemas that we serve, values are bound as parameters.
+Strings are given in the form in which they are compared (RFC 7643 2.2): without regard to case unless the schema says
+``caseExact``, and composed (NFC).
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from inspect import isclass
+from typing import Any, Final, Literal
+from uuid import UUID
+
+from scim2_models import BaseModel, Extension, InvalidFilterException, Resource
+from scim2_models.path import AttributeBinding
+
+from almoner.kit.ids import Ids
+from almoner.scim.resources import Kind, id_type
+
+Type = Literal["text", "boolean", "timestamptz", "bytea", "uuid"]
+
+_NAME: Final = re.compile(r"[A-Za-z0-9$:._-]+")
+_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+_ALIAS: Final = {"User": "p", "Group": "g"}
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """One value. ``sql``: in the form in which it is compared, null when there is none; ``exact``: case counts.
+
+    ``column``: it stands in a column with an index in this form. ``required``: it is never null. ``ids``: of a uuid,
+    the beginning of its text. ``no``: the condition that it is false, as an index has it.
+    """
+
+    sql: str
+    type: Type = "text"
+    exact: bool = True
+    column: bool = False
+    required: bool = False
+    ids: str = ""
+    no: str = ""
+
+    @property
+    def text(self) -> str:
+        """The value of an identifier as text: Crockford's base32 of 130 bits, as ``kit.ids`` writes it."""
+        if self.type != "uuid":
+            return self.sql
+        bits = f"(B'00' || ('x' || replace({self.sql}::text, '-', ''))::bit(128))"
+        letter = f"substr('{_ALPHABET}', substring({bits} from five * 5 + 1 for 5)::int + 1, 1)"
+        return f"('{self.ids}' || (select string_agg({letter}, '' order by five) from generate_series(0, 25) five))"
+
+
+@dataclass(frozen=True, slots=True)
+class Complex:
+    """Named parts in one value. ``sql``: its JSON, null when there is none."""
+
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """Values. ``rows``: what stands after FROM; ``item``: a part of one row, by its name, or the value itself.
+
+    ``order``: the place of a row. ``primary``: whether a row is the primary one, null when it does not say.
+    """
+
+    rows: str
+    item: Callable[[AttributeBinding | None], "Scalar | Complex"]
+    order: str
+    primary: str = "null::boolean"
+
+
+Place = Scalar | Complex | Many
+NOWHERE: Final = Scalar("null::text")
+"""What is never stored with a resource: its location, a password."""
+_SOME: Final = UUID(int=0)
+
+
+def _quoted(text: str) -> str:
+    assert _NAME.fullmatch(text), text
+    return text
+
+
+def _holder(binding: AttributeBinding) -> type[BaseModel]:
+    """The model of the attribute itself."""
+    model = binding.target_model
+    assert model is not None
+    return model
+
+
+def name_of(model: type[BaseModel], field: str) -> str:
+    """The name of a field in JSON, fit for an SQL literal."""
+    return _quoted(str(model.model_fields[field].serialization_alias or field))
+
+
+def _type(of: type | None) -> Type:
+    """The type of a value in SQL. Raises InvalidFilterException for one that nothing here compares."""
+    if isclass(of):
+        for known, type_ in ((bool, "boolean"), (str, "text"), (datetime, "timestamptz"), (bytes, "bytea")):
+            if issubclass(of, known):
+                return type_  # type: ignore[return-value]  # of the four above
+    raise InvalidFilterException(detail="This attribute cannot be compared")
+
+
+def _is_complex(of: type | None) -> bool:
+    return isclass(of) and issubclass(of, BaseModel)
+
+
+def _value(text: str, binding: AttributeBinding) -> Scalar:
+    """A value of JSON, given as text."""
+    match type_ := _type(binding.target_type):
+        case "text":
+            sql = f"normalize({text})" if binding.case_exact else f"folded({text})"
+            return Scalar(sql, "text", binding.case_exact)
+        case "bytea":
+            return Scalar(f"decode({text}, 'base64')", type_)
+    return Scalar(f"({text})::{type_}", type_)
+
+
+class Places:
+    """Where the attributes of one kind of resource stand."""
+
+    def __init__(self, ids: Ids, kind: Kind, model: type[Resource[Any]]) -> None:
+        self.kind = kind
+        self.alias = _ALIAS[kind]
+        self._prefixes = {type_: ids.text(type_, _SOME)[:-26] for type_ in ("member", "group")}
+        self._model = model
+
+    @property
+    def id(self) -> Scalar:
+        """The identifier."""
+        return Scalar(f"{self.alias}.id", "uuid", column=True, required=True, ids=self._prefixes[id_type(self.kind)])
+
+    def of(self, binding: AttributeBinding) -> Place:
+        """Where the attribute of a path stands; of a part of many values the values themselves."""
+        field, part = binding.field_name, binding.sub_field_name
+        if issubclass(binding.model, Extension):
+            return self._stored(f"{self.alias}.profile -> '{_quoted(str(binding.model.__schema__))}'", binding)
+        own = self._columns().get(f"{field}.{part}" if part else field)
+        if own is not None:
+            return own
+        if field == "meta":
+            return Complex(f"{self.alias}.profile") if part is None else NOWHERE
+        if field == "schemas":
+            return self._schemas()
+        if field in {"groups", "members"}:
+            return self._links()
+        return self._stored(f"{self.alias}.profile", binding)
+
+    def _columns(self) -> dict[str, Scalar]:
+        row = self.alias
+        found = {
+            "id": self.id,
+            "external_id": Scalar(f"{row}.external_id", column=True),
+            "meta.resource_type": Scalar(f"'{self.kind}'::text"),
+            "meta.created": Scalar(f"{row}.created_at", "timestamptz", column=True, required=True),
+            "meta.last_modified": Scalar(f"{row}.updated_at", "timestamptz", column=True, required=True),
+            "meta.version": Scalar(f"('W/\"' || {row}.version || '\"')"),
+        }
+        if self.kind == "Group":
+            return found | {"display_name": Scalar("g.display_name", exact=False, column=True, required=True)}
+        return found | {
+            "user_name": Scalar("p.user_name", exact=False, column=True, required=True),
+            "active": Scalar("(p.profile ->> 'active')::boolean", "boolean", no="not p.active"),
+        }
+
+    def _stored(self, holder: str, binding: AttributeBinding) -> Place:
+        """What is kept in the profile."""
+        name = name_of(binding.model, binding.field_name)
+        if binding.is_multivalued:
+            return self._values(f"{holder} -> '{name}'", binding)
+        if binding.sub_field_name is not None:
+            part = name_of(_holder(binding), binding.sub_field_name)
+            return _value(f"({holder} -> '{name}' ->> '{part}')", binding)
+        if _is_complex(binding.field_type):
+            return Complex(f"({holder} -> '{name}')")
+        return _value(f"({holder} ->> '{name}')", binding)
+
+    @staticmethod
+    def _values(values: str, many: AttributeBinding) -> Many:
+        """The entries of a list in JSON."""
+
+        def item(binding: AttributeBinding | None) -> Scalar | Complex:
+            if binding is not None:
+                field = binding.sub_field_name or binding.field_name
+                return _value(f"(e.v ->> '{name_of(_holder(binding), field)}')", binding)
+            return Complex("e.v") if _is_complex(many.field_type) else _value("(e.v #>> '{}')", many)
+
+        primary = "(e.v ->> 'primary')::boolean" if _is_complex(many.field_type) else "null::boolean"
+        return Many(f"jsonb_array_elements({values}) with ordinality e (v, n) where true", item, "e.n", primary)
+
+    def _schemas(self) -> Many:
+        """The schema of the resource and those of its extensions."""
+        own = _quoted(str(self._model.__schema__))
+        rows = f"""(
+            select '{own}' as v, 0 as n
+            union all select k, 1 from jsonb_object_keys({self.alias}.profile) k where k like 'urn:%'
+        ) e where true"""
+        return Many(rows, lambda _: Scalar("folded(e.v)", exact=False), "e.n, e.v")
+
+    def _links(self) -> Many:
+        """The groups of a user, or who is in a group."""
+        if self.kind == "User":
+            rows = "member_group_member m left join member_group l on l.id = m.group_id where m.person_id = p.id"
+            linked, type_, path, of, name = "m.group_id", "group", "Groups", "direct", "l.profile ->> 'displayName'"
+        else:
+            rows = "member_group_member m where m.group_id = g.id"
+            linked, type_, path, of, name = "m.person_id", "member", "Users", "User", "null::text"
+        link = Scalar(linked, "uuid", ids=self._prefixes[type_])
+        parts = {
+            "value": link,
+            "ref": Scalar(f"('{path}/' || {link.text})"),
+            "display": Scalar(f"folded({name})", exact=False),
+            "type": Scalar(f"folded('{of}')", exact=False),
+        }
+
+        def item(binding: AttributeBinding | None) -> Scalar | Complex:
+            if binding is None:
+                return Complex("'[true]'::jsonb")
+            return parts[binding.sub_field_name or binding.field_name]
+
+        return Many(rows, item, linked)

@@ -1,0 +1,89 @@
+"""How much one request may ask for: looked at before it is validated, which costs far more. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from scim2_models import (
+    InvalidPathException,
+    InvalidSyntaxException,
+    InvalidValueException,
+    PayloadTooLargeException,
+)
+
+from almoner.scim import membership
+
+MOST_CHANGES: Final = 100
+"""Operations of a PATCH; without a path, each member of the value is one. Entra and Okta send about ten."""
+MOST_MOVES: Final = 1_000
+"""Operations of a PATCH that lets people into a group and out of it, and does nothing else."""
+MOST_CHANGES_IN_BULK: Final = 5_000
+"""Operations of all PATCHes in one bulk request."""
+MOST_VALUES: Final = 100
+"""Values of one attribute, but for who is in a group."""
+MOST_NAMES: Final = 50
+"""Names in ``attributes`` or ``excludedAttributes``: each is looked for in each attribute of each resource."""
+LONGEST_PATH: Final = 1_000
+"""Characters of a path in a PATCH."""
+
+_LONG: Final = frozenset({"members", "groups"})
+
+
+def operations_of(payload: Any, most: int | None = None) -> list[Any]:
+    """The operations of a PATCH or a bulk request, as they are in it; none where there is no list.
+
+    Raises PayloadTooLargeException, InvalidSyntaxException for two lists.
+    """
+    if not isinstance(payload, Mapping):
+        return []
+    found = [one for name, one in payload.items() if name.casefold() == "operations"]
+    if len(found) > 1:
+        raise InvalidSyntaxException(detail="Operations is given more than once")
+    operations = found[0] if found and isinstance(found[0], list) else []
+    if most is not None and len(operations) > most:
+        raise PayloadTooLargeException(detail=f"A bulk request may hold at most {most} operations")
+    return operations
+
+
+def check_patch(payload: Any) -> int:
+    """How many changes a PATCH asks for. Raises PayloadTooLargeException, InvalidPathException, InvalidValueException.
+
+    What ``membership`` takes costs a statement for hundreds; the rest costs more than its square.
+    """
+    operations = [one for one in operations_of(payload) if isinstance(one, Mapping)]
+    moves = bool(operations) and all(map(membership.is_move, operations))
+    changes = len(operations) if moves else sum(map(_changes, operations))
+    if changes > (MOST_MOVES if moves else MOST_CHANGES):
+        detail = f"A PATCH may make at most {MOST_CHANGES} changes, or {MOST_MOVES} of the members of a group alone"
+        raise PayloadTooLargeException(detail=detail)
+    for operation in operations:
+        path = operation.get("path")
+        if isinstance(path, str) and len(path) > LONGEST_PATH:
+            raise InvalidPathException(detail=f"A path may hold at most {LONGEST_PATH} characters")
+        check_values(operation.get("value"), path if isinstance(path, str) else "")
+    return changes
+
+
+def _changes(operation: Mapping[str, Any]) -> int:
+    value = operation.get("value")
+    return len(value) if isinstance(value, Mapping) and not operation.get("path") else 1
+
+
+def check_values(value: Any, name: str = "") -> None:
+    """Refuse long lists, whatever they are in. Raises InvalidValueException."""
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            check_values(one, key)
+    if isinstance(value, list):
+        if len(value) > MOST_VALUES and name.casefold().rpartition(":")[2] not in _LONG:
+            raise InvalidValueException(detail=f"'{name}' may have at most {MOST_VALUES} values")
+        for one in value:
+            check_values(one, name)
+
+
+def check_names(parameters: Mapping[str, Any]) -> None:
+    """Refuse long projections. Raises InvalidValueException."""
+    for name, given in parameters.items():
+        if name.casefold() in {"attributes", "excludedattributes"}:
+            texts: Sequence[Any] = given if isinstance(given, list) else [given]
+            if sum(str(text).count(",") + 1 for text in texts) > MOST_NAMES:
+                raise InvalidValueException(detail=f"{name} may name at most {MOST_NAMES} attributes")

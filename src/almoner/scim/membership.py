@@ -1,0 +1,66 @@
+"""What a PATCH of a group does to its members alone: pure.
+
+Directories put people into groups and take them out one by one. A group of thousands would be read, copied, compared
+and written for each; most of these requests say enough to be done in one statement.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from scim2_models import PatchOp
+
+_MEMBERS: Final = frozenset({"members", "urn:ietf:params:scim:schemas:core:2.0:group:members"})
+_ONE: Final = re.compile(r'members\[value eq "([^"\\]+)"\]', re.IGNORECASE)
+_KNOWN: Final = frozenset({"value", "$ref", "type", "display"})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """People who come, or who go. ``entries``: with ``value`` and ``type``, as ``resources.members_of`` takes them."""
+
+    joins: bool
+    entries: Sequence[Any]
+
+
+def read(patch_op: "PatchOp[Any]") -> list[Change] | None:
+    """The changes in their order, neighbours of one kind as one; None for a PATCH that asks for something else, too."""
+    changes: list[Change] = []
+    for operation in patch_op.operations or ():
+        change = _change(operation.op.value, str(operation.path or ""), operation.value)
+        if change is None:
+            return None
+        if changes and changes[-1].joins == change.joins:
+            change = Change(change.joins, [*changes.pop().entries, *change.entries])
+        changes.append(change)
+    return changes or None
+
+
+def is_move(operation: Mapping[str, Any]) -> bool:
+    """Whether an operation that is not validated yet is one that ``read`` takes."""
+    path = operation.get("path")
+    return isinstance(path, str) and bool(_change(str(operation.get("op")).lower(), path, operation.get("value")))
+
+
+def _change(op: str, path: str, value: Any) -> Change | None:
+    if op == "remove" and value is None:
+        one = _ONE.fullmatch(path)
+        return Change(joins=False, entries=[_entry({"value": one[1]})]) if one else None
+    if path.casefold() not in _MEMBERS or op not in {"add", "remove"}:
+        return None
+    given = value if isinstance(value, list) else [value]
+    plain = [one for one in given if isinstance(one, Mapping) and _is_plain(one)]
+    return Change(op == "add", [_entry(one) for one in plain]) if len(plain) == len(given) else None
+
+
+def _is_plain(value: Mapping[str, Any]) -> bool:
+    """Whether it is a member by its id, as clients write it."""
+    typed = isinstance(value.get("value"), str) and isinstance(value.get("type"), str | None)
+    return value.keys() <= _KNOWN and typed
+
+
+def _entry(value: Mapping[str, Any]) -> Any:
+    return SimpleNamespace(value=value["value"], type=value.get("type"))

@@ -1,0 +1,102 @@
+"""What /scim/v2 says about itself: schemas, resource types, capabilities, and what it tolerates."""
+
+from typing import Any, Final
+
+from scim2_models import (
+    AuthenticationScheme,
+    Bulk,
+    ChangePassword,
+    ETag,
+    Filter,
+    Pagination,
+    Patch,
+    ResourceType,
+    Schema,
+    ScimPolicy,
+    ScimProvider,
+    ServiceProviderConfig,
+    Sort,
+)
+from scim2_server.utils import load_default_resource_types, load_default_schemas
+
+MOST_OPERATIONS: Final = 1_000
+"""Operations of one bulk request."""
+MOST_BULK_BYTES: Final = 4 * 1024 * 1024
+"""Bytes of one bulk request; every other body may hold 1 MiB (settled 1)."""
+MOST_RESULTS: Final = 200
+"""Resources of one page; Okta and Entra ask for 100 or 200."""
+PAGE: Final = 100
+"""Resources of a page when the request does not say."""
+CURSOR_SECONDS: Final = 24 * 60 * 60
+
+TOLERANT: Final = ScimPolicy(
+    unknown=ScimPolicy.Unknown.ignore,
+    remove_value_as_filter=ScimPolicy.RemoveValue.apply,
+    unmatched_path_filter=ScimPolicy.UnmatchedPathFilter.create,
+)
+"""What Entra and Okta send beyond the RFC, and what settled 1 promises: unknown members are ignored."""
+
+_USER: Final = "urn:ietf:params:scim:schemas:core:2.0:User"
+_GROUP: Final = "urn:ietf:params:scim:schemas:core:2.0:Group"
+
+
+def make_provider() -> ScimProvider:
+    """Users with the enterprise extension, and groups of them."""
+    schemas = load_default_schemas()
+    return ScimProvider.from_discovery(
+        [_pruned(schema) for schema in schemas.values()],
+        _resource_types(),
+        _capabilities(),
+        TOLERANT,
+    )
+
+
+def _resource_types() -> list[ResourceType]:
+    return list(load_default_resource_types().values())
+
+
+def _pruned(schema: Schema) -> Schema:
+    """The schema of the RFC without what is not offered.
+
+    Passwords are set by their owners alone, so that ``password`` is an unknown member, which is ignored. Groups hold
+    users, no groups, and as in RFC 7643 8.7.1 not their names, which clients would find changed.
+    """
+    described: dict[str, Any] = schema.model_dump()
+    if schema.id == _USER:
+        described["attributes"] = [one for one in described["attributes"] if one["name"] != "password"]
+    if schema.id == _GROUP:
+        members = next(one for one in described["attributes"] if one["name"] == "members")
+        members["subAttributes"] = [one for one in members["subAttributes"] if one["name"] != "display"]
+        for part in members["subAttributes"]:
+            if part["name"] == "$ref":
+                part["referenceTypes"] = ["User"]
+            if part["name"] == "type":
+                part["canonicalValues"] = ["User"]
+    return Schema.model_validate(described)
+
+
+def _capabilities() -> ServiceProviderConfig:
+    return ServiceProviderConfig(
+        patch=Patch(supported=True),
+        bulk=Bulk(supported=True, max_operations=MOST_OPERATIONS, max_payload_size=MOST_BULK_BYTES),
+        filter=Filter(supported=True, max_results=MOST_RESULTS),
+        change_password=ChangePassword(supported=False),
+        sort=Sort(supported=True),
+        etag=ETag(supported=True),
+        pagination=Pagination(
+            cursor=True,
+            index=True,
+            default_pagination_method=Pagination.DefaultPaginationMethod.index,
+            default_page_size=PAGE,
+            max_page_size=MOST_RESULTS,
+            cursor_timeout=CURSOR_SECONDS,
+        ),
+        authentication_schemes=[
+            AuthenticationScheme(
+                type=AuthenticationScheme.Type.oauthbearertoken,
+                name="SCIM key",
+                description="Authorization: Bearer and the partner's SCIM key",
+                primary=True,
+            )
+        ],
+    )

@@ -1,0 +1,186 @@
+"""Resources of SCIM from our rows, and the profiles that we keep of them: pure."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal
+from uuid import UUID
+
+import msgspec
+from scim2_models import InvalidValueException, Path, Resource, ResponseParameters, ScimPolicy
+from scim2_server.utils import parametrize
+
+from almoner.kit.ids import Ids
+from almoner.scim.bounds import check_values
+
+Kind = Literal["User", "Group"]
+
+LONGEST: Final = 512
+"""Characters of an externalId, a family name and an e-mail address, which are in indexes, and of names on pages."""
+LONGEST_TEXT: Final = 4_096
+"""Characters of any other text, but for ``_WIDE``."""
+_WIDE: Final = {"photos": 16_384, "x509Certificates": 16_384}
+MOST_BYTES: Final = 64 * 1024
+"""Bytes of a profile as it is kept: a page may hold two hundred."""
+
+_OURS: Final = frozenset({"schemas", "id", "meta", "groups", "members"})
+"""Members of a resource that are no part of its profile: given by us, or kept elsewhere."""
+
+_KEPT: Final = ScimPolicy(unknown=ScimPolicy.Unknown.ignore)
+"""What is stored was checked when it came; a member that is no longer served is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A user or a group as stored. ``links``: their groups, by id and name, or who is in it, by id; None: not read."""
+
+    kind: Kind
+    id: UUID
+    profile: Mapping[str, Any]
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    links: Sequence[tuple[UUID, str | None]] | None = None
+
+
+def id_type(kind: Kind) -> str:
+    """The type of its identifiers (settled 1)."""
+    return "member" if kind == "User" else "group"
+
+
+def version_text(version: int) -> str:
+    """``meta.version``: a weak entity tag, as the text of a resource is not the same byte for byte."""
+    return f'W/"{version}"'
+
+
+def links_name(kind: Kind) -> str:
+    """The attribute that is kept in rows of their own."""
+    return "groups" if kind == "User" else "members"
+
+
+def wants_links(kind: Kind, model: type[Resource[Any]], parameters: ResponseParameters[Any] | None) -> bool:
+    """Whether an answer has the groups of a user, or who is in a group (RFC 7644 3.9)."""
+    if parameters is None:
+        return True
+    kept = parametrize(Path, model).iter_paths(
+        include_subattributes=False,
+        include_extensions=False,
+        attributes=list(parameters.attributes or ()),
+        excluded_attributes=list(parameters.excluded_attributes or ()),
+    )
+    return any(path.parts[0] == links_name(kind) for path in kept)
+
+
+def is_part(parameters: ResponseParameters[Any]) -> bool:
+    """Whether some attributes are asked for, or left out."""
+    return bool(parameters.attributes or parameters.excluded_attributes)
+
+
+def build(ids: Ids, model: type[Resource[Any]], row: Row) -> Resource[Any]:
+    """The resource of a row, without its location."""
+    return model.model_validate(document(ids, model, row), scim_policy=_KEPT)
+
+
+def document(ids: Ids, model: type[Resource[Any]], row: Row) -> dict[str, Any]:
+    """The resource of a row as JSON has it, without its location: what is stored was dumped from a model."""
+    value: dict[str, Any] = {
+        **row.profile,
+        "schemas": _schemas(model, row.profile),
+        "id": ids.text(id_type(row.kind), row.id),
+        "meta": {
+            "resourceType": row.kind,
+            "created": row.created_at,
+            "lastModified": row.updated_at,
+            "version": version_text(row.version),
+        },
+    }
+    if row.links:
+        value[links_name(row.kind)] = _links(ids, row)
+    return value
+
+
+def _links(ids: Ids, row: Row) -> list[dict[str, str | None]]:
+    assert row.links is not None
+    if row.kind == "User":
+        texts = ((ids.text("group", id_), name) for id_, name in row.links)
+        return [{"value": text, "$ref": f"Groups/{text}", "display": name, "type": "direct"} for text, name in texts]
+    people = (ids.text("member", id_) for id_, _ in row.links)
+    return [{"value": text, "$ref": f"Users/{text}", "type": "User"} for text in people]
+
+
+def _schemas(model: type[Resource[Any]], profile: Mapping[str, Any]) -> list[str]:
+    return [str(model.__schema__), *(name for name in profile if name.startswith("urn:"))]
+
+
+def profile_of(resource: Resource[Any]) -> dict[str, Any]:
+    """What we keep of a resource, by the names of RFC 7643; nothing empty is kept (RFC 7643 2.5).
+
+    Raises InvalidValueException for what PostgreSQL's text cannot hold, and for what is too much.
+    """
+    dumped = resource.model_dump()
+    profile: dict[str, Any] = _kept({name: value for name, value in dumped.items() if name not in _OURS}) or {}
+    called = profile.get("name") or {}
+    named = {name: profile.get(name) for name in ("externalId", "displayName")}
+    named |= {f"name.{part}": called.get(part) for part in ("familyName", "formatted")}
+    named |= {f"emails.{n}": one.get("value") for n, one in enumerate(profile.get("emails") or ())}
+    _refuse_long(named, LONGEST)
+    for name, value in profile.items():
+        check_values(value, name)
+        _refuse_long(dict(_texts(value, name)), _WIDE.get(name, LONGEST_TEXT))
+    if len(msgspec.json.encode(profile)) > MOST_BYTES:
+        raise InvalidValueException(detail=f"A profile may hold at most {MOST_BYTES // 1024} KiB")
+    return profile
+
+
+def _refuse_long(texts: Mapping[str, str | None], longest: int) -> None:
+    if wrong := [name for name, text in texts.items() if text is not None and len(text) > longest]:
+        raise InvalidValueException(detail=f"{wrong[0]} may hold at most {longest} characters")
+
+
+def _texts(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """All texts of a value, by where they are."""
+    if isinstance(value, str):
+        yield name, value
+    if isinstance(value, Mapping):
+        for part, one in value.items():
+            yield from _texts(one, f"{name}.{part}")
+    if isinstance(value, list):
+        for number, one in enumerate(value):
+            yield from _texts(one, f"{name}.{number}")
+
+
+def _kept(value: Any) -> Any:
+    """The value without what is empty; None when nothing is left."""
+    if isinstance(value, str):
+        if not storable(value):
+            raise InvalidValueException(detail="Text must not hold NUL characters or halves of surrogate pairs")
+        return value
+    if isinstance(value, Mapping):
+        members = ((name, _kept(one)) for name, one in value.items() if name != "schemas")
+        return {name: one for name, one in members if one is not None} or None
+    if isinstance(value, list):
+        return [one for one in map(_kept, value) if one is not None] or None
+    return value
+
+
+def storable(text: str) -> bool:
+    """Whether PostgreSQL's text can hold it."""
+    return "\x00" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def members_of(ids: Ids, resource: Resource[Any]) -> list[UUID]:
+    """Who is to be in a group, as ``people_of``."""
+    return people_of(ids, getattr(resource, "members", None) or ())
+
+
+def people_of(ids: Ids, entries: Iterable[Any]) -> list[UUID]:
+    """Whom members name, each once; what is nobody's id is left out. Raises InvalidValueException for a group."""
+    asked = (_member(ids, entry) for entry in entries)
+    return list(dict.fromkeys(one for one in asked if one is not None))
+
+
+def _member(ids: Ids, entry: Any) -> UUID | None:
+    value = entry.value or ""
+    if (entry.type or "User").casefold() != "user" or ids.parse("group", value) is not None:
+        raise InvalidValueException(detail="A group holds users, no groups", attribute="members")
+    return ids.parse("member", value)

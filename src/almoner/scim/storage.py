@@ -1,0 +1,289 @@
+"""Where SCIM reads and writes: people and groups of one partner, in the transaction of the request."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Final, cast
+from uuid import UUID
+
+from scim2_models import (
+    InvalidValueException,
+    NotFoundException,
+    PreconditionFailedException,
+    Resource,
+    ResourceType,
+    ResponseParameters,
+    ScimProvider,
+    SearchRequest,
+    UniquenessException,
+)
+from scim2_server.storage import AsyncScimStorage, SearchPage
+
+from almoner.access.letters import service as letters
+from almoner.access.members import service as members
+from almoner.access.people import service as people
+from almoner.access.people.domain import NameTaken, members_of
+from almoner.kit.errors import IncorrectParams
+from almoner.platform import audit
+from almoner.platform.audit import Actor, Details
+from almoner.platform.db import Partner, Tx
+from almoner.scim import aside, ordering, resources, store, trail
+from almoner.scim.membership import Change
+from almoner.scim.resources import Kind, Row
+from almoner.scim.searching import Search
+
+_ACTIONS: Final = {"User": "scim.user", "Group": "scim.group"}
+
+
+class PostgresStorage(AsyncScimStorage):
+    """Users and groups of one partner, in one transaction.
+
+    In a writing transaction whatever is read to be changed is held until its end, so that clients who change one group
+    at the same time wait for each other instead of failing. Every write has its entry in the audit log.
+
+    ``plain``: what is shown whole is given as documents, as models of lists and of large groups would be most of their
+    time.
+    """
+
+    supports_cursors = True
+
+    def __init__(
+        self,
+        tx: Tx,
+        partner: Partner,
+        provider: ScimProvider,
+        actor: Actor,
+        address: str | None,
+        *,
+        request_id: str | None = None,
+        plain: bool = False,
+    ) -> None:
+        self._tx = tx
+        self._partner = partner
+        self._provider = provider
+        self._actor = actor
+        self._address = address
+        self._request_id = request_id
+        self._plain = plain
+        self._within = False
+
+    def operation(self) -> AbstractAsyncContextManager[None]:
+        """One operation; what a failed one did is undone (RFC 7644 3.7)."""
+        return self._step()
+
+    @asynccontextmanager
+    async def _step(self) -> AsyncIterator[None]:
+        if self._within or self._tx.mode == "read":
+            yield
+            return
+        self._within = True
+        try:
+            async with self._tx.savepoint():
+                yield
+        finally:
+            self._within = False
+
+    async def get(
+        self,
+        resource_type: ResourceType,
+        resource_id: str,
+        *,
+        response_parameters: ResponseParameters[Any] | None = None,
+    ) -> Resource[Any]:
+        """One resource; without its links when the answer does not have them."""
+        kind, id_ = self._place(resource_type, resource_id)
+        if self._tx.mode == "write" and response_parameters is None:
+            await self._lock(kind, id_, resource_id)
+        links = resources.wants_links(kind, self._model(kind), response_parameters)
+        row = await store.find(self._tx, self._partner, kind, id_, links=links)
+        if row is None:
+            raise self._unknown(kind, resource_id)
+        if self._plain and response_parameters is not None and not resources.is_part(response_parameters):
+            long = aside.is_many(row.links)
+            document = await aside.run(long, resources.document, self._tx.ids, self._model(kind), row)
+            return cast("Resource[Any]", document)
+        return await self._build(row)
+
+    async def search(
+        self,
+        resource_types: list[ResourceType],
+        search_request: SearchRequest[Any],
+        *,
+        position: Any = None,
+    ) -> SearchPage:
+        """One page of what matches. Raises InvalidFilterException, InvalidCursorException."""
+        kinds = list(dict.fromkeys(self._kind(type_) for type_ in resource_types))
+        search = Search(self._tx.ids, self._partner, {kind: self._model(kind) for kind in kinds}, search_request)
+        found = await search.run(self._tx, ordering.read(position) if position is not None else None)
+        return SearchPage(found.total, await self._loaded(found.places, search_request), found.next, found.previous)
+
+    async def _loaded(self, places: list[tuple[Kind, UUID]], request: SearchRequest[Any]) -> list[Resource[Any]]:
+        rows: dict[UUID, Row] = {}
+        for kind in dict.fromkeys(kind for kind, _ in places):
+            links = resources.wants_links(kind, self._model(kind), request)
+            ids = [id_ for of, id_ in places if of == kind]
+            rows |= await store.load(self._tx, self._partner, kind, ids, links=links)
+        found = [rows[id_] for _, id_ in places if id_ in rows]
+        plain = self._plain and not resources.is_part(request)
+        make = resources.document if plain else resources.build
+
+        def made() -> list[Any]:
+            return [make(self._tx.ids, self._model(row.kind), row) for row in found]
+
+        # A model takes as long as the documents of some ten people.
+        entries = sum(len(row.links or ()) for row in found)
+        return await aside.run(entries > aside.MANY or (not plain and len(found) > aside.FEW), made)
+
+    async def create(self, resource_type: ResourceType, resource: Resource[Any]) -> Resource[Any]:
+        """Store somebody new or a new group. Raises UniquenessException, InvalidValueException."""
+        kind = self._kind(resource_type)
+        profile = resources.profile_of(resource)
+        async with self._step(), _refusals():
+            if kind == "User":
+                return await self._build(await self._new_user({"active": True, **profile}))
+            who = resources.members_of(self._tx.ids, resource)
+            made = (await members.create_group(self._tx, self._partner, profile, who)).id
+            row = await self._read(kind, made)
+            came = [id_ for id_, _ in row.links or ()]
+            await self._record(kind, made, "created", trail.of_group(self._tx.ids, came=came))
+            return await self._build(row)
+
+    async def _new_user(self, profile: dict[str, Any]) -> Row:
+        person = await people.create(self._tx, members_of(self._partner), profile)
+        await self._record("User", person.id, "created")
+        return Row("User", person.id, profile, person.version, person.created_at, person.updated_at)
+
+    async def update(
+        self, resource_type: ResourceType, resource: Resource[Any], *, expected_version: str | None = None
+    ) -> Resource[Any]:
+        """Replace a stored resource. Raises as ``create``, NotFoundException, PreconditionFailedException."""
+        kind, id_ = self._place(resource_type, cast("str", resource.id))
+        profile = resources.profile_of(resource)
+        async with self._step(), _refusals():
+            row = await self._lock(kind, id_, cast("str", resource.id), expected_version)
+            if kind == "User":
+                await self._change_user(row, profile)
+            else:
+                await self._change_group(row, profile, resource)
+            return await self._build(await self._read(kind, id_))
+
+    async def change_members(
+        self,
+        resource_type: ResourceType,
+        resource_id: str,
+        changes: Sequence[Change],
+        check: Callable[[Resource[Any]], object],
+    ) -> Resource[Any]:
+        """Let people into a group and out of it; neither ``check`` nor the answer sees who is in it.
+
+        Raises as ``update``.
+        """
+        kind, id_ = self._place(resource_type, resource_id)
+        async with self._step(), _refusals():
+            check(await self._build(await self._lock(kind, id_, resource_id)))
+            group = before = await members.lock_group(self._tx, self._partner, id_)
+            came: list[UUID] = []
+            went: list[UUID] = []
+            for change in changes:
+                if change.joins:
+                    who = resources.people_of(self._tx.ids, change.entries)
+                    changed = await members.add_to_group(self._tx, group, who)
+                else:
+                    gone = (self._tx.ids.parse("member", entry.value) for entry in change.entries)
+                    who = [one for one in gone if one is not None]
+                    changed = await members.remove_from_group(self._tx, group, who)
+                group = changed.group
+                came += changed.came
+                went += changed.went
+            if group.version != before.version:
+                details = trail.of_group(self._tx.ids, came=came, went=went, role=group.role)
+                await self._record(kind, id_, "updated", details)
+            return await self._build(await self._lock(kind, id_, resource_id))
+
+    async def delete(
+        self, resource_type: ResourceType, resource_id: str, *, expected_version: str | None = None
+    ) -> None:
+        """Remove a resource. Raises NotFoundException, PreconditionFailedException."""
+        kind, id_ = self._place(resource_type, resource_id)
+        async with self._step():
+            await self._lock(kind, id_, resource_id, expected_version)
+            if kind == "User":
+                await people.delete(self._tx, members_of(self._partner), id_)
+                await self._record(kind, id_, "deleted")
+            else:
+                group = await members.lock_group(self._tx, self._partner, id_)
+                gone = await members.change_group(self._tx, group, people=())
+                await members.delete_group(self._tx, self._partner, id_)
+                details = trail.of_group(self._tx.ids, went=gone.went, role=group.role)
+                await self._record(kind, id_, "deleted", details)
+
+    async def _change_user(self, row: Row, profile: dict[str, Any]) -> None:
+        if profile == row.profile:
+            return
+        person = await people.lock(self._tx, members_of(self._partner), row.id)
+        changed = await people.change_profile(self._tx, person, profile)
+        await letters.tell_of_change(self._tx, person, changed)
+        what = "updated"
+        if changed.active != person.active:
+            what = "reactivated" if changed.active else "deactivated"
+        await self._record("User", row.id, what, {"changed": trail.changed(row.profile, profile)})
+
+    async def _change_group(self, row: Row, profile: dict[str, Any], resource: Resource[Any]) -> None:
+        who = resources.members_of(self._tx.ids, resource)
+        group = await members.lock_group(self._tx, self._partner, row.id)
+        done = await members.change_group(self._tx, group, profile=profile, people=who)
+        if done.group.version != group.version:
+            names = trail.changed(row.profile, profile)
+            details = trail.of_group(self._tx.ids, changed=names, came=done.came, went=done.went, role=group.role)
+            await self._record("Group", row.id, "updated", details)
+
+    async def _record(self, kind: Kind, id_: UUID, what: str, details: Details | None = None) -> None:
+        subject = self._tx.ids.text(resources.id_type(kind), id_)
+        action = f"{_ACTIONS[kind]}.{what}"
+        scope, whence, request_id = self._partner.id, self._address, self._request_id
+        await audit.record(
+            self._tx, scope, self._actor, action, subject, address=whence, request_id=request_id, details=details
+        )
+
+    async def _lock(self, kind: Kind, id_: UUID, text: str, expected_version: str | None = None) -> Row:
+        row = await store.lock(self._tx, self._partner, kind, id_)
+        if row is None:
+            raise self._unknown(kind, text)
+        if expected_version is not None and expected_version != resources.version_text(row.version):
+            raise PreconditionFailedException
+        return row
+
+    async def _read(self, kind: Kind, id_: UUID) -> Row:
+        row = await store.find(self._tx, self._partner, kind, id_, links=True)
+        assert row is not None
+        return row
+
+    async def _build(self, row: Row) -> Resource[Any]:
+        return await aside.run(aside.is_many(row.links), resources.build, self._tx.ids, self._model(row.kind), row)
+
+    def _model(self, kind: Kind) -> type[Resource[Any]]:
+        return cast("type[Resource[Any]]", self._provider.model_for(kind))
+
+    @staticmethod
+    def _kind(resource_type: ResourceType) -> Kind:
+        return "Group" if resource_type.name == "Group" else "User"
+
+    def _place(self, resource_type: ResourceType, resource_id: str) -> tuple[Kind, UUID]:
+        kind = self._kind(resource_type)
+        if (id_ := self._tx.ids.parse(resources.id_type(kind), resource_id)) is None:
+            raise self._unknown(kind, resource_id)
+        return kind, id_
+
+    @staticmethod
+    def _unknown(kind: Kind, text: str) -> NotFoundException:
+        return NotFoundException(detail=f"There is no {kind} '{text}'")
+
+
+@asynccontextmanager
+async def _refusals() -> AsyncIterator[None]:
+    """What access refuses, in the words of RFC 7644 3.12."""
+    try:
+        yield
+    except NameTaken as taken:
+        raise UniquenessException(detail=". ".join(taken.reasons)) from None
+    except IncorrectParams as wrong:
+        raise InvalidValueException(detail=". ".join(wrong.reasons)) from None

@@ -1,0 +1,114 @@
+"""SQL of users and groups as SCIM reads them: always of one partner."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.db import Partner, Tx
+from almoner.scim.attributes import Scalar
+from almoner.scim.filters import Parameters
+from almoner.scim.ordering import Order
+from almoner.scim.resources import Kind, Row
+
+_COLUMNS: Final = "{0}.id, {0}.profile, {0}.version, {0}.created_at, {0}.updated_at"
+_GROUPS: Final = """
+array(
+    select row(g.id, g.profile ->> 'displayName') from member_group_member m join member_group g on g.id = m.group_id
+    where m.person_id = p.id order by g.id
+) as links
+"""
+_MEMBERS: Final = """
+array(
+    select row(m.person_id, null::text) from member_group_member m where m.group_id = g.id order by m.person_id
+) as links
+"""
+_TABLES: Final = {"User": "person p", "Group": "member_group g"}
+_ALIAS: Final = {"User": "p", "Group": "g"}
+_SCOPES: Final = {"User": "p.realm = $1", "Group": "g.partner_id = $1"}
+_LINKS: Final = {"User": _GROUPS, "Group": _MEMBERS}
+
+
+_SELECTS: Final = {
+    (kind, links): f"select {_COLUMNS.format(_ALIAS[kind])}{', ' + _LINKS[kind] if links else ''} from {_TABLES[kind]} "
+    f"where {_SCOPES[kind]} and {_ALIAS[kind]}.id"
+    for kind in _TABLES
+    for links in (False, True)
+}
+"""Of each kind, without and with links; what the identifier is comes after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """One kind that is searched: the condition on its rows, and what they are ordered by."""
+
+    kind: Kind
+    condition: str
+    value: Scalar | None
+
+
+def _row(kind: Kind, row: Record, *, links: bool) -> Row:
+    found = [(one[0], one[1]) for one in row["links"]] if links else None
+    return Row(kind, row["id"], row["profile"], row["version"], row["created_at"], row["updated_at"], found)
+
+
+async def find(tx: Tx, partner: Partner, kind: Kind, id_: UUID, *, links: bool) -> Row | None:
+    """One user or group."""
+    row = await tx.fetchrow(f"{_SELECTS[kind, links]} = $2", partner.id, id_)
+    return _row(kind, row, links=links) if row else None
+
+
+async def lock(tx: Tx, partner: Partner, kind: Kind, id_: UUID) -> Row | None:
+    """One user or group without links, held until the transaction ends."""
+    row = await tx.fetchrow(f"{_SELECTS[kind, False]} = $2 for no key update of {_ALIAS[kind]}", partner.id, id_)
+    return _row(kind, row, links=False) if row else None
+
+
+async def load(tx: Tx, partner: Partner, kind: Kind, ids: Sequence[UUID], *, links: bool) -> dict[UUID, Row]:
+    """Some users or groups by their ids."""
+    rows = await tx.fetch(f"{_SELECTS[kind, links]} = any($2::uuid[])", partner.id, ids)
+    return {row["id"]: _row(kind, row, links=links) for row in rows}
+
+
+async def page(
+    tx: Tx,
+    searched: Sequence[Searched],
+    order: Order,
+    beyond: str,
+    parameters: Parameters,
+    *,
+    backwards: bool,
+    counted: bool,
+) -> list[Record]:
+    """``kind``, ``id`` and ``v`` of what matches, in the order; ``$1``: the partner; last two: limit, offset.
+
+    ``total``: how many match, when they are ``counted``.
+    """
+    found = " union all ".join(_found(one, order.type) for one in searched)
+    place = len(parameters.values)
+    counting = "count(*) over ()" if counted else "null::bigint"
+    return await tx.fetch(
+        f"""
+        select kind, id, v, {counting} as total from ({found}) as found where {beyond}
+        order by {order.sql(backwards=backwards)} limit ${place - 1}::bigint offset ${place}::bigint
+        """,
+        *parameters.values,
+    )
+
+
+def _found(one: Searched, type_: str | None) -> str:
+    value = one.value.sql if one.value else f"null::{type_ or 'text'}"
+    return (
+        f"select '{one.kind}' as kind, {_ALIAS[one.kind]}.id, {value} as v from {_TABLES[one.kind]} "
+        f"where {_SCOPES[one.kind]} and {one.condition}"
+    )
+
+
+async def total(tx: Tx, searched: Sequence[Searched], values: Sequence[object]) -> int:
+    """How many match; ``$1``: the partner."""
+    counts = " + ".join(
+        f"(select count(*) from {_TABLES[one.kind]} where {_SCOPES[one.kind]} and {one.condition})" for one in searched
+    )
+    return int(await tx.fetchval(f"select {counts}", *values))

@@ -1,0 +1,117 @@
+"""What real clients send beside the RFC, put right before the body is validated (Entra, Okta)."""
+
+import base64
+import binascii
+from collections.abc import Iterable
+from typing import Any, Final
+
+from scim2_models import InvalidValueException
+
+_MESSAGES: Final = "urn:ietf:params:scim:api:messages:"
+_BOOLEANS: Final = frozenset({"active", "primary"})
+_SAID: Final = {"true": True, "false": False}
+
+
+class Tolerance:
+    """Puts JSON values right. ``known``: the schemas that are served.
+
+    What the validator would tolerate beyond that is refused (RFC 7643 2.3): ``"yes"`` is no boolean.
+    """
+
+    def __init__(self, known: Iterable[str]) -> None:
+        self._known = frozenset(urn.casefold() for urn in known)
+
+    def apply(self, value: Any) -> Any:
+        """The value as the RFC has it. Raises InvalidValueException.
+
+        The parser has refused deeper nesting than 200 already.
+        """
+        if isinstance(value, list):
+            return [self.apply(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        right = {}
+        for key, one in value.items():
+            member = self._member(key, one)
+            if member != [] or key.casefold() != "schemas":  # no schema that is served says as much as no list
+                right[key] = member
+        return right
+
+    def _member(self, key: str, value: Any) -> Any:
+        name = key.casefold()
+        if name == "schemas" and isinstance(value, list):
+            return [urn for urn in value if not isinstance(urn, str) or self._serves(urn)]
+        if name == "operations" and isinstance(value, list):
+            return [right for one in value for right in self._operations(one)]
+        if name.startswith("urn:") and not any(name.startswith(urn) for urn in self._known):
+            return None  # ignored, whatever is in it
+        return _attribute(name, self.apply(value))
+
+    def _operations(self, given: Any) -> list[Any]:
+        """One operation of a PATCH; of a value without a path, members that choose entries are operations.
+
+        Entra sends ``emails[type eq "work"].value`` as the name of a member, which would change nothing.
+        """
+        if not isinstance(given, dict):
+            return [given]
+        operation = {key.casefold(): one for key, one in given.items()}
+        path, value = operation.get("path"), operation.get("value")
+        if isinstance(path, str) and path and "value" in operation:
+            operation["value"] = _attribute(path.casefold(), self.apply(value))
+            if value == "" and operation["value"] is None:  # no manager, whether Entra adds it or sets it
+                return [{"op": "remove", "path": path}]
+        elif isinstance(value, dict):
+            choosing = [key for key in value if "[" in key]
+            rest = {key: one for key, one in value.items() if key not in choosing}
+            steps = [{**operation, "path": key, "value": value[key]} for key in choosing]
+            whole = [{**operation, "value": self.apply(rest)}] if rest or not steps else []
+            return whole + [right for step in steps for right in self._operations(step)]
+        return [operation]
+
+    def _serves(self, urn: str) -> bool:
+        """Entra names schemas of its own, which nothing here would answer for."""
+        return urn.casefold() in self._known or urn.casefold().startswith(_MESSAGES)
+
+
+def _attribute(name: str, value: Any) -> Any:
+    """The value of an attribute, which is named in small letters: alone, or by a path."""
+    head, chooses, rest = name.partition("[")
+    attribute, _, part = head.rpartition(":")[2].partition(".")
+    if chooses:
+        part = rest.rpartition("]")[2].lstrip(".")
+    if (part or attribute) in _BOOLEANS:
+        return _boolean(part or attribute, value)
+    if attribute == "manager" and not part:
+        return _manager(value)
+    if attribute == "x509certificates":
+        _check_certificates(value)
+    return value
+
+
+def _boolean(name: str, value: Any) -> Any:
+    """Entra gives booleans as texts."""
+    right = _SAID.get(value.casefold()) if isinstance(value, str) else value
+    if value is not None and not isinstance(right, bool):
+        raise InvalidValueException(detail=f"'{name}' is true or false")
+    return right
+
+
+def _manager(value: Any) -> Any:
+    """Entra gives the manager's id as a plain text, and an empty one for none."""
+    if not isinstance(value, str):
+        return value
+    return {"value": value} if value else None
+
+
+def _check_certificates(value: Any) -> None:
+    """Base64 alone (RFC 7643 2.3.6): the validator skips whatever is none, and would keep another certificate."""
+    if isinstance(value, list):
+        for one in value:
+            _check_certificates(one)
+    if isinstance(value, dict):
+        _check_certificates(next((one for key, one in value.items() if key.casefold() == "value"), None))
+    if isinstance(value, str):
+        try:
+            base64.b64decode("".join(value.split()), validate=True)
+        except (ValueError, binascii.Error):
+            raise InvalidValueException(detail="A certificate is given in base64") from None

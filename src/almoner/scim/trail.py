@@ -1,0 +1,43 @@
+"""What the audit log tells of a change: names of attributes and ids of people, no personal data. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from almoner.kit.ids import Ids
+
+MOST_TOLD: Final = 100
+"""People of one change who are named; how many there were is told as well."""
+
+
+def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Names of attributes that are different now; those of an extension with its URN."""
+    names = []
+    for name in sorted({*before, *after}):
+        was, now = before.get(name), after.get(name)
+        if was != now and name.startswith("urn:"):
+            names += [f"{name}:{part}" for part in changed(was or {}, now or {})]
+        elif was != now:
+            names.append(name)
+    return names
+
+
+def of_group(
+    ids: Ids,
+    *,
+    changed: Sequence[str] = (),
+    came: Sequence[UUID] = (),
+    went: Sequence[UUID] = (),
+    role: str | None = None,
+) -> dict[str, str | int | Sequence[str]]:
+    """Who came into a group and who went, and what it is worth to them; nothing of what did not happen."""
+    told: dict[str, str | int | Sequence[str]] = {}
+    if changed:
+        told["changed"] = changed
+    for name, people in (("added", came), ("removed", went)):
+        if people:
+            told[name] = [ids.text("member", one) for one in people[:MOST_TOLD]]
+            told[f"{name}Count"] = len(people)
+    if role is not None:
+        told["role"] = role
+    return told
