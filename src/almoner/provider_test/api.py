@@ -1,10 +1,10 @@
-"""The provider's API for the merchant: create, read and cancel payments, by bearer secret and idempotency key."""
+"""The provider's API for the merchant: create, read, cancel and refund payments, by bearer secret and key."""
 
 import hmac
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 from starlette.requests import Request
@@ -13,7 +13,9 @@ from starlette.routing import Route
 
 from almoner.platform.db import Database
 from almoner.provider_test import service, store
-from almoner.provider_test.domain import Payment
+from almoner.provider_test.domain import MAX_ATTEMPTS, NoRefund, Payment, Refund
+
+T = TypeVar("T", bound=msgspec.Struct)
 
 _MAX_BYTES: Final = 65_536
 
@@ -22,7 +24,7 @@ _Url = Annotated[str, msgspec.Meta(pattern=r"^https?://", max_length=2048)]
 
 
 class PaymentIn(msgspec.Struct, frozen=True, rename="camel"):
-    """What the merchant asks for. ``email`` is for a provider's own messages to the donor; this one keeps none."""
+    """What the merchant asks for. ``max_attempts``: how many cards may be tried before the payment fails for good."""
 
     amount: Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
     currency: Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
@@ -32,7 +34,7 @@ class PaymentIn(msgspec.Struct, frozen=True, rename="camel"):
     cancel_url: _Url
     callback_url: _Url
     language: str = "en"
-    email: str | None = None
+    max_attempts: Annotated[int, msgspec.Meta(ge=1, le=MAX_ATTEMPTS)] = MAX_ATTEMPTS
 
 
 class CardOut(msgspec.Struct, frozen=True, rename="camel"):
@@ -57,9 +59,25 @@ class PaymentOut(msgspec.Struct, frozen=True, rename="camel"):
     livemode: bool = False
 
 
+class RefundIn(msgspec.Struct, frozen=True, rename="camel"):
+    """How much is to go back."""
+
+    amount: Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
+    currency: Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
+
+
+class RefundOut(msgspec.Struct, frozen=True, rename="camel"):
+    """A refund as the merchant sees it."""
+
+    id: str
+    payment: str
+    amount: int
+    currency: str
+
+
 @dataclass(frozen=True, slots=True)
 class MerchantApi:
-    """The three calls. ``secret`` is the bearer secret, ``url`` the provider's own address."""
+    """The four calls. ``secret`` is the bearer secret, ``url`` the provider's own address."""
 
     database: Database
     secret: str
@@ -71,24 +89,17 @@ class MerchantApi:
             Route("/v1/payments", self.create, methods=["POST"]),
             Route("/v1/payments/{id}", self.read, methods=["GET"]),
             Route("/v1/payments/{id}/cancel", self.cancel, methods=["POST"]),
+            Route("/v1/payments/{id}/refunds", self.refund, methods=["POST"]),
         ]
 
     async def create(self, request: Request) -> Response:
         """A new open payment; the same key with the same data gives the same payment, with other data 409."""
         if not self._knows(request):
             return _refusal(401, "unauthorized", "The Authorization header must be Bearer and the provider's secret.")
-        key = request.headers.get("idempotency-key", "")
-        if not 1 <= len(key) <= 255:
-            return _refusal(400, "idempotency_key_missing", "Send an Idempotency-Key of 1 to 255 characters.")
-        body = await _body(request)
-        if body is None:
-            return _refusal(413, "too_large", "The body is larger than 64 kB.")
-        try:
-            asked = msgspec.json.decode(body, type=PaymentIn)
-        except msgspec.ValidationError as error:
-            return _refusal(400, "invalid_request", f"{error}.")
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return _refusal(400, "invalid_json", "The body is not valid JSON.")
+        asked = await _asked(request, PaymentIn)
+        if isinstance(asked, Response):
+            return asked
+        key = request.headers["idempotency-key"]
         fingerprint = sha256(msgspec.json.encode(asked, order="deterministic")).digest()
         async with self.database.write() as tx:
             payment = await store.create(tx, _new(asked, tx.now), key, fingerprint)
@@ -112,6 +123,26 @@ class MerchantApi:
             payment = await service.cancel(tx, request.path_params["id"])
         return _refusal(404, "not_found", "There is no such payment.") if payment is None else self._answer(payment)
 
+    async def refund(self, request: Request) -> Response:
+        """Send money of a paid payment back, never more than was paid; the same key gives the same refund."""
+        if not self._knows(request):
+            return _refusal(401, "unauthorized", "The Authorization header must be Bearer and the provider's secret.")
+        asked = await _asked(request, RefundIn)
+        if isinstance(asked, Response):
+            return asked
+        key, new = request.headers["idempotency-key"], service.new_refund_id()
+        async with self.database.write() as tx:
+            made = await service.refund(tx, request.path_params["id"], asked.amount, asked.currency, key, new)
+        match made:
+            case Refund():
+                return _shown(RefundOut(made.id, made.payment_id, made.amount, made.currency))
+            case NoRefund.NO_SUCH_PAYMENT:
+                return _refusal(404, "not_found", "There is no such payment.")
+            case NoRefund.KEY_REUSED:
+                return _refusal(409, "idempotency_key_reused", "This Idempotency-Key was used with other data.")
+            case NoRefund.TOO_MUCH:
+                return _refusal(422, "not_refundable", "Only what was paid and is not refunded yet can be sent back.")
+
     def _knows(self, request: Request) -> bool:
         given = request.headers.get("authorization", "").encode()
         return hmac.compare_digest(given, f"Bearer {self.secret}".encode())
@@ -128,7 +159,11 @@ class MerchantApi:
             last_decline=payment.last_decline,
             card=CardOut(payment.brand, payment.last_four) if payment.brand and payment.last_four else None,
         )
-        return Response(msgspec.json.encode(out), media_type="application/json", headers={"Cache-Control": "no-store"})
+        return _shown(out)
+
+
+def _shown(out: msgspec.Struct) -> Response:
+    return Response(msgspec.json.encode(out), media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
 def _new(asked: PaymentIn, now: datetime) -> Payment:
@@ -144,12 +179,28 @@ def _new(asked: PaymentIn, now: datetime) -> Payment:
         language=asked.language,
         status="open",
         attempts=0,
+        max_attempts=asked.max_attempts,
         last_decline=None,
         brand=None,
         last_four=None,
         disputes_later=False,
         created_at=now,
     )
+
+
+async def _asked(request: Request, form: type[T]) -> T | Response:
+    """The body of a call that makes something, with its key there; else what is wrong with it."""
+    if not 1 <= len(request.headers.get("idempotency-key", "")) <= 255:
+        return _refusal(400, "idempotency_key_missing", "Send an Idempotency-Key of 1 to 255 characters.")
+    body = await _body(request)
+    if body is None:
+        return _refusal(413, "too_large", "The body is larger than 64 kB.")
+    try:
+        return msgspec.json.decode(body, type=form)
+    except msgspec.ValidationError as error:
+        return _refusal(400, "invalid_request", f"{error}.")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _refusal(400, "invalid_json", "The body is not valid JSON.")
 
 
 async def _body(request: Request) -> bytes | None:

@@ -8,6 +8,7 @@ from starlette.types import Receive, Scope, Send
 from almoner.platform.db import Database
 from almoner.platform.outbound import Outbound
 from almoner.platform.pages import assets, reports
+from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.telemetry import Telemetry
 from almoner.provider_test.api import MerchantApi
@@ -26,11 +27,12 @@ class ProviderTest:
         *,
         url: str,
         secret: str,
+        catalogues: Catalogues | None = None,
     ) -> None:
         self._app = Starlette(
             routes=[
                 *MerchantApi(database, secret, url).routes(),
-                *PayPages(database, Pages(database.deployment, TEMPLATES), url).routes(),
+                *PayPages(database, Pages(database.deployment, TEMPLATES, catalogues), url).routes(),
                 *assets.ROUTES,
                 *reports.routes(telemetry, database.deployment.clock),
             ]

@@ -7,7 +7,7 @@ from typing import Final
 
 import asyncpg
 
-from almoner.platform.bell import POLL_SECONDS, rest
+from almoner.platform.bell import Pace, rest
 from almoner.platform.db import Database
 from almoner.platform.outbound import Outbound, OutboundFailure
 from almoner.platform.telemetry import Telemetry
@@ -46,14 +46,18 @@ class Callbacks:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Deliver until told to stop; a database that is away for a moment is waited for."""
+        pace = Pace()
         while not stop.is_set():
             try:
                 tried = await self.deliver_due()
             except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
                 self._log("provider_test_callbacks_paused", reason=type(error).__name__)
                 tried = 0
-            if tried == 0:
-                await rest(stop, POLL_SECONDS)
+            if tried:
+                pace.quicken()
+            else:
+                await rest(stop, pace.seconds)
+                pace.slow_down()
 
     async def _deliver(self, callback: Callback) -> None:
         delivered = await self._send(callback)

@@ -1,9 +1,10 @@
 """Payments, test cards and what becomes of an attempt; pure."""
 
 import re
+import unicodedata
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import Final
 
 from almoner.kit.states import Lifecycle
@@ -16,8 +17,11 @@ PAYMENT: Final = Lifecycle(
     },
 )
 
-MAX_ATTEMPTS: Final = 5  # H6: a card tester gets no sixth try on one payment
+MAX_ATTEMPTS: Final = 5  # H6: a card tester gets no sixth try on one payment; the merchant may ask for fewer
 DISPUTED_AFTER: Final = timedelta(days=1)  # settled 9
+
+ATTEMPT_FAILED: Final = "payment.attempt_failed"
+"""The notice of a declined card after which another may be tried; the last one is told by ``payment.failed``."""
 
 RETRY_GAPS: Final = tuple(timedelta(seconds=seconds) for seconds in (2, 10, 60, 300, 1800, 3600))
 """Waits before the second and later attempts of a callback; the last one repeats."""
@@ -25,7 +29,7 @@ GIVE_UP_AFTER: Final = timedelta(days=3)
 
 
 class Decline(StrEnum):
-    """Why the card's bank said no; the donor sees one kind sentence for each."""
+    """Why the card's bank said no: for the merchant alone. The donor sees one kind sentence for all (H6)."""
 
     DECLINED = "card_declined"
     INSUFFICIENT_FUNDS = "insufficient_funds"
@@ -67,11 +71,30 @@ class Payment:
     language: str
     status: str
     attempts: int
+    max_attempts: int
     last_decline: str | None
     brand: str | None
     last_four: str | None
     disputes_later: bool
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Refund:
+    """Money that went back to the donor. ``amount`` in minor units."""
+
+    id: str
+    payment_id: str
+    amount: int
+    currency: str
+
+
+class NoRefund(Enum):
+    """Why nothing was sent back."""
+
+    NO_SUCH_PAYMENT = "no_such_payment"
+    KEY_REUSED = "key_reused"
+    TOO_MUCH = "too_much"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +141,7 @@ class TypedCard:
 
     def read(self, now: datetime) -> Card | dict[str, str]:
         """The card, or the message key of each wrong field, all at once."""
-        digits = re.sub(r"[\s-]", "", self.number)
+        digits = re.sub(r"[\s-]", "", _western(self.number))
         problems = {}
         if not digits:
             problems["number"] = "till.number.missing"
@@ -126,11 +149,11 @@ class TypedCard:
             problems["number"] = "till.number.wrong"
         if not self.expiry.strip():
             problems["expiry"] = "till.expiry.missing"
-        elif (expiry := _month(self.expiry)) is None:
+        elif (expiry := _month(_western(self.expiry))) is None:
             problems["expiry"] = "till.expiry.wrong"
         elif expiry < (now.year, now.month):
             problems["expiry"] = "till.expiry.past"
-        if not re.fullmatch(r"\d{3,4}", self.cvc.strip(), re.ASCII):
+        if not re.fullmatch(r"\d{3,4}", _western(self.cvc).strip(), re.ASCII):
             problems["cvc"] = "till.cvc.wrong"
         if not self.name.strip():
             problems["name"] = "till.name.missing"
@@ -144,6 +167,12 @@ def luhn(digits: str) -> bool:
         value = int(digit) * (1 + place % 2)
         total += value - 9 if value > 9 else value
     return total % 10 == 0
+
+
+def _western(text: str) -> str:
+    """Any script's digits as their ASCII twins: keyboards write their own."""
+    values = ((character, unicodedata.decimal(character, None)) for character in text)
+    return "".join(character if value is None else str(value) for character, value in values)
 
 
 def _month(text: str) -> tuple[int, int] | None:

@@ -83,7 +83,7 @@ class PayPages:
         if tried is None:
             return self._unknown(request)
         if tried.status == "open":
-            return self._card_form(tried, status=402, typed=typed, notice=f"till.declined.{tried.last_decline}")
+            return self._card_form(tried, status=402, typed=typed, notice="till.declined")
         return self._onwards(tried)
 
     async def challenge(self, request: Request) -> Response:
@@ -106,7 +106,7 @@ class PayPages:
         if answered is None:
             return self._unknown(request)
         if answered.status == "open":
-            return self._card_form(answered, notice=f"till.declined.{answered.last_decline}")
+            return self._card_form(answered, status=402, notice="till.declined")
         return self._onwards(answered)
 
     async def back(self, request: Request) -> Response:

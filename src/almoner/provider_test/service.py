@@ -9,7 +9,16 @@ import msgspec
 
 from almoner.platform.db import Tx
 from almoner.provider_test import store
-from almoner.provider_test.domain import DISPUTED_AFTER, MAX_ATTEMPTS, Card, Decline, Outcome, Payment
+from almoner.provider_test.domain import (
+    ATTEMPT_FAILED,
+    DISPUTED_AFTER,
+    Card,
+    Decline,
+    NoRefund,
+    Outcome,
+    Payment,
+    Refund,
+)
 
 _NOW: Final = timedelta()
 
@@ -58,6 +67,28 @@ async def cancel(tx: Tx, payment_id: str) -> Payment | None:
     return await _end(tx, payment, "cancelled")
 
 
+def new_refund_id() -> str:
+    """As the payment's."""
+    return f"tpr_{token_hex(16)}"
+
+
+async def refund(tx: Tx, payment_id: str, amount: int, currency: str, key: str, new_id: str) -> Refund | NoRefund:
+    """Send money back, once for each key; no more than was paid, which the payment's row keeps count of."""
+    payment = await store.lock(tx, payment_id)
+    if payment is None:
+        return NoRefund.NO_SUCH_PAYMENT
+    asked = Refund(new_id, payment_id, amount, currency)
+    earlier = await store.find_refund(tx, key)
+    if earlier is not None:
+        return earlier if replace(earlier, id=new_id) == asked else NoRefund.KEY_REUSED
+    if payment.status != "succeeded" or payment.currency != currency:
+        return NoRefund.TOO_MUCH
+    if amount > payment.amount - await store.refunded(tx, payment_id):
+        return NoRefund.TOO_MUCH
+    await store.insert_refund(tx, asked, key)
+    return asked
+
+
 async def _succeed(tx: Tx, payment: Payment) -> Payment | None:
     ended = await _end(tx, payment, "succeeded")
     if ended is not None and ended.disputes_later:
@@ -67,9 +98,12 @@ async def _succeed(tx: Tx, payment: Payment) -> Payment | None:
 
 async def _decline(tx: Tx, payment: Payment, reason: Decline) -> Payment | None:
     declined = replace(payment, last_decline=reason.value)
-    if declined.attempts >= MAX_ATTEMPTS:
+    if declined.attempts >= payment.max_attempts:
         return await _end(tx, declined, "failed")
-    return await store.advance(tx, declined, "open")
+    again = await store.advance(tx, declined, "open")
+    if again is not None:
+        await _notify(tx, again, ATTEMPT_FAILED, after=_NOW)
+    return again
 
 
 async def _end(tx: Tx, payment: Payment, status: str) -> Payment | None:

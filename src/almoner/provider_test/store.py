@@ -7,7 +7,7 @@ from typing import Final
 from asyncpg import Record
 
 from almoner.platform.db import Tx
-from almoner.provider_test.domain import PAYMENT, Callback, Payment
+from almoner.provider_test.domain import ATTEMPT_FAILED, PAYMENT, Callback, Payment, Refund
 
 _FIELDS: Final = tuple(field.name for field in fields(Payment))
 
@@ -21,8 +21,8 @@ async def create(tx: Tx, payment: Payment, idempotency_key: str, fingerprint: by
     await tx.execute(
         """insert into provider_test.payment
              (id, amount, currency, description, reference, return_url, cancel_url, callback_url, language, status,
-              attempts, disputes_later, created_at, updated_at, idempotency_key, fingerprint)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, false, $11, $11, $12, $13)
+              attempts, max_attempts, disputes_later, created_at, updated_at, idempotency_key, fingerprint)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $14, false, $11, $11, $12, $13)
            on conflict (idempotency_key) do nothing""",
         payment.id,
         payment.amount,
@@ -37,6 +37,7 @@ async def create(tx: Tx, payment: Payment, idempotency_key: str, fingerprint: by
         payment.created_at,
         idempotency_key,
         fingerprint,
+        payment.max_attempts,
     )
     row = await tx.fetchrow(
         "select * from provider_test.payment where idempotency_key = $1 and fingerprint = $2",
@@ -78,17 +79,45 @@ async def advance(tx: Tx, payment: Payment, status: str) -> Payment | None:
     return None if row is None else _payment(row)
 
 
-async def add_callback(tx: Tx, callback_id: str, payment: Payment, kind: str, body: bytes, due_at: datetime) -> None:
-    """Owe the merchant a notice; one of each kind for a payment."""
+async def find_refund(tx: Tx, idempotency_key: str) -> Refund | None:
+    """The refund that this key made."""
+    row = await tx.fetchrow(
+        "select id, payment_id, amount, currency from provider_test.refund where idempotency_key = $1", idempotency_key
+    )
+    return None if row is None else Refund(**row)
+
+
+async def refunded(tx: Tx, payment_id: str) -> int:
+    """How much of a payment went back."""
+    return int(await tx.fetchval("select refunded from provider_test.payment where id = $1", payment_id))
+
+
+async def insert_refund(tx: Tx, refund: Refund, idempotency_key: str) -> None:
+    """Keep a refund; a trigger counts it. Raises CheckViolationError when more would go back than was paid."""
     await tx.execute(
-        """insert into provider_test.callback (id, payment_id, type, body, due_at, attempts, created_at)
-           values ($1, $2, $3, $4, $5, 0, $6) on conflict (payment_id, type) do nothing""",
+        """insert into provider_test.refund (id, payment_id, idempotency_key, amount, currency, created_at)
+           values ($1, $2, $3, $4, $5, $6)""",
+        refund.id,
+        refund.payment_id,
+        idempotency_key,
+        refund.amount,
+        refund.currency,
+        tx.now,
+    )
+
+
+async def add_callback(tx: Tx, callback_id: str, payment: Payment, kind: str, body: bytes, due_at: datetime) -> None:
+    """Owe the merchant a notice; one of each kind for a payment, and one for each declined card."""
+    await tx.execute(
+        """insert into provider_test.callback (id, payment_id, type, attempt, body, due_at, attempts, created_at)
+           values ($1, $2, $3, $7, $4, $5, 0, $6) on conflict on constraint callback_once do nothing""",
         callback_id,
         payment.id,
         kind,
         body,
         due_at,
         tx.now,
+        payment.attempts if kind == ATTEMPT_FAILED else 0,
     )
 
 

@@ -25,12 +25,17 @@ DONATION: Final = Lifecycle(
 DonationType = Literal["direct", "hosted"]
 DonationStatus = Literal["ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED"]
 ABANDONED_AFTER: Final = timedelta(hours=24)  # spec 3.2
-MAX_TRIES: Final = 5  # H6: cards tried in one session
+FORGOTTEN_AFTER: Final = timedelta(days=30)
+"""How long the donor of a gift that was cancelled and never paid is remembered (V6)."""
 
 CREATED: Final = "donation.created"
 PAYMENT_RECEIVED: Final = "donation.hosted.payment_received"
 PAYMENT_SUCCESSFUL: Final = "donation.payment_successful"
 CANCELLED: Final = "donation.cancelled"
+SETTLED: Final = "donation.settled"
+DISBURSED: Final = "donation.disbursed"
+PAYOUT_RETURNED: Final = "donation.payout_returned"
+REASSIGNED: Final = "donation.reassigned"
 
 
 class InvalidState(BadRequest):
@@ -59,7 +64,11 @@ class TooManyTries(InvalidState):
 
 @dataclass(frozen=True, slots=True)
 class Gift:
-    """What a donor gives on the hosted page: at least one minor unit, and who gives it."""
+    """What a donor gives on the hosted page: at least one minor unit, and who gives it.
+
+    ``cover_minor``: the part of the money that the donor added so that the fee does not lessen the gift. ``message``:
+    a word to the nonprofit.
+    """
 
     money: Money
     first_name: str
@@ -67,11 +76,21 @@ class Gift:
     email: str
     consented: bool
     anonymous: bool
+    cover_minor: int = 0
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What arrived of a gift after the provider's fee, and when."""
+
+    at: datetime
+    money: Money
 
 
 @dataclass(frozen=True, slots=True)
 class Donation:
-    """One donation. ``consented``: the nonprofit may contact the donor."""
+    """One donation. ``consented``: the nonprofit may contact the donor. ``disbursement_id``: the payout it is in."""
 
     id: UUID
     partner_id: UUID
@@ -90,6 +109,22 @@ class Donation:
     metadata: Mapping[str, str]
     created_at: datetime
     cancelled_at: datetime | None
+    cover_minor: int
+    message: str | None
+    settlement: Settlement | None
+    disbursement_id: UUID | None
+    disbursed_at: datetime | None
+    reassigned_at: datetime | None
+    reassigned_from: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """Whose settled gifts are paid out together: of one partner, to one nonprofit, in one currency."""
+
+    partner_id: UUID
+    organisation_id: UUID
+    currency: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +155,15 @@ class Standing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SessionDonation:
-    """The donation of a session and its newest payment. ``url``: where the donor pays, while that is possible."""
+    """The donation of a session and its newest payment. ``url``: where the donor pays, while that is possible.
+
+    ``unpaid``: its provider has just said that nothing was paid and that no bank is busy with it.
+    """
 
     standing: Standing
     donation: Donation | None
     url: str | None
+    unpaid: bool = False
 
 
 def standing(donation: Donation | None, payment: Payment | None) -> SessionDonation:
@@ -183,6 +222,13 @@ def promised(donation_id: UUID, session: DonationSession, gift: Gift, now: datet
         metadata=dict(session.metadata or {}),
         created_at=now,
         cancelled_at=None,
+        cover_minor=gift.cover_minor,
+        message=gift.message,
+        settlement=None,
+        disbursement_id=None,
+        disbursed_at=None,
+        reassigned_at=None,
+        reassigned_from=None,
     )
 
 
@@ -195,6 +241,8 @@ def gift_of(donation: Donation) -> Gift:
         donation.email or "",
         donation.consented,
         donation.anonymous,
+        donation.cover_minor,
+        donation.message,
     )
 
 

@@ -6,20 +6,24 @@ shows goes through ``donations.learn``, which has one effect however often and i
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
+from almoner.giving.brakes import service as brakes
+from almoner.giving.brakes.domain import STRICT, Figures, Learnt, Visitor
 from almoner.giving.donations import domain, service
 from almoner.giving.donations.domain import Donation, Gift, SessionDonation
 from almoner.giving.payments import service as payments
 from almoner.giving.payments.domain import (
+    MAX_TRIES,
     NoSuchPayment,
     NoticeRefused,
     Payment,
     ProviderEvent,
     ProviderFailure,
     ProviderPayment,
+    ProviderStatus,
     ProviderUnavailable,
 )
 from almoner.giving.payments.ports import Order, PaymentProvider
@@ -36,10 +40,11 @@ DEFAULT_LANGUAGE: Final = "en"
 
 @dataclass(frozen=True, slots=True)
 class PaymentWork:
-    """What the flows work with."""
+    """What the flows work with. ``figures``: how hard the brakes against card testing are."""
 
     db: Database
     provider: PaymentProvider
+    figures: Figures = STRICT
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +60,9 @@ class _Asking:
 
     name = LEASED
 
-    def __init__(self, provider: PaymentProvider) -> None:
-        self._provider = provider
+    def __init__(self, work: PaymentWork) -> None:
+        self._provider = work.provider
+        self._figures = work.figures
 
     async def call(self, ask: Ask) -> ProviderPayment:
         """Ask the provider. Raises ProviderUnavailable; asking again is safe."""
@@ -67,7 +73,7 @@ class _Asking:
 
     def create(self, tx: Tx, payment: Payment, session_id: UUID) -> Ask:
         """Ask for the page of an attempt: all of it from stored rows, so that asking twice is asking once."""
-        page = f"{tx.links.pages}/give/{tx.ids.text('donationsession', session_id)}"
+        page = f"{payment.pages_url}/give/{tx.ids.text('donationsession', session_id)}"
         order = Order(
             key=payments.key(tx, payment.id),
             money=payment.money,
@@ -75,8 +81,9 @@ class _Asking:
             reference=payments.reference(payment.id),
             return_url=f"{page}/return",
             cancel_url=page,
-            callback_url=f"{tx.links.api}/callbacks/{payment.provider}",
+            callback_url=f"{payment.api_url}/callbacks/{payment.provider}",
             language=payment.language,
+            tries=payment.allowed,
         )
         return Ask(payment.id, lambda: self._provider.create(order))
 
@@ -88,14 +95,26 @@ class _Asking:
         """End an attempt that is not paid."""
         return Ask(payment.id, lambda: self._provider.cancel(provider_payment))
 
+    async def learn(self, tx: Tx, found: ProviderPayment) -> None:
+        """What the brakes learn of declined cards (H6), and what it means for the donation.
+
+        The brakes first: accounts, which every gift needs, are the last that ``service.learn`` locks.
+        """
+        # Nothing is learnt while nothing has happened: on the way to the provider's page every statement counts.
+        happened = found.status is not ProviderStatus.OPEN or found.tries > 0
+        if happened and (payment := await payments.find_for(tx, self._provider.name, found)) is not None:
+            await brakes.learn(tx, self._figures, _learnt(payment, found))
+        await service.learn(tx, self._provider.name, found)
+
 
 class _Begin(_Asking):
     """The donor has chosen a gift and goes on to pay."""
 
-    def __init__(self, provider: PaymentProvider, session_id: UUID, gift: Gift) -> None:
-        super().__init__(provider)
+    def __init__(self, work: PaymentWork, session_id: UUID, gift: Gift, browser: Visitor | None) -> None:
+        super().__init__(work)
         self._session_id = session_id
         self._gift = gift
+        self._browser = browser
         self._ended: UUID | None = None
 
     async def prepare(self, tx: Tx) -> Ask | Done[SessionDonation]:
@@ -122,27 +141,34 @@ class _Begin(_Asking):
         return self.cancel(payment, payment.provider_payment)
 
     async def _attempt(self, tx: Tx, session: DonationSession, donation: Donation) -> Ask:
-        if await payments.tries(tx, donation.id) >= domain.MAX_TRIES:
+        allowed = MAX_TRIES - await payments.tries(tx, donation.id)
+        if allowed < 1:
             raise domain.TooManyTries
-        organisation = await organisations.get(tx, Partner(donation.partner_id), donation.organisation_id)
+        partner = Partner(donation.partner_id)
+        organisation = await organisations.get(tx, partner, donation.organisation_id)
         domain.ensure_receivable(donation.money.currency, organisation.receives)
-        language = session.language or DEFAULT_LANGUAGE
+        language, due, code = session.language or DEFAULT_LANGUAGE, session.grace_ends(), None
+        if self._browser is not None:
+            admitted, code = await brakes.admit(tx, self._figures, partner, session.id, self._browser, self._gift.email)
+            allowed, due = min(allowed, admitted), min(due, tx.now + self._figures.open_for)
         payment = await payments.begin(
-            tx, self._provider.name, donation.id, donation.money, organisation.shown_name, language
+            tx, self._provider.name, donation.id, donation.money, organisation.shown_name, language, allowed
         )
-        await service.close_after_grace(tx, session, payment)
+        if self._browser is not None:
+            await brakes.begin(tx, partner, payment.id, self._browser, allowed, code)
+        await service.close_attempt(tx, payment, due)
         return self.create(tx, payment, session.id)
 
     async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> None:
         """Learn, and go on from what is known then."""
-        await service.learn(tx, self._provider.name, found)
+        await self.learn(tx, found)
 
 
 class _Look(_Asking):
     """The donor is back, or asks how it went."""
 
-    def __init__(self, provider: PaymentProvider, session_id: UUID) -> None:
-        super().__init__(provider)
+    def __init__(self, work: PaymentWork, session_id: UUID) -> None:
+        super().__init__(work)
         self._session_id = session_id
 
     async def prepare(self, tx: Tx) -> Ask | Done[SessionDonation]:
@@ -155,15 +181,16 @@ class _Look(_Asking):
 
     async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> Done[SessionDonation]:
         """Learn, and say where the session stands now."""
-        await service.learn(tx, self._provider.name, found)
-        return Done(await service.for_session(tx, self._session_id))
+        await self.learn(tx, found)
+        known = await service.for_session(tx, self._session_id)
+        return Done(replace(known, unpaid=found.status is ProviderStatus.OPEN))
 
 
 class _Hear(_Asking):
     """The provider has sent a notice: a hint to look (M5)."""
 
-    def __init__(self, provider: PaymentProvider, event: ProviderEvent) -> None:
-        super().__init__(provider)
+    def __init__(self, work: PaymentWork, event: ProviderEvent) -> None:
+        super().__init__(work)
         self._event = event
 
     async def prepare(self, tx: Tx) -> Ask | Done[None]:
@@ -173,17 +200,17 @@ class _Hear(_Asking):
         return self.fetch(self._event.payment)
 
     async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> Done[None]:
-        """Learn, and remember the notice, in one transaction."""
-        await service.learn(tx, self._provider.name, found)
-        await payments.note(tx, self._provider.name, self._event)
+        """Remember the notice, and learn, in one transaction; whoever hears it at the same moment waits here."""
+        if await payments.note(tx, self._provider.name, self._event):
+            await self.learn(tx, found)
         return Done(None)
 
 
 class _End(_Asking):
     """An attempt that must not be paid any more is ended at the provider; what it was before is learnt."""
 
-    def __init__(self, provider: PaymentProvider, payment_id: UUID) -> None:
-        super().__init__(provider)
+    def __init__(self, work: PaymentWork, payment_id: UUID) -> None:
+        super().__init__(work)
         self._payment_id = payment_id
         self._asked = False
 
@@ -201,14 +228,14 @@ class _End(_Asking):
 
     async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> None:
         """Learn, and go on."""
-        await service.learn(tx, self._provider.name, found)
+        await self.learn(tx, found)
 
 
 class _Resume(_Asking):
     """A call was never recorded: make it again with the same key."""
 
-    def __init__(self, provider: PaymentProvider, payment_id: UUID) -> None:
-        super().__init__(provider)
+    def __init__(self, work: PaymentWork, payment_id: UUID) -> None:
+        super().__init__(work)
         self._payment_id = payment_id
 
     async def prepare(self, tx: Tx) -> Ask | Done[None]:
@@ -222,18 +249,30 @@ class _Resume(_Asking):
 
     async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> Done[None]:
         """Learn."""
-        await service.learn(tx, self._provider.name, found)
+        await self.learn(tx, found)
         return Done(None)
 
 
-async def begin_payment(work: PaymentWork, session_id: UUID, gift: Gift) -> SessionDonation:
+def _learnt(payment: Payment, found: ProviderPayment) -> Learnt:
+    """What the brakes want to know. A card that the bank still asks about has not been declined."""
+    undecided = found.status in (ProviderStatus.SUCCEEDED, ProviderStatus.PROCESSING)
+    declined = max(found.tries - 1, 0) if undecided else max(found.tries, int(found.status is ProviderStatus.FAILED))
+    ended = found.status in (ProviderStatus.SUCCEEDED, ProviderStatus.FAILED, ProviderStatus.CANCELLED)
+    return Learnt(payment.id, declined, paid=found.status is ProviderStatus.SUCCEEDED, ended=ended)
+
+
+async def begin_payment(
+    work: PaymentWork, session_id: UUID, gift: Gift, browser: Visitor | None = None
+) -> SessionDonation:
     """Make the session's donation and the provider's page for it; ``url`` is where the donor pays.
 
     Without ``url`` the standing says why: PAID, HELD. A second call with the same gift gives the same page; with
     another amount it ends the first payment and makes a new one. Raises NotFound, SessionExpired, SessionCompleted,
     WrongTargetCurrency, CannotAcceptDonations, TooManyTries, ProviderUnavailable.
+
+    ``browser``: whose it is; the brakes may refuse it with TooSoon or CodeNeeded. None: nobody's, as in simulations.
     """
-    return await flow.run(work.db, _Begin(work.provider, session_id, gift))
+    return await flow.run(work.db, _Begin(work, session_id, gift, browser))
 
 
 async def return_from_provider(work: PaymentWork, session_id: UUID) -> SessionDonation:
@@ -241,13 +280,13 @@ async def return_from_provider(work: PaymentWork, session_id: UUID) -> SessionDo
 
     Raises ProviderUnavailable: then ``donations.service.for_session`` tells what was known before.
     """
-    return await flow.run(work.db, _Look(work.provider, session_id))
+    return await flow.run(work.db, _Look(work, session_id))
 
 
 async def hear(work: PaymentWork, event: ProviderEvent) -> None:
     """Act on a notice; when this returns, its effect is committed. Raises NoticeRefused, ProviderUnavailable."""
     try:
-        await flow.run(work.db, _Hear(work.provider, event))
+        await flow.run(work.db, _Hear(work, event))
     except ProviderUnavailable as error:
         if isinstance(error.__cause__, NoSuchPayment):
             raise NoticeRefused("the notice names a payment that its provider does not know") from error
@@ -256,9 +295,9 @@ async def hear(work: PaymentWork, event: ProviderEvent) -> None:
 
 async def end_payment(work: PaymentWork, payment_id: UUID) -> bool:
     """End an attempt at the provider; False when it is busy there and must be asked again later."""
-    return await flow.run(work.db, _End(work.provider, payment_id))
+    return await flow.run(work.db, _End(work, payment_id))
 
 
 async def finish_payment(work: PaymentWork, payment_id: UUID) -> None:
     """Finish a call that a crashed process never recorded. Raises ProviderUnavailable."""
-    await flow.run(work.db, _Resume(work.provider, payment_id))
+    await flow.run(work.db, _Resume(work, payment_id))

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
+from almoner.giving.brakes.domain import STRICT, Figures
 from almoner.giving.donations import flows, service
 from almoner.giving.donations.flows import LEASED, PaymentWork
 from almoner.giving.donations.service import CLOSE_PAYMENT
@@ -20,19 +21,19 @@ FINISH_PAYMENT: Final = "donations.finish_payment"
 AGAIN: Final = timedelta(minutes=1)
 
 
-async def close_payment(provider: PaymentProvider, work: Work, job: Job) -> Result:
+async def close_payment(provider: PaymentProvider, figures: Figures, work: Work, job: Job) -> Result:
     """End an attempt that must not be paid any more."""
     try:
-        ended = await flows.end_payment(PaymentWork(work.db, provider), UUID(job.payload["payment"]))
+        ended = await flows.end_payment(PaymentWork(work.db, provider, figures), UUID(job.payload["payment"]))
     except ProviderUnavailable as error:
         return _unavailable(error)
     return Done() if ended else Retry(AGAIN, "the provider is busy with the payment")
 
 
-async def finish_payment(provider: PaymentProvider, work: Work, job: Job) -> Result:
+async def finish_payment(provider: PaymentProvider, figures: Figures, work: Work, job: Job) -> Result:
     """Finish a call of a process that crashed between asking and recording (I5)."""
     try:
-        await flows.finish_payment(PaymentWork(work.db, provider), UUID(job.payload["payment"]))
+        await flows.finish_payment(PaymentWork(work.db, provider, figures), UUID(job.payload["payment"]))
     except ProviderUnavailable as error:
         return _unavailable(error)
     return Done()
@@ -44,9 +45,12 @@ def _unavailable(error: ProviderUnavailable) -> Result:
     return Retry(AGAIN, "the provider cannot be reached")
 
 
-def handlers(provider: PaymentProvider) -> Mapping[str, Handler]:
-    """The jobs, with the provider that they ask."""
-    return {CLOSE_PAYMENT: partial(close_payment, provider), FINISH_PAYMENT: partial(finish_payment, provider)}
+def handlers(provider: PaymentProvider, figures: Figures = STRICT) -> Mapping[str, Handler]:
+    """The jobs, with the provider that they ask and the brakes that learn from its answers."""
+    return {
+        CLOSE_PAYMENT: partial(close_payment, provider, figures),
+        FINISH_PAYMENT: partial(finish_payment, provider, figures),
+    }
 
 
 async def _calls_lost(tx: Tx) -> datetime | None:
@@ -62,5 +66,6 @@ async def _finish_lost_calls(tx: Tx) -> int:
 
 schedules: Final = (
     Schedule("donations.cancel_abandoned", service.next_due, service.cancel_abandoned),
+    Schedule("donations.forget_donors", service.next_forgotten, service.forget),
     Schedule("donations.finish_lost_calls", _calls_lost, _finish_lost_calls),
 )

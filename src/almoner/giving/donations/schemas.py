@@ -11,7 +11,7 @@ from almoner.kit.patch import UNSET
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import DayOrMoment, Maybe, MetadataPatch, Out, PageQuery, Patch, YesNo
+from almoner.platform.http.wire import DayOrMoment, Maybe, MetadataPatch, Out, PageQuery, Patch, WindowEnd, YesNo
 
 
 class DonationsQuery(PageQuery):
@@ -21,7 +21,7 @@ class DonationsQuery(PageQuery):
     organisation_id: Annotated[str, IdText("organisation")] | None = None
     status: DonationStatus | None = None
     start_date: DayOrMoment | None = Field(None, description="Created then or later.")
-    end_date: DayOrMoment | None = Field(None, description="Created before then.")
+    end_date: WindowEnd | None = Field(None, description="Created before then.")
 
 
 def filters_of(tx: Tx, query: DonationsQuery) -> Filters:
@@ -99,7 +99,7 @@ _ONE_OFF = SubscriptionOut(initial=True)
 
 def donation_out(tx: Tx, donation: Donation) -> DonationOut:
     """The answer for one donation, and the record in its events."""
-    ids = tx.ids
+    ids, settlement = tx.ids, donation.settlement
     return DonationOut(
         id=ids.text("donation", donation.id),
         user_id=ids.optional("user", donation.user_id),
@@ -120,11 +120,11 @@ def donation_out(tx: Tx, donation: Donation) -> DonationOut:
         metadata=dict(donation.metadata),
         created_at=iso(donation.created_at),
         cancelled_at=iso_or_none(donation.cancelled_at),
-        settled_at=None,
-        settled_amount=None,
-        disbursed_at=None,
-        reassigned_at=None,
-        reassigned_from_organisation_id=None,
+        settled_at=iso(settlement.at) if settlement else None,
+        settled_amount=SettledAmountOut(settlement.money.minor, settlement.money.currency) if settlement else None,
+        disbursed_at=iso_or_none(donation.disbursed_at),
+        reassigned_at=iso_or_none(donation.reassigned_at),
+        reassigned_from_organisation_id=ids.optional("organisation", donation.reassigned_from),
         refunded_at=None,
         refunded_amount=None,
     )

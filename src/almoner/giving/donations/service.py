@@ -1,33 +1,35 @@
 """What can be done with donations, and what becomes of what a provider tells us."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-import structlog
-
-from almoner.giving.donations import domain, schemas, store
-from almoner.giving.donations.domain import Donation, Filters, Gift, SessionDonation
+from almoner.giving.donations import domain, schemas, store, store_money
+from almoner.giving.donations.domain import Bucket, Donation, Filters, Gift, SessionDonation
 from almoner.giving.donations.schemas import DonationOut
+from almoner.giving.ledger import domain as books
+from almoner.giving.ledger import service as ledger
 from almoner.giving.payments import service as payments
 from almoner.giving.payments.domain import SETTLED, HoldReason, Payment, ProviderPayment, ProviderStatus
 from almoner.giving.sessions import service as sessions
 from almoner.giving.sessions.domain import DonationSession
+from almoner.giving.suspense import service as suspense
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
+from almoner.kit.money import Money
 from almoner.platform import outbox, queue
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.queue import NewJob
 
 CLOSE_PAYMENT: Final = "donations.close_payment"
 BATCH: Final = 1000  # S4
-_log: Final = structlog.get_logger("almoner.giving")
 
 
-async def get(tx: Tx, partner: Partner, donation_id: UUID) -> Donation:
+async def get(tx: Tx, scope: Partner | Everyone, donation_id: UUID) -> Donation:
     """One donation. Raises NotFound."""
-    if (donation := await store.find(tx, partner, donation_id)) is None:
+    if (donation := await store.find(tx, scope, donation_id)) is None:
         raise NotFound
     return donation
 
@@ -40,6 +42,11 @@ def record(tx: Tx, donation: Donation) -> DonationOut:
 async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Donation], int]:
     """One page and the exact total."""
     return await store.page(tx, partner, page_, filters)
+
+
+async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+    """The partners that had a gift made to each of these organisations: they hear when it changes (settled 6)."""
+    return await store.followers(tx, EVERYONE, organisation_ids)
 
 
 async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: dict[str, str | None] | None) -> Donation:
@@ -126,6 +133,8 @@ async def learn(tx: Tx, provider: str, found: ProviderPayment) -> None:
     donation = await store.lock(tx, EVERYONE, payment.donation_id)
     assert donation is not None, "a payment references its donation"
     payment = await payments.lock(tx, payment.id)
+    if found.tries > payment.tries:
+        await payments.note_tries(tx, payment, found.tries)
     if payment.status in SETTLED:
         return
     match found.status:
@@ -154,15 +163,16 @@ async def _money_arrived(
     await _emit(tx, domain.PAYMENT_RECEIVED, received)
     await _emit(tx, domain.PAYMENT_SUCCESSFUL, received)
     await _close_live(tx, [donation.id])
+    await ledger.post(
+        tx, books.payment_received(payment.id, payment.provider, donation.organisation_id, donation.money)
+    )
 
 
 async def _hold(tx: Tx, provider: str, found: ProviderPayment, payment: Payment | None, reason: HoldReason) -> None:
     """Keep the money apart, and tell the people who run the service (M5, M6)."""
     if payment is not None:
         await payments.move(tx, payment, "held", found)
-    if await payments.hold(tx, provider, found, payment, reason):
-        told = {"provider": provider, "payment": found.id, "reason": reason.value}
-        tx.after_commit(lambda: _log.error("payment_held", **told))
+    await suspense.hold(tx, provider, found, payment, reason)
 
 
 async def cancel_abandoned(tx: Tx, limit: int = BATCH) -> int:
@@ -180,18 +190,109 @@ async def next_due(tx: Tx) -> datetime | None:
     return None if oldest is None else oldest + domain.ABANDONED_AFTER
 
 
+async def forget(tx: Tx, limit: int = BATCH) -> int:
+    """Forget the donors of gifts that were cancelled 30 days ago and never paid (V6); how many."""
+    return await store.forget(tx, EVERYONE, tx.now - domain.FORGOTTEN_AFTER, limit)
+
+
+async def next_forgotten(tx: Tx) -> datetime | None:
+    """When the next donor is to be forgotten."""
+    oldest = await store.next_forgotten(tx, EVERYONE)
+    return None if oldest is None else oldest + domain.FORGOTTEN_AFTER
+
+
 async def _close_live(tx: Tx, donation_ids: list[UUID]) -> None:
     """Have the provider end what must not be paid any more."""
     await queue.enqueue_all(tx, [_closing(payment_id) for payment_id in await payments.live_of(tx, donation_ids)])
 
 
-async def close_after_grace(tx: Tx, session: DonationSession, payment: Payment) -> None:
-    """Have the provider end a new attempt when the grace of its session is over, if it is not paid by then (S5)."""
-    await queue.enqueue_all(tx, [_closing(payment.id, session.grace_ends())])
+async def close_attempt(tx: Tx, payment: Payment, due: datetime) -> None:
+    """Have the provider end a new attempt at a moment, if it is not paid by then (S5, H6)."""
+    await queue.enqueue_all(tx, [_closing(payment.id, due)])
 
 
 def _closing(payment_id: UUID, due: datetime | None = None) -> NewJob:
     return NewJob(CLOSE_PAYMENT, {"payment": str(payment_id)}, due)
+
+
+async def lock(tx: Tx, scope: Partner | Everyone, donation_id: UUID) -> Donation:
+    """One donation, held until the transaction ends. Raises NotFound."""
+    if (donation := await store.lock(tx, scope, donation_id)) is None:
+        raise NotFound
+    return donation
+
+
+async def lock_all(tx: Tx, donation_ids: Sequence[UUID]) -> dict[UUID, Donation]:
+    """These donations, held until the transaction ends."""
+    return {donation.id: donation for donation in await store_money.lock_all(tx, EVERYONE, donation_ids)}
+
+
+async def settle(tx: Tx, nets: Mapping[UUID, Money]) -> None:
+    """Note what arrived of donations that the caller holds and that wait for it (settled 5); partners are told."""
+    settled = await store_money.settle(tx, EVERYONE, list(nets), list(nets.values()))
+    if len(settled) != len(nets):
+        raise LookupError("a donation to be settled does not wait for it")
+    await _emit_all(tx, domain.SETTLED, settled)
+
+
+async def loose_buckets(tx: Tx) -> list[Bucket]:
+    """Of which partners, nonprofits and currencies there are settled donations that are in no payout."""
+    return await store_money.loose_buckets(tx, EVERYONE)
+
+
+async def loose_buckets_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[Bucket]:
+    """As ``loose_buckets``, of one partner and nonprofit."""
+    return await store_money.loose_buckets_of(tx, partner, organisation_id)
+
+
+async def has_loose(tx: Tx, bucket: Bucket) -> bool:
+    """Whether there are settled donations of a bucket that are in no payout."""
+    return await store_money.has_loose(tx, Partner(bucket.partner_id), bucket)
+
+
+async def collect(tx: Tx, bucket: Bucket, disbursement_id: UUID, limit: int = BATCH) -> tuple[int, Money]:
+    """Put settled donations into a payout that the caller holds: how many, and what they come to."""
+    partner = Partner(bucket.partner_id)
+    count, minor = await store_money.collect(tx, partner, bucket, disbursement_id, limit)
+    return count, Money(minor, bucket.currency)
+
+
+async def release(tx: Tx, donation_id: UUID) -> None:
+    """Take a donation out of its payout; the caller holds both."""
+    await store_money.release(tx, EVERYONE, donation_id)
+
+
+async def pay_out(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> int:
+    """Move donations of a payout that was paid to DISBURSED; how many. Partners are told."""
+    moved = await store_money.pay_out(tx, EVERYONE, disbursement_id, limit)
+    await _emit_all(tx, domain.DISBURSED, moved)
+    return len(moved)
+
+
+async def take_back(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> int:
+    """Move donations of a payout that came back to RECEIVED_PAYMENT; how many. Partners are told."""
+    moved = await store_money.take_back(tx, EVERYONE, disbursement_id, limit)
+    await _emit_all(tx, domain.PAYOUT_RETURNED, moved)
+    return len(moved)
+
+
+async def in_payout(tx: Tx, disbursement_id: UUID, after: UUID | None = None, limit: int = BATCH) -> list[Donation]:
+    """Donations that are, or were when it came back, in a payout: by creation, after one of them."""
+    return await store_money.in_payout(tx, EVERYONE, disbursement_id, after, limit)
+
+
+async def hand_over(tx: Tx, donation_id: UUID, organisation_id: UUID) -> Donation:
+    """Give a held donation to another nonprofit; the partner is told. Raises InvalidState."""
+    given = await store_money.hand_over(tx, EVERYONE, donation_id, organisation_id)
+    if given is None:
+        raise domain.InvalidState("only a donation that was received and is in no payout can be reassigned")
+    await _emit(tx, domain.REASSIGNED, given)
+    return given
+
+
+async def _emit_all(tx: Tx, event_type: str, told: Sequence[Donation]) -> None:
+    if told:
+        await outbox.emit_all(tx, event_type, [(one.partner_id, record(tx, one)) for one in told])
 
 
 async def _emit(tx: Tx, event_type: str, donation: Donation) -> None:

@@ -1,21 +1,23 @@
 """SQL of donations."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.donations.domain import Donation, Filters, Gift
+from almoner.giving.donations.domain import Donation, Filters, Gift, Settlement
 from almoner.kit.money import Money
 from almoner.platform import counters
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 
 LIST: Final = "donation"
-_COLUMNS: Final = (
+COLUMNS: Final = (
     "id, partner_id, organisation_id, user_id, type, session_id, payment_id, status, amount_minor, currency, "
-    "first_name, last_name, email, consented, anonymous, metadata, created_at, cancelled_at"
+    "first_name, last_name, email, consented, anonymous, metadata, created_at, cancelled_at, cover_minor, message, "
+    "settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, reassigned_from"
 )
 
 
@@ -33,46 +35,13 @@ _CONDITIONS: Final = {
 }
 
 
-def _donation(row: Record) -> Donation:
-    (
-        id_,
-        partner_id,
-        organisation_id,
-        user_id,
-        type_,
-        session_id,
-        payment_id,
-        status,
-        minor,
-        currency,
-        first_name,
-        last_name,
-        email,
-        consented,
-        anonymous,
-        metadata,
-        created_at,
-        cancelled_at,
-    ) = row[:18]
-    return Donation(
-        id_,
-        partner_id,
-        organisation_id,
-        user_id,
-        type_,
-        session_id,
-        payment_id,
-        status,
-        Money(minor, currency),
-        first_name,
-        last_name,
-        email,
-        consented,
-        anonymous,
-        metadata,
-        created_at,
-        cancelled_at,
-    )
+def donation_of(row: Record) -> Donation:
+    """From a row that begins with ``COLUMNS``."""
+    minor, currency = row[8:10]
+    settled_at, settled_minor, settled_currency = row[20:23]
+    settlement = Settlement(settled_at, Money(settled_minor, settled_currency)) if settled_at else None
+    values: list[Any] = [*row[:8], Money(minor, currency), *row[10:20], settlement, *row[23:27]]
+    return Donation(*values)
 
 
 async def insert(tx: Tx, partner: Partner, donation: Donation) -> None:
@@ -81,8 +50,8 @@ async def insert(tx: Tx, partner: Partner, donation: Donation) -> None:
         """
         insert into donation (id, partner_id, organisation_id, user_id, type, session_id, status, amount_minor,
                               currency, first_name, last_name, email, consented, anonymous, metadata, created_at,
-                              status_changed_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)
+                              cover_minor, message, status_changed_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $16)
         """,
         donation.id,
         partner.id,
@@ -100,16 +69,21 @@ async def insert(tx: Tx, partner: Partner, donation: Donation) -> None:
         donation.anonymous,
         donation.metadata,
         donation.created_at,
+        donation.cover_minor,
+        donation.message,
     )
     await counters.add(tx, partner, LIST, 1)
 
 
-async def find(tx: Tx, partner: Partner, donation_id: UUID) -> Donation | None:
-    """One donation of the partner."""
+async def find(tx: Tx, scope: Partner | Everyone, donation_id: UUID) -> Donation | None:
+    """One donation."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
-        f"select {_COLUMNS} from donation where id = $2 and partner_id = $1", partner.id, donation_id
+        f"select {COLUMNS} from donation where id = $2 and ($1::uuid is null or partner_id = $1)",
+        partner_id,
+        donation_id,
     )
-    return _donation(row) if row else None
+    return donation_of(row) if row else None
 
 
 async def lock(tx: Tx, scope: Partner | Everyone, donation_id: UUID) -> Donation | None:
@@ -117,12 +91,12 @@ async def lock(tx: Tx, scope: Partner | Everyone, donation_id: UUID) -> Donation
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"""
-        select {_COLUMNS} from donation where id = $1 and ($2::uuid is null or partner_id = $2) for no key update
+        select {COLUMNS} from donation where id = $1 and ($2::uuid is null or partner_id = $2) for no key update
         """,
         donation_id,
         partner_id,
     )
-    return _donation(row) if row else None
+    return donation_of(row) if row else None
 
 
 async def session_of(tx: Tx, _scope: Everyone, donation_id: UUID) -> UUID | None:
@@ -134,21 +108,21 @@ async def session_of(tx: Tx, _scope: Everyone, donation_id: UUID) -> UUID | None
 async def live_of_session(tx: Tx, _scope: Everyone, session_id: UUID) -> Donation | None:
     """The one donation of a session that is not cancelled."""
     row = await tx.fetchrow(
-        f"select {_COLUMNS} from donation where session_id = $1 and status <> 'CANCELLED'", session_id
+        f"select {COLUMNS} from donation where session_id = $1 and status <> 'CANCELLED'", session_id
     )
-    return _donation(row) if row else None
+    return donation_of(row) if row else None
 
 
 async def newest_of_session(tx: Tx, _scope: Everyone, session_id: UUID) -> Donation | None:
     """The donation that decides where a session stands: the one that is not cancelled, else the newest."""
     row = await tx.fetchrow(
         f"""
-        select {_COLUMNS} from donation where session_id = $1
+        select {COLUMNS} from donation where session_id = $1
         order by status = 'CANCELLED', id desc limit 1
         """,
         session_id,
     )
-    return _donation(row) if row else None
+    return donation_of(row) if row else None
 
 
 async def change_gift(tx: Tx, _scope: Everyone, donation_id: UUID, gift: Gift) -> None:
@@ -156,7 +130,7 @@ async def change_gift(tx: Tx, _scope: Everyone, donation_id: UUID, gift: Gift) -
     await tx.execute(
         """
         update donation set amount_minor = $2, currency = $3, first_name = $4, last_name = $5, email = $6,
-                            consented = $7, anonymous = $8
+                            consented = $7, anonymous = $8, cover_minor = $9, message = $10
         where id = $1 and status = 'REQUESTED_PAYMENT'
         """,
         donation_id,
@@ -167,21 +141,24 @@ async def change_gift(tx: Tx, _scope: Everyone, donation_id: UUID, gift: Gift) -
         gift.email,
         gift.consented,
         gift.anonymous,
+        gift.cover_minor,
+        gift.message,
     )
 
 
 async def receive(tx: Tx, _scope: Everyone, donation_id: UUID, payment_id: UUID) -> Donation | None:
     """Move a donation to RECEIVED_PAYMENT; None when its state does not allow it."""
+    # Not all of DONATION.sources_of: from DISBURSED a returned payout leads here, never a payment (settled 5).
     row = await tx.fetchrow(
         f"""
         update donation set status = 'RECEIVED_PAYMENT', payment_id = $2, status_changed_at = $3
-        where id = $1 and status = 'REQUESTED_PAYMENT' returning {_COLUMNS}
+        where id = $1 and status = 'REQUESTED_PAYMENT' returning {COLUMNS}
         """,
         donation_id,
         payment_id,
         tx.now,
     )
-    return _donation(row) if row else None
+    return donation_of(row) if row else None
 
 
 async def set_metadata(tx: Tx, partner: Partner, donation_id: UUID, metadata: dict[str, str]) -> None:
@@ -199,13 +176,13 @@ async def cancel_abandoned(tx: Tx, _scope: Everyone, created_until: datetime, li
         where id in (
             select id from donation where status = 'REQUESTED_PAYMENT' and type = 'hosted' and created_at <= $1
             order by created_at limit $3 for no key update skip locked
-        ) and status = 'REQUESTED_PAYMENT' returning {_COLUMNS}
+        ) and status = 'REQUESTED_PAYMENT' returning {COLUMNS}
         """,
         created_until,
         tx.now,
         limit,
     )
-    return sorted((_donation(row) for row in rows), key=lambda donation: donation.id)
+    return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
 
 
 async def next_abandoned(tx: Tx, _scope: Everyone) -> datetime | None:
@@ -213,6 +190,35 @@ async def next_abandoned(tx: Tx, _scope: Everyone) -> datetime | None:
     found: datetime | None = await tx.fetchval(
         "select min(created_at) from donation where status = 'REQUESTED_PAYMENT' and type = 'hosted'"
     )
+    return found
+
+
+_FORGOTTEN: Final = """
+status = 'CANCELLED' and type = 'hosted' and email is not null
+    and not exists (select from held_payment where donation_id = donation.id)
+"""
+"""Cancelled and never paid: not even money that had to be held, whose donor may have to be found."""
+
+
+async def forget(tx: Tx, _scope: Everyone, cancelled_until: datetime, limit: int) -> int:
+    """Null who wanted to give, of gifts that never came; how many (V6)."""
+    status = await tx.execute(
+        f"""
+        update donation set first_name = null, last_name = null, email = null, message = null
+        where id in (
+            select id from donation where {_FORGOTTEN} and cancelled_at <= $1
+            order by cancelled_at limit $2 for no key update skip locked
+        )
+        """,
+        cancelled_until,
+        limit,
+    )
+    return int(status.rpartition(" ")[2])
+
+
+async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the oldest of them was cancelled."""
+    found: datetime | None = await tx.fetchval(f"select min(cancelled_at) from donation where {_FORGOTTEN}")
     return found
 
 
@@ -229,9 +235,9 @@ async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple
     after = f"and id {comparison} $2" if page_.after_id else "and $2::uuid is null"
     rows = await tx.fetch(
         f"""
-        select {_COLUMNS}, total from ({total}) counted
+        select {COLUMNS}, total from ({total}) counted
         left join lateral (
-            select {_COLUMNS} from donation where {where} {after} order by id {order} limit $3
+            select {COLUMNS} from donation where {where} {after} order by id {order} limit $3
         ) listed on true
         order by id {order}
         """,
@@ -240,4 +246,16 @@ async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple
         page_.limit,
         *values,
     )
-    return [_donation(row) for row in rows if row[0] is not None], rows[0]["total"]
+    return [donation_of(row) for row in rows if row[0] is not None], rows[0]["total"]
+
+
+async def followers(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+    """The partners with a donation, cancelled or not, to each of these organisations."""
+    rows = await tx.fetch(
+        "select distinct organisation_id, partner_id from donation where organisation_id = any($1::uuid[])",
+        list(organisation_ids),
+    )
+    found: dict[UUID, set[UUID]] = {}
+    for row in rows:
+        found.setdefault(row["organisation_id"], set()).add(row["partner_id"])
+    return found

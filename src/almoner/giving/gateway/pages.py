@@ -1,43 +1,52 @@
-"""The addresses of the hosted page. GET settles a choice not yet made, no more; POST needs cookie, token and origin."""
+"""The addresses of the hosted page. POST needs cookie, token and origin.
 
-from collections.abc import Awaitable, Callable, Sequence
+GET settles a choice not yet made and asks the provider about a payment that was begun, no more.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, TypeVar
 from uuid import UUID
 
+from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from almoner.giving.brakes import service as brakes
+from almoner.giving.brakes.domain import CodeNeeded, TooSoon, Visitor
 from almoner.giving.donations.domain import Gift, SessionDonation, Standing, TooManyTries
-from almoner.giving.gateway import domain, keepsake, service
+from almoner.giving.gateway import device, domain, keepsake, service
 from almoner.giving.gateway.ports import Checkout
-from almoner.giving.gateway.schemas import TypedGift
+from almoner.giving.gateway.schemas import Problems, TypedGift
 from almoner.giving.gateway.service import Giving
-from almoner.giving.gateway.views import Views
+from almoner.giving.gateway.views import Notice, Views
 from almoner.giving.sessions.domain import PAGE, SessionCompleted, SessionExpired
 from almoner.kit.errors import NotFound, ServiceUnavailable
 from almoner.platform.db import Database
 from almoner.platform.pages import visits
-from almoner.platform.pages.headers import origin_of
+from almoner.platform.pages.headers import NO_PAGE, origin_of
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.visits import CSRF_FIELD, Visit
-from almoner.platform.ratelimit import Limit, RateLimiter
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
-
-TRIES: Final = (Limit("gifts-per-minute", 6 / 60, 6), Limit("gifts-per-hour", 20 / 3600, 20))
-"""What one address may begin (H6): a bot with a list of cards needs far more, a family far less."""
-SANDBOX_TRIES: Final = (Limit("gifts-per-second", 10, 500),)
-"""No real card is there to be tested, but partners' own tests are."""
 
 _COOKIE_SECONDS: Final = 49 * 3600  # a day of the session, an hour of grace, and a day to look at the thanks
 _KEEPSAKE_SECONDS: Final = 2 * 3600  # a donor who comes back later types again: less is kept, and requests stay small
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 20, "max_part_size": 8192}
 
-Handler = Callable[["GivePages", Request], Awaitable[Response]]
+
+class Shows(Protocol):
+    """Pages that can say what went wrong."""
+
+    views: Views
+
+
+S = TypeVar("S", bound=Shows)
+Handler = Callable[[S, Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +64,11 @@ class Opened:
         return self.giving.session.id
 
 
-def _kindly(handler: Handler) -> Handler:
+def kindly(handler: Handler[S]) -> Handler[S]:
     """What may go wrong becomes a page; so does the unexpected, which is raised afterwards."""
 
     @wraps(handler)
-    async def answer(self: "GivePages", request: Request) -> Response:
+    async def answer(self: S, request: Request) -> Response:
         try:
             return await handler(self, request)
         except NotFound:
@@ -67,7 +76,7 @@ def _kindly(handler: Handler) -> Handler:
         except SessionExpired:
             return self.views.say(request, "expired", 410, "clock")
         except SessionCompleted:
-            return _to(f"/give/{request.path_params['id']}/thanks")
+            return to(f"/give/{request.path_params['id']}/thanks")
         except TooManyTries:
             return self.views.say(request, "tries", 410, "lock")
         except ServiceUnavailable:
@@ -79,16 +88,12 @@ def _kindly(handler: Handler) -> Handler:
 
 
 class GivePages:
-    """The pages of gifts. ``tries``: limits of POSTs from one address."""
+    """The pages of gifts."""
 
-    def __init__(
-        self, db: Database, pages: Pages, checkout: Checkout, limiter: RateLimiter, tries: Sequence[Limit]
-    ) -> None:
+    def __init__(self, db: Database, pages: Pages, checkout: Checkout) -> None:
         self._db = db
         self._pages = pages
         self._checkout = checkout
-        self._limiter = limiter
-        self._tries = tries
         self._clock = db.deployment.clock
         self._vault = db.deployment.vault
         self._origin = origin_of(db.deployment.links.pages)
@@ -103,65 +108,97 @@ class GivePages:
             Route("/give/{id}/thanks", self.show_thanks, methods=["GET"]),
         ]
 
-    @_kindly
+    def unknown(self, request: Request, status: int) -> Response:
+        """There is no such page."""
+        return self.views.say(request, "unknown", status, "link")
+
+    @kindly
     async def open_link(self, request: Request) -> Response:
         """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
         session_id = self._vault.read_page_token(PAGE, request.query_params.get("token", ""))
         if session_id is None:
             raise NotFound
         name = self._db.deployment.ids.text("donationsession", session_id)
-        response = _to(f"/give/{name}")
+        response = to(f"/give/{name}")
         # A second tab keeps the first one's visit: a new one would void the form that is open there.
         visit = visits.find(request, self._vault, PAGE, session_id, name)
         visit = visit or visits.begin(self._vault, PAGE, session_id, name)
         visit.keep(response, seconds=_COOKIE_SECONDS)
+        device.ensure(request, response, self._vault)
         return response
 
     async def gift(self, request: Request) -> Response:
         """One address, so that a 405 names all of its methods."""
         return await (self.submit_gift if request.method == "POST" else self.show_gift)(request)
 
-    @_kindly
+    @kindly
     async def show_gift(self, request: Request) -> Response:
         """The form, or why there is none."""
-        opened = await self._open(request)
-        return opened if isinstance(opened, Response) else self._gift(opened)
+        opened = await self.open(request)
+        response = opened if isinstance(opened, Response) else await self._gift(opened)
+        device.ensure(request, response, self._vault)
+        return response
 
-    @_kindly
+    @kindly
     async def submit_gift(self, request: Request) -> Response:
         """The gift: back to the form with every problem, or on to the provider."""
-        opened = await self._open(request)
+        opened = await self.open(request)
         if isinstance(opened, Response):
             return opened
-        posted = await request.form(**_MAX_FORM)
-        if not (visits.from_own_page(request, self._origin) and opened.visit.owns(posted.get(CSRF_FIELD))):
-            return self._form(opened, TypedGift(), status=403, notice="give.again", alert=True)
+        if (posted := await self.posted(opened)) is None:
+            return self._form(opened, TypedGift(), status=403, notice=Notice("give.again", alert=True))
         giving = opened.giving
         if giving.status == "expired" and giving.gift.standing is not Standing.UNDER_WAY:
             raise SessionExpired
         if not giving.cause.receives:
             return self.views.closed(giving)
         typed = TypedGift.posted(posted)
-        language = self.views.language(opened.giving)
-        gift = typed.read(self._amounts(opened), language.locale)
+        gift = self.read(opened, typed)
         if not isinstance(gift, Gift):
             return self._form(opened, typed, status=422, problems=gift)
-        if (wait := self._wait(request)) is not None:
-            return self.views.slow_down(request, wait)
+        return await self.go_on(opened, typed, gift)
+
+    async def posted(self, opened: Opened) -> FormData | None:
+        """The posted form; None when it is not one of ours that this browser was given (H2)."""
+        form = await opened.request.form(**_MAX_FORM)
+        ours = visits.from_own_page(opened.request, self._origin) and opened.visit.owns(form.get(CSRF_FIELD))
+        return form if ours else None
+
+    def read(self, opened: Opened, typed: TypedGift) -> Gift | Problems:
+        """The gift that was typed, or what is wrong with it."""
+        language = self.views.language(opened.giving)
+        return typed.read(self._amounts(opened), language.locale, self._checkout.tariff)
+
+    async def go_on(self, opened: Opened, typed: TypedGift, gift: Gift) -> Response:
+        """On to the provider; to the code, when the brakes ask whether a person gives; or back for a while (H6)."""
+        browser = device.visitor(opened.request, self._vault)
         try:
-            begun = await self._checkout.begin(opened.id, gift)
+            begun = await self._begin(opened, gift, browser)
         except ServiceUnavailable:
-            return self._form(opened, typed, status=503, notice="give.busy", alert=True)
-        if begun.url is None:
-            return self._after(opened, begun)
-        response = _to(begun.url)
+            return self._form(opened, typed, status=503, notice=Notice("give.busy", alert=True))
+        except TooSoon as wait:
+            response = self._form(opened, typed, status=429, notice=self.views.too_soon(wait))
+        else:
+            if begun is not None and begun.url is None:
+                return self._after(opened, begun)
+            response = to(f"/give/{opened.name}/code" if begun is None else str(begun.url))
         keepsake.keep(response, self._vault, opened.id, opened.name, typed, seconds=_KEEPSAKE_SECONDS)
         return response
 
-    @_kindly
+    async def _begin(self, opened: Opened, gift: Gift, browser: Visitor) -> SessionDonation | None:
+        """The payment; None when a code was sent instead. Raises TooSoon, ServiceUnavailable."""
+        try:
+            return await self._checkout.begin(opened.id, gift, browser)
+        except CodeNeeded:
+            async with self._db.write() as tx:
+                if not await brakes.has_code(tx, opened.id, gift.email):
+                    await brakes.send_code(tx, opened.id, browser, gift.email)
+            return None
+
+    @kindly
     async def come_back(self, request: Request) -> Response:
         """From the provider's page, paid or not: the provider is asked, the browser's word is not enough."""
-        opened = await self._open(request)
+        opened = await self.open(request)
         if isinstance(opened, Response):
             return opened
         gift = opened.giving.gift
@@ -172,18 +209,18 @@ class GivePages:
                 return self._waiting(opened, gift)
         return self._after(opened, gift)
 
-    @_kindly
+    @kindly
     async def show_thanks(self, request: Request) -> Response:
         """The thank-you page of a gift that was paid."""
-        opened = await self._open(request)
+        opened = await self.open(request)
         if isinstance(opened, Response):
             return opened
         donation = opened.giving.gift.donation
         if opened.giving.gift.standing is not Standing.PAID or donation is None:
-            return _to(f"/give/{opened.name}")
+            return to(f"/give/{opened.name}")
         return self.views.thanks(opened.giving, donation)
 
-    async def _open(self, request: Request) -> Opened | Response:
+    async def open(self, request: Request) -> Opened | Response:
         """The session of the address, for a browser with its cookie; language and currency are settled on the way."""
         name = request.path_params["id"]
         session_id = self._db.deployment.ids.parse("donationsession", name)
@@ -201,13 +238,14 @@ class GivePages:
         if undecided and found.status == "open" and not visits.is_speculative(request):
             async with self._db.write() as tx:
                 giving = await service.settle(tx, giving)
+        request.state.language = giving.session.language  # what goes wrong later is told in it
         return Opened(request, name, visit, giving)
 
     def _after(self, opened: Opened, gift: SessionDonation) -> Response:
         """Where a donor goes who has been at the provider."""
         match gift.standing:
             case Standing.PAID:
-                response = _to(opened.giving.session.success_url or f"/give/{opened.name}/thanks")
+                response = to(opened.giving.session.success_url or f"/give/{opened.name}/thanks")
                 keepsake.forget(response, opened.name)
                 return response
             case Standing.HELD:
@@ -215,9 +253,9 @@ class GivePages:
             case Standing.UNDER_WAY:
                 return self._waiting(opened, gift)
             case _:
-                return _to(f"/give/{opened.name}")
+                return to(f"/give/{opened.name}")
 
-    def _gift(self, opened: Opened) -> Response:
+    async def _gift(self, opened: Opened) -> Response:
         giving = opened.giving
         if giving.status == "expired" and giving.gift.standing is Standing.UNDER_WAY and self._in_grace(giving):
             return self._waiting(opened, giving.gift)
@@ -232,13 +270,24 @@ class GivePages:
         typed = keepsake.recall(opened.request, self._vault, opened.id, opened.name) or TypedGift()
         match giving.gift.standing:
             case Standing.UNDER_WAY:
-                return self._form(opened, typed, notice="give.paying", pay_url=giving.gift.url)
+                return await self._begun(opened, typed)
             case Standing.DECLINED if giving.exhausted:
                 return self.views.tell(giving, "tries", 410, "lock")
             case Standing.DECLINED:
-                return self._form(opened, typed, notice="give.failed")
+                return self._form(opened, typed, notice=Notice("give.failed"))
             case _:
                 return self._form(opened, typed)
+
+    async def _begun(self, opened: Opened, typed: TypedGift) -> Response:
+        """The form over a payment that was begun; that nothing has been charged is said when its provider says so."""
+        gift, key = opened.giving.gift, "give.paying"
+        if not visits.is_speculative(opened.request):
+            with suppress(ServiceUnavailable):
+                gift = await self._checkout.come_back(opened.id)
+                key = "give.not_paid" if gift.unpaid else key
+        if gift.standing is not Standing.UNDER_WAY:
+            return self._after(opened, gift)
+        return self._form(opened, typed, notice=Notice(key, pay_url=gift.url))
 
     def _form(
         self,
@@ -247,26 +296,23 @@ class GivePages:
         *,
         status: int = 200,
         problems: dict[str, str] | None = None,
-        notice: str | None = None,
-        alert: bool = False,
-        pay_url: str | None = None,
+        notice: Notice | None = None,
     ) -> Response:
         return self.views.gift(
             opened.giving,
             self._amounts(opened),
+            self._checkout.tariff,
             typed,
             action=f"/give/{opened.name}",
             csrf=opened.visit.csrf,
             status=status,
             problems=problems or {},
             notice=notice,
-            alert=alert,
-            pay_url=pay_url,
         )
 
     def _waiting(self, opened: Opened, gift: SessionDonation) -> Response:
         if gift.donation is None:
-            return _to(f"/give/{opened.name}")
+            return to(f"/give/{opened.name}")
         return self.views.waiting(opened.giving, gift.donation, f"/give/{opened.name}/return", gift.url)
 
     def _in_grace(self, giving: Giving) -> bool:
@@ -276,17 +322,7 @@ class GivePages:
     def _amounts(self, opened: Opened) -> domain.Amounts:
         return domain.amounts(opened.giving.session.currency or service.FALLBACK_CURRENCY)
 
-    def _wait(self, request: Request) -> int | None:
-        """Seconds until this address may try again, None when it may now."""
-        address = request.client.host if request.client else ""
-        now = self._clock.wall().timestamp()
-        waits = [self._limiter.admit(limit, address, now).retry_after for limit in self._tries]
-        return max((wait for wait in waits if wait is not None), default=None)
 
-
-def _to(url: str) -> Response:
-    return RedirectResponse(
-        url,
-        303,
-        {"Cache-Control": "no-store", "Referrer-Policy": "same-origin", "X-Content-Type-Options": "nosniff"},
-    )
+def to(url: str) -> Response:
+    """Onwards by GET."""
+    return RedirectResponse(url, 303, NO_PAGE)

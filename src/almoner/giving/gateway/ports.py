@@ -4,7 +4,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from uuid import UUID
 
+from almoner.giving.brakes.domain import Visitor
 from almoner.giving.donations.domain import Gift, SessionDonation
+from almoner.giving.payments.domain import Tariff
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,11 +14,12 @@ class Checkout:
     """Paying for the gift of a session.
 
     ``origin``: scheme, host and port of the provider's pages. ``begin`` promises the gift and opens its payment;
-    ``url`` of what it answers is the provider's page. It raises SessionExpired, SessionCompleted, TooManyTries and
-    ServiceUnavailable. ``come_back`` asks the provider and says where the session stands; it raises
-    ServiceUnavailable.
+    ``url`` of what it answers is the provider's page. It raises SessionExpired, SessionCompleted, TooManyTries,
+    TooSoon, CodeNeeded and ServiceUnavailable. ``come_back`` asks the provider and says where the session stands; it
+    raises ServiceUnavailable. ``tariff``: what the provider keeps of a payment.
     """
 
     origin: str
-    begin: Callable[[UUID, Gift], Awaitable[SessionDonation]]
+    tariff: Tariff
+    begin: Callable[[UUID, Gift, Visitor], Awaitable[SessionDonation]]
     come_back: Callable[[UUID], Awaitable[SessionDonation]]

@@ -1,6 +1,5 @@
 """The donor's form: what was typed, and the gift it makes or every problem at once."""
 
-import unicodedata
 from collections.abc import Mapping
 from typing import Final
 
@@ -9,12 +8,15 @@ from babel import Locale
 
 from almoner.giving.donations.domain import Gift
 from almoner.giving.gateway.domain import Amounts
+from almoner.giving.payments.domain import Tariff
 from almoner.kit import email
 from almoner.kit.money import Money
+from almoner.kit.text import typed
 from almoner.platform.pages import figures
 from almoner.platform.pages.figures import Unreadable
 
 MAX_LENGTH: Final = 255  # spec 2.8, as every name and address of the interface
+MAX_MESSAGE: Final = 500
 OTHER: Final = "other"
 
 _UNREADABLE: Final = {
@@ -41,6 +43,8 @@ class TypedGift(msgspec.Struct, frozen=True):
     email: str = ""
     anonymous: bool = False
     contact: bool = False
+    cover: bool = False
+    message: str = ""
 
     @classmethod
     def posted(cls, form: Mapping[str, object]) -> "TypedGift":
@@ -53,10 +57,12 @@ class TypedGift(msgspec.Struct, frozen=True):
             email=_clean(form.get("email")),
             anonymous=form.get("anonymous") == "yes",
             contact=form.get("contact") == "yes",
+            cover=form.get("cover") == "yes",
+            message=_clean(form.get("message"), lines=True),
         )
 
-    def read(self, amounts: Amounts, locale: Locale) -> Gift | Problems:
-        """The gift, or what is wrong."""
+    def read(self, amounts: Amounts, locale: Locale, tariff: Tariff) -> Gift | Problems:
+        """The gift, or what is wrong. A donor who covers the fee pays what leaves the gift whole after it."""
         problems: Problems = {}
         minor = self._minor(amounts, locale)
         if isinstance(minor, str):
@@ -72,15 +78,21 @@ class TypedGift(msgspec.Struct, frozen=True):
             problems["email"] = "give.problem.email.too_long"
         elif not email.well_formed(self.email):
             problems["email"] = "give.problem.email.wrong"
+        if len(self.message) > MAX_MESSAGE:
+            problems["message"] = "give.problem.message.too_long"
         if problems or isinstance(minor, str):
             return problems
+        gift = Money(minor, amounts.currency)
+        total = tariff.covering(gift) if self.cover else gift
         return Gift(
-            money=Money(minor, amounts.currency),
+            money=total,
             first_name=self.first_name,
             last_name=self.last_name,
             email=self.email,
             consented=self.contact,
             anonymous=self.anonymous,
+            cover_minor=(total - gift).minor,
+            message=self.message or None,
         )
 
     def _minor(self, amounts: Amounts, locale: Locale) -> int | str:
@@ -99,6 +111,5 @@ class TypedGift(msgspec.Struct, frozen=True):
         return "typed" if self.amount == OTHER or self.typed else f"amount-{amounts.suggested[0]}"
 
 
-def _clean(value: object) -> str:
-    text = value if isinstance(value, str) else ""
-    return "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cs")).strip()
+def _clean(value: object, *, lines: bool = False) -> str:
+    return typed(value, lines=lines) if isinstance(value, str) else ""

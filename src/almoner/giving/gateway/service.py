@@ -7,9 +7,12 @@ from uuid import UUID
 
 from babel import Locale
 
+from almoner.access.partners import service as partners
+from almoner.access.partners.domain import PartnerAccount
 from almoner.giving.donations import service as donations
-from almoner.giving.donations.domain import MAX_TRIES, SessionDonation
+from almoner.giving.donations.domain import SessionDonation
 from almoner.giving.payments import service as payments
+from almoner.giving.payments.domain import MAX_TRIES
 from almoner.giving.sessions import service as sessions
 from almoner.giving.sessions.domain import DonationSession
 from almoner.kit import language as languages
@@ -26,7 +29,10 @@ FALLBACK_CURRENCY: Final = "USD"
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """The nonprofit as the page and the receipt show it. ``number`` as its register's readers write it."""
+    """The nonprofit as the page and the receipt show it. ``number`` as its register's readers write it.
+
+    ``logo``: an address on the page's own origin.
+    """
 
     name: str
     city: str | None
@@ -35,6 +41,7 @@ class Cause:
     register: str
     number: str
     receives: tuple[str, ...]
+    logo: str | None = None
 
     @property
     def monogram(self) -> str:
@@ -52,10 +59,11 @@ class Cause:
 class Giving:
     """A session with its nonprofit and where its donation stands. ``status`` is true at the moment of reading (S3).
 
-    ``exhausted``: as many cards were tried as one session takes (H6).
+    ``exhausted``: as many cards were tried as one session takes (H6). ``partner``: whose donor it is.
     """
 
     session: DonationSession
+    partner: PartnerAccount
     status: str
     cause: Cause
     gift: SessionDonation
@@ -67,12 +75,18 @@ async def load(tx: Tx, session_id: UUID) -> Giving:
     session = await sessions.for_page(tx, session_id)
     gift = await donations.for_session(tx, session.id)
     tries = await payments.tries(tx, gift.donation.id) if gift.donation else 0
-    return Giving(session, session.status_at(tx.now), await cause(tx, session), gift, tries >= MAX_TRIES)
+    partner = await partners.get(tx, Partner(session.partner_id))
+    return Giving(session, partner, session.status_at(tx.now), await cause(tx, session), gift, tries >= MAX_TRIES)
 
 
 async def cause(tx: Tx, session: DonationSession) -> Cause:
     """The nonprofit of a session. Raises NotFound."""
-    organisation = await organisations.get(tx, Partner(session.partner_id), session.organisation_id)
+    return await cause_of(tx, Partner(session.partner_id), session.organisation_id)
+
+
+async def cause_of(tx: Tx, partner: Partner, organisation_id: UUID) -> Cause:
+    """A nonprofit as donors are shown it. Raises NotFound."""
+    organisation = await organisations.get(tx, partner, organisation_id)
     registry = await registries.get(tx, organisation.registry_id)
     return Cause(
         name=organisation.shown_name,
@@ -82,6 +96,7 @@ async def cause(tx: Tx, session: DonationSession) -> Cause:
         register=_register(registry.english_name, registry.code),
         number=_number(organisation),
         receives=organisation.receives,
+        logo=f"/media/{organisation.logo}" if organisation.logo else None,
     )
 
 

@@ -1,22 +1,58 @@
 """The faces of the hosted page: from what is known to the templates."""
 
+from dataclasses import dataclass
+from math import ceil
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from starlette.types import Receive, Scope, Send
 
+from almoner.giving.brakes.domain import TooSoon, Why
 from almoner.giving.donations.domain import Donation
+from almoner.giving.gateway import branding
 from almoner.giving.gateway.domain import Amounts
 from almoner.giving.gateway.schemas import Problems, TypedGift
 from almoner.giving.gateway.service import Giving
+from almoner.giving.payments.domain import Tariff
+from almoner.kit.money import Money
 from almoner.platform.pages import formats
+from almoner.platform.pages.broken import Broken
 from almoner.platform.pages.catalogue import Language
 from almoner.platform.pages.headers import origin_of
 from almoner.platform.pages.rendering import Pages
 
 _WIDE: Final = 7
 """An amount of more characters than this needs half the width of a small window."""
+
+_WAITS: Final = {
+    Why.SLOW: "give.wait.slow",
+    Why.DECLINED: "give.wait.declined",
+    Why.CROWDED: "give.wait.crowded",
+    Why.CODES: "give.code.later",
+    Why.CODES_CROWDED: "give.wait.codes",
+}
+_MOST_MINUTES: Final = 90  # a longer wait is told in hours
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What a form says above its fields, by the key of its text.
+
+    ``alert``: something went wrong. ``pay_url``: a payment to go on with. ``seconds``: until it is worth trying again.
+    """
+
+    key: str
+    alert: bool = False
+    pay_url: str | None = None
+    seconds: int = 0
+
+    @property
+    def wait(self) -> tuple[str, int]:
+        """The key of the sentence that tells the wait, and its count: rounded up, so that it is never too soon."""
+        minutes = ceil(self.seconds / 60)
+        if minutes <= _MOST_MINUTES:
+            return "give.wait.minutes", minutes
+        return "give.wait.hours", ceil(minutes / 60)
 
 
 class Views:
@@ -34,45 +70,52 @@ class Views:
         self,
         giving: Giving,
         amounts: Amounts,
+        tariff: Tariff,
         typed: TypedGift,
         *,
         action: str,
         csrf: str,
         status: int,
         problems: Problems,
-        notice: str | None,
-        alert: bool,
-        pay_url: str | None,
+        notice: Notice | None,
     ) -> Response:
         """The form."""
         language = self.language(giving)
         shown = [formats.money(minor, amounts.currency, language.locale, short=True) for minor in amounts.suggested]
-        return self._pages.page(
+        page = self._pages.page(
             "gift.html",
             language,
             status=status,
             form_targets=self._targets(giving),
             cause=_cause(giving, language),
+            brand=branding.of(giving.partner),
             amounts=amounts,
+            totals={minor: tariff.covering(Money(minor, amounts.currency)).minor for minor in amounts.suggested},
             wide=max(map(len, shown)) > _WIDE,
             typed=typed,
-            problems=problems,
+            names=_names(typed, language),
+            problems=_in_order(problems, language),
             values=_values(amounts, language),
             notice=notice,
-            notice_is_problem=alert,
-            pay_url=pay_url,
             action=action,
             csrf=csrf,
             currency_name=formats.currency_name(amounts.currency, language.locale),
             symbol=formats.symbol(amounts.currency, language.locale),
             expires_at=giving.session.expires_at,
         )
+        return _later(page, notice)
 
     def waiting(self, giving: Giving, donation: Donation, again: str, pay_url: str | None) -> Response:
         """The provider has not confirmed the payment yet."""
         language = self.language(giving)
         return self._pages.page(
-            "waiting.html", language, cause=_cause(giving, language), donation=donation, again=again, pay_url=pay_url
+            "waiting.html",
+            language,
+            cause=_cause(giving, language),
+            brand=branding.of(giving.partner),
+            donation=donation,
+            again=again,
+            pay_url=pay_url,
         )
 
     def thanks(self, giving: Giving, donation: Donation) -> Response:
@@ -82,6 +125,7 @@ class Views:
             "thanks.html",
             language,
             cause=_cause(giving, language),
+            brand=branding.of(giving.partner),
             donation=donation,
             reference=self._pages.deployment.ids.text("donation", donation.id),
             masked_email=masked(donation.email or ""),
@@ -97,18 +141,49 @@ class Views:
         return self._pages.message(f"give.{kind}", language, status=status, icon=icon, organisation=giving.cause.name)
 
     def say(self, request: Request, kind: str, status: int, icon: str) -> HTMLResponse:
-        """A page that only says something, for somebody of whom no session is known."""
-        return self._pages.message(f"give.{kind}", self._pages.preferred(request), status=status, icon=icon)
+        """A page that only says something: in the opened session's language, else in the browser's."""
+        tag = getattr(request.state, "language", None)
+        language = self._pages.language(tag) if tag else self._pages.preferred(request)
+        return self._pages.message(f"give.{kind}", language, status=status, icon=icon)
 
-    def slow_down(self, request: Request, seconds: int) -> Response:
-        """Too many tries from this address."""
-        response = self.say(request, "slow_down", 429, "clock")
-        response.headers["Retry-After"] = str(seconds)
-        return response
+    def too_soon(self, wait: TooSoon) -> Notice:
+        """Too many payments, declined cards or codes: for how long, and whose they may be (H6)."""
+        seconds = (wait.until - self._pages.deployment.clock.wall()).total_seconds()
+        return Notice(_WAITS[wait.why], alert=True, seconds=max(1, ceil(seconds)))
+
+    def code(
+        self,
+        giving: Giving,
+        email: str,
+        *,
+        action: str,
+        back: str,
+        csrf: str,
+        status: int,
+        problem: str | None,
+        notice: Notice | None,
+    ) -> Response:
+        """The form for the code that was sent to the donor's e-mail address."""
+        language = self.language(giving)
+        page = self._pages.page(
+            "code.html",
+            language,
+            status=status,
+            form_targets=self._targets(giving),
+            cause=_cause(giving, language),
+            brand=branding.of(giving.partner),
+            email=masked(email),
+            problems={"code": problem} if problem else {},
+            notice=notice,
+            action=action,
+            back=back,
+            csrf=csrf,
+        )
+        return _later(page, notice)
 
     def broken(self, request: Request, error: Exception) -> Response:
         """Something failed that nobody expected: a page for the donor, and the error for the log."""
-        return _Broken(self.say(request, "broken", 500, "info"), error)
+        return Broken(self.say(request, "broken", 500, "info"), error)
 
     def _targets(self, giving: Giving) -> tuple[str, ...]:
         success = giving.session.success_url
@@ -116,16 +191,11 @@ class Views:
         return (self._provider_origin, own) if own else (self._provider_origin,)
 
 
-class _Broken(Response):
-    """Sends the page, then raises: the edge writes the log line and finds that an answer was sent."""
-
-    def __init__(self, page: HTMLResponse, error: Exception) -> None:
-        self._page = page
-        self._error = error
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._page(scope, receive, send)
-        raise self._error
+def _later(page: Response, notice: Notice | None) -> Response:
+    """The page, with the wait for programs when its notice tells one."""
+    if notice is not None and notice.seconds:
+        page.headers["Retry-After"] = str(notice.seconds)
+    return page
 
 
 def masked(email: str) -> str:
@@ -134,15 +204,35 @@ def masked(email: str) -> str:
     return f"{local[:1]}•••@{domain}"
 
 
-def _cause(giving: Giving, language: Language) -> dict[str, str]:
+def _cause(giving: Giving, language: Language) -> dict[str, str | None]:
     cause = giving.cause
     return {
         "name": cause.name,
         "monogram": cause.monogram,
+        "logo": cause.logo,
         "place": cause.place(language.locale),
         "register": cause.register,
         "number": cause.number,
     }
+
+
+def _names(typed: TypedGift, language: Language) -> list[tuple[str, str, str, str]]:
+    """Field, label, value and autocomplete token of both names, in the order of the language."""
+    names = [
+        ("first_name", "give.first_name", typed.first_name, "given-name"),
+        ("last_name", "give.last_name", typed.last_name, "family-name"),
+    ]
+    return names[::-1] if formats.family_first(language.locale) else names
+
+
+def _in_order(problems: Problems, language: Language) -> Problems:
+    """The problems as their fields stand on the page."""
+    if not formats.family_first(language.locale) or "first_name" not in problems:
+        return problems
+    moved = {"first_name": problems["first_name"]}
+    rest = [(field, key) for field, key in problems.items() if field != "first_name"]
+    place = next((n for n, (field, _) in enumerate(rest) if field in ("email", "message")), len(rest))
+    return {**dict(rest[:place]), **moved, **dict(rest[place:])}
 
 
 def _values(amounts: Amounts, language: Language) -> dict[str, str]:

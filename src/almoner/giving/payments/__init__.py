@@ -1,1 +1,1 @@
-"""Payments: attempts to be paid by a provider, its notices, and money that had to be held."""
+"""Payments: attempts to be paid by a provider, and its notices."""

@@ -1,6 +1,7 @@
 """Payments at a provider: attempts, what the provider says of them, and when its money must be held (M4-M6)."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -22,6 +23,8 @@ PAYMENT: Final = Lifecycle(
 )
 LIVE: Final = ("starting", "open")
 SETTLED: Final = ("succeeded", "held")
+_WHOLE: Final = 10_000  # basis points
+MAX_TRIES: Final = 5  # H6: cards tried on one payment, and in one session
 
 
 class ProviderStatus(StrEnum):
@@ -52,7 +55,8 @@ class HoldReason(StrEnum):
 class Payment:
     """One attempt. ``provider_payment`` and ``url`` are None until the provider has answered.
 
-    ``tries``: how many times a card was tried on it, as far as we know.
+    ``tries``: how many times a card was tried on it, as far as we know; ``allowed``: how many times at most (H6).
+    ``pages_url``, ``api_url``: our own base addresses when it began, so that asking again asks for the same (I6).
     """
 
     id: UUID
@@ -66,6 +70,9 @@ class Payment:
     language: str
     tries: int
     created_at: datetime
+    allowed: int
+    pages_url: str
+    api_url: str
 
     @property
     def live(self) -> bool:
@@ -100,16 +107,41 @@ class ProviderEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldPayment:
-    """Money kept apart. ``payment_id`` and ``donation_id`` are None when nothing of ours matches."""
+class ProviderRefund:
+    """Money that a provider has sent back to whoever paid; ``id`` is the provider's."""
 
-    provider: str
-    provider_payment: str
-    payment_id: UUID | None
-    donation_id: UUID | None
-    reason: HoldReason
+    id: str
     money: Money
-    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tariff:
+    """What a provider keeps of a payment: basis points of it, rounded half up, and a fixed part.
+
+    ``fixed_minor``: the fixed part by currency, in its minor units; none for a currency that is not there.
+    """
+
+    basis_points: int
+    fixed_minor: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.basis_points < _WHOLE or any(part < 0 for part in self.fixed_minor.values()):
+            raise ValueError("a tariff keeps less than the whole, and never adds to it")
+
+    def fee(self, money: Money) -> Money:
+        """What the provider keeps of this payment, at most all of it."""
+        share = (money.minor * self.basis_points + _WHOLE // 2) // _WHOLE
+        return Money(min(money.minor, share + self.fixed_minor.get(money.currency, 0)), money.currency)
+
+    def covering(self, gift: Money) -> Money:
+        """The smallest payment that leaves the gift whole after the fee. Raises MoneyError above the largest amount."""
+        whole = gift.minor + self.fixed_minor.get(gift.currency, 0)
+        # Rounding moves the fee by half a unit at most, so the answer is this or just above.
+        least = max(gift.minor, (whole * _WHOLE - _WHOLE // 2) // (_WHOLE - self.basis_points))
+        total = Money(least, gift.currency)
+        while total - self.fee(total) < gift:
+            total = Money(total.minor + 1, gift.currency)
+        return total
 
 
 class ProviderFailure(Exception):
@@ -118,6 +150,10 @@ class ProviderFailure(Exception):
 
 class NoSuchPayment(ProviderFailure):
     """The provider does not know the payment."""
+
+
+class RefundRefused(ProviderFailure):
+    """The provider will not send the money back: asking again is of no use, a person has to look."""
 
 
 class ProviderUnavailable(ServiceUnavailable):

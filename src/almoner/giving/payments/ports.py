@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from almoner.giving.payments.domain import ProviderEvent, ProviderPayment
+from almoner.giving.payments.domain import ProviderEvent, ProviderPayment, ProviderRefund, Tariff
 from almoner.kit.money import Money
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What we ask a provider to collect. ``key`` makes asking twice the same as asking once (I6)."""
+    """What we ask a provider to collect. ``key`` makes asking twice the same as asking once (I6).
+
+    ``tries``: how many cards the provider may take before the payment fails (H6).
+    """
 
     key: str
     money: Money
@@ -21,6 +24,7 @@ class Order:
     cancel_url: str
     callback_url: str
     language: str
+    tries: int
 
 
 class PaymentProvider(Protocol):
@@ -36,6 +40,11 @@ class PaymentProvider(Protocol):
         """Scheme, host and port of its pages, for the page rules about where forms may lead."""
         ...
 
+    @property
+    def tariff(self) -> Tariff:
+        """What it keeps of each payment."""
+        ...
+
     async def create(self, order: Order) -> ProviderPayment:
         """A new open payment, or the one made earlier with this key. Raises ProviderFailure."""
         ...
@@ -46,6 +55,13 @@ class PaymentProvider(Protocol):
 
     async def cancel(self, payment: str) -> ProviderPayment:
         """End a payment that is not paid; one that has ended is shown as it ended. Raises as ``fetch``."""
+        ...
+
+    async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
+        """Send money of a paid payment back to whoever paid, or show the refund made earlier with this key.
+
+        Raises NoSuchPayment, RefundRefused, ProviderFailure.
+        """
         ...
 
     def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:

@@ -1,10 +1,11 @@
-"""Attempts to be paid, notices, and held money. What they mean for a donation is decided by ``giving.donations``."""
+"""Attempts to be paid, and notices. What they mean for a donation is decided by ``giving.donations``."""
 
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
 from almoner.giving.payments import store
-from almoner.giving.payments.domain import HeldPayment, HoldReason, Payment, ProviderEvent, ProviderPayment
+from almoner.giving.payments.domain import Payment, ProviderEvent, ProviderPayment
 from almoner.kit.ids import decode, encode
 from almoner.kit.money import Money
 from almoner.platform.db import EVERYONE, Tx
@@ -22,10 +23,27 @@ def key(tx: Tx, payment_id: UUID) -> str:
     return f"{tx.deployment.environment}:payment:{encode(payment_id)}"
 
 
-async def begin(tx: Tx, provider: str, donation_id: UUID, money: Money, description: str, language: str) -> Payment:
-    """A new attempt; the provider is asked after this is committed."""
+async def begin(
+    tx: Tx, provider: str, donation_id: UUID, money: Money, description: str, language: str, allowed: int
+) -> Payment:
+    """A new attempt, of ``allowed`` cards at most; the provider is asked after this is committed."""
     described = description[:DESCRIPTION_LENGTH]
-    payment = Payment(tx.new_id(), donation_id, provider, None, None, "starting", money, described, language, 0, tx.now)
+    payment = Payment(
+        id=tx.new_id(),
+        donation_id=donation_id,
+        provider=provider,
+        provider_payment=None,
+        url=None,
+        status="starting",
+        money=money,
+        description=described,
+        language=language,
+        tries=0,
+        created_at=tx.now,
+        allowed=allowed,
+        pages_url=tx.links.pages,
+        api_url=tx.links.api,
+    )
     await store.insert(tx, EVERYONE, payment)
     return payment
 
@@ -52,6 +70,12 @@ async def find_for(tx: Tx, provider: str, found: ProviderPayment) -> Payment | N
     return named if named and named.provider == provider and named.provider_payment is None else None
 
 
+async def at_provider(tx: Tx, provider: str, provider_payments: Sequence[str]) -> dict[str, Payment]:
+    """The attempts that a provider knows by these ids, by its ids."""
+    found = await store.at_provider(tx, EVERYONE, provider, provider_payments)
+    return {payment.provider_payment: payment for payment in found if payment.provider_payment}
+
+
 async def newest(tx: Tx, donation_id: UUID) -> Payment | None:
     """The attempt of a donation that decides where it stands."""
     return await store.newest(tx, EVERYONE, donation_id)
@@ -60,6 +84,11 @@ async def newest(tx: Tx, donation_id: UUID) -> Payment | None:
 async def tries(tx: Tx, donation_id: UUID) -> int:
     """How many times a card was tried for a donation."""
     return await store.tries(tx, EVERYONE, donation_id)
+
+
+async def note_tries(tx: Tx, payment: Payment, tries_: int) -> None:
+    """Note how many cards were tried on an attempt, as its provider shows it."""
+    await store.note_tries(tx, EVERYONE, payment.id, tries_)
 
 
 async def move(tx: Tx, payment: Payment, target: str, found: ProviderPayment) -> bool:
@@ -80,17 +109,3 @@ async def note(tx: Tx, provider: str, event: ProviderEvent) -> bool:
 async def known(tx: Tx, provider: str, event: ProviderEvent) -> bool:
     """Whether a notice was kept before, and so has nothing more to tell."""
     return await store.event_known(tx, EVERYONE, provider, event.id)
-
-
-async def hold(tx: Tx, provider: str, found: ProviderPayment, payment: Payment | None, reason: HoldReason) -> bool:
-    """Keep money apart with the reason; False when it is held already."""
-    held = HeldPayment(
-        provider,
-        found.id,
-        payment.id if payment else None,
-        payment.donation_id if payment else None,
-        reason,
-        found.money,
-        found.reference,
-    )
-    return await store.hold(tx, EVERYONE, held)

@@ -1,16 +1,17 @@
-"""SQL of payments, of providers' notices and of held money, reached by donation or by provider, never by a key."""
+"""SQL of payments and of providers' notices, reached by donation or by provider, never by a key."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.payments.domain import LIVE, PAYMENT, HeldPayment, Payment, ProviderEvent, ProviderPayment
+from almoner.giving.payments.domain import LIVE, PAYMENT, Payment, ProviderEvent, ProviderPayment
 from almoner.kit.money import Money
 from almoner.platform.db import Everyone, Tx
 
 _COLUMNS = (
     "id, donation_id, provider, provider_payment, url, status, amount_minor, currency, description, language, "
-    "tries, created_at"
+    "tries, created_at, allowed, pages_url, api_url"
 )
 
 
@@ -27,6 +28,9 @@ def _payment(row: Record) -> Payment:
         row["language"],
         row["tries"],
         row["created_at"],
+        row["allowed"],
+        row["pages_url"],
+        row["api_url"],
     )
 
 
@@ -35,8 +39,8 @@ async def insert(tx: Tx, _scope: Everyone, payment: Payment) -> None:
     await tx.execute(
         """
         insert into payment (id, donation_id, provider, status, amount_minor, currency, description, language,
-                             tries, created_at, status_changed_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
+                             tries, created_at, status_changed_at, allowed, pages_url, api_url)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, $13)
         """,
         payment.id,
         payment.donation_id,
@@ -48,6 +52,9 @@ async def insert(tx: Tx, _scope: Everyone, payment: Payment) -> None:
         payment.language,
         payment.tries,
         payment.created_at,
+        payment.allowed,
+        payment.pages_url,
+        payment.api_url,
     )
 
 
@@ -69,6 +76,16 @@ async def find_at_provider(tx: Tx, _scope: Everyone, provider: str, provider_pay
         f"select {_COLUMNS} from payment where provider = $1 and provider_payment = $2", provider, provider_payment
     )
     return _payment(row) if row else None
+
+
+async def at_provider(tx: Tx, _scope: Everyone, provider: str, provider_payments: Sequence[str]) -> list[Payment]:
+    """The attempts that the provider knows by these ids."""
+    rows = await tx.fetch(
+        f"select {_COLUMNS} from payment where provider = $1 and provider_payment = any($2)",
+        provider,
+        provider_payments,
+    )
+    return [_payment(row) for row in rows]
 
 
 async def newest(tx: Tx, _scope: Everyone, donation_id: UUID) -> Payment | None:
@@ -113,6 +130,11 @@ async def advance(tx: Tx, _scope: Everyone, payment_id: UUID, target: str, found
     )
 
 
+async def note_tries(tx: Tx, _scope: Everyone, payment_id: UUID, tries_: int) -> None:
+    """Note how many cards were tried on an attempt, in whichever order it is told."""
+    await tx.execute("update payment set tries = $2 where id = $1 and tries < $2", payment_id, tries_)
+
+
 async def live_of(tx: Tx, _scope: Everyone, donation_ids: list[UUID]) -> list[UUID]:
     """The attempts of these donations that the donor may still pay."""
     rows = await tx.fetch("select id from payment where donation_id = any($1) and status = any($2)", donation_ids, LIVE)
@@ -141,29 +163,5 @@ async def event_known(tx: Tx, _scope: Everyone, provider: str, event_id: str) ->
     return bool(
         await tx.fetchval(
             "select exists (select from provider_event where provider = $1 and provider_event = $2)", provider, event_id
-        )
-    )
-
-
-async def hold(tx: Tx, _scope: Everyone, held: HeldPayment) -> bool:
-    """Keep money apart with its reason; False when it is held already."""
-    return bool(
-        await tx.fetchval(
-            """
-            insert into held_payment (id, provider, provider_payment, payment_id, donation_id, reason, amount_minor,
-                                      currency, reference, held_at)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-            on conflict on constraint held_payment_once do nothing returning true
-            """,
-            tx.new_id(),
-            held.provider,
-            held.provider_payment,
-            held.payment_id,
-            held.donation_id,
-            held.reason.value,
-            held.money.minor,
-            held.money.currency,
-            held.reference,
-            tx.now,
         )
     )

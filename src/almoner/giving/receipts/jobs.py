@@ -1,7 +1,7 @@
-"""A payment was received: a job sends the receipt. The job holds ids only; what it sends is read when it runs."""
+"""A payment was received: a job issues the receipt, once, and sends it. The job holds ids and the moment, no more."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -9,6 +9,8 @@ import msgspec
 
 from almoner.giving.donations.domain import PAYMENT_SUCCESSFUL
 from almoner.giving.receipts import service
+from almoner.giving.receipts.papers import Papers
+from almoner.kit.time import iso
 from almoner.platform import queue
 from almoner.platform.db import Partner, Tx
 from almoner.platform.mail import MailDelayed, MailRefused, MailTransport
@@ -38,7 +40,11 @@ async def on_payment(tx: Tx, events: Sequence[Event]) -> None:
         paid = msgspec.convert(event.record(), _Paid)
         donation_id = tx.ids.parse("donation", paid.id)
         if event.partner_id is not None and donation_id is not None and paid.type == "hosted":
-            payload = {"partner": str(event.partner_id), "donation": str(donation_id)}
+            payload = {
+                "partner": str(event.partner_id),
+                "donation": str(donation_id),
+                "received": iso(event.created_at),
+            }
             jobs.append(NewJob(SEND, payload, unique=str(donation_id)))
     await queue.enqueue_all(tx, jobs)
 
@@ -47,14 +53,17 @@ reactions: Final = (Reaction(PAYMENT_SUCCESSFUL, on_payment),)
 
 
 def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
-    """The job's handler, with the carrier of mails."""
+    """The job's handler, with the templates and the carrier of mails."""
+    papers = Papers(pages)
 
     async def send(work: Work, job: Job) -> Result:
-        partner = Partner(UUID(job.payload["partner"]))
-        async with work.db.read() as tx:
-            mail = await service.compose(tx, pages, partner, UUID(job.payload["donation"]), job.due_at)
-        if mail is None:
+        partner, donation_id = Partner(UUID(job.payload["partner"])), UUID(job.payload["donation"])
+        async with work.db.write() as tx:
+            receipt = await service.issue(tx, partner, donation_id, datetime.fromisoformat(job.payload["received"]))
+            to = await service.address(tx, partner, donation_id)
+        if receipt is None or to is None:
             return Done()
+        mail = await papers.mail(receipt, to)
         try:
             await transport.send(mail)
         except MailRefused as refused:

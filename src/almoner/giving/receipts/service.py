@@ -1,46 +1,130 @@
-"""The receipt of a donation: the same facts as the thank-you page, in the donor's language, as HTML and as text."""
+"""Issuing receipts: numbered without gaps (spec 4.8), frozen, and the same however often they are made."""
 
+import re
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 from uuid import UUID
 
+from almoner.access.partners import service as partners
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Donation
 from almoner.giving.gateway import service as gateway
 from almoner.giving.gateway.service import Cause
+from almoner.giving.payouts import service as payouts
+from almoner.giving.payouts.domain import Rules
+from almoner.giving.receipts import domain, store
+from almoner.giving.receipts.domain import Issuer, Receipt, Step
 from almoner.giving.sessions import service as sessions
-from almoner.platform.db import Partner, Tx
-from almoner.platform.mail import Mail
-from almoner.platform.pages import formats
-from almoner.platform.pages.catalogue import Language
-from almoner.platform.pages.rendering import Pages
+from almoner.kit.errors import NotFound
+from almoner.platform.db import EVERYONE, Partner, Tx
 
 MAILS: Final = Path(__file__).parent / "mails"
 
+_PREFIX: Final = re.compile(r"[A-Z0-9]([A-Z0-9-]{0,10}[A-Z0-9])?")
 
-async def compose(tx: Tx, pages: Pages, partner: Partner, donation_id: UUID, at: datetime) -> Mail | None:
-    """The receipt of a hosted donation; None when there is nobody to send it to. Raises NotFound."""
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A gift with its receipt and where it is. ``organisation``: who it is for now.
+
+    ``waiting``: the key of the message that says what it waits for, None once it has arrived.
+    ``returned_at``: when the last payout of it came back, while no other has arrived.
+    """
+
+    receipt: Receipt
+    donation: Donation
+    organisation: Cause
+    steps: list[Step]
+    waiting: str | None
+    returned_at: datetime | None
+
+
+async def issue(tx: Tx, partner: Partner, donation_id: UUID, received_at: datetime) -> Receipt | None:
+    """The receipt of a paid hosted donation: the one that was issued, or a new one with the issuer's next number.
+
+    None for a donation that gets none: not paid on the page. Raises NotFound.
+    """
+    if (issued := await store.find(tx, partner, donation_id)) is not None:
+        return issued
     donation = await donations.get(tx, partner, donation_id)
-    if donation.email is None or donation.session_id is None:
+    if donation.session_id is None or donation.payment_id is None:
         return None
+    issuer = await store.lock_issuer(tx, partner)
+    if (issued := await store.find(tx, partner, donation_id)) is not None:
+        return issued  # by another, while we waited for the lock
+    receipt = await _filled(tx, partner, donation, issuer, received_at)
+    await store.insert(tx, partner, receipt)
+    return receipt
+
+
+async def _filled(tx: Tx, partner: Partner, donation: Donation, issuer: Issuer, received_at: datetime) -> Receipt:
+    assert donation.session_id is not None, "a hosted donation has a session"
+    assert donation.payment_id is not None, "a paid donation has a payment"
     session = await sessions.get(tx, partner, donation.session_id)
     cause = await gateway.cause(tx, session)
-    return write(pages, pages.language(session.language), donation, cause, at)
-
-
-def write(pages: Pages, language: Language, donation: Donation, cause: Cause, at: datetime) -> Mail:
-    """The mail itself."""
-    amount = formats.money(donation.money.minor, donation.money.currency, language.locale)
-    reference = pages.deployment.ids.text("donation", donation.id)
-    facts = {"cause": cause, "donation": donation, "amount": amount, "reference": reference}
-    return Mail(
-        key=f"receipt:{reference}",
-        at=at,
-        partner=donation.partner_id,
-        to=donation.email or "",
-        subject=language.text("receipt.subject", amount=amount, organisation=cause.name),
-        text=pages.text("receipt.txt", language, **facts),
-        html=pages.text("receipt.html", language, **facts),
-        language=language.html_lang,
+    return Receipt(
+        donation_id=donation.id,
+        partner_id=partner.id,
+        number=issuer.last_number + 1,
+        prefix=issuer.prefix,
+        issuer=issuer.name or (await partners.get(tx, partner)).name,
+        language=session.language or "en",
+        organisation=cause.name,
+        register=cause.register,
+        register_number=cause.number,
+        first_name=donation.first_name or "",
+        last_name=donation.last_name or "",
+        anonymous=donation.anonymous,
+        payment_id=donation.payment_id,
+        money=donation.money,
+        cover_minor=donation.cover_minor,
+        received_at=received_at,
+        issued_at=tx.now,
     )
+
+
+async def address(tx: Tx, partner: Partner, donation_id: UUID) -> str | None:
+    """Where the receipt of a donation is sent. Raises NotFound."""
+    return (await donations.get(tx, partner, donation_id)).email
+
+
+async def get(tx: Tx, donation_id: UUID) -> Receipt:
+    """The receipt that a private link opens. Raises NotFound."""
+    if (receipt := await store.find(tx, EVERYONE, donation_id)) is None:
+        raise NotFound
+    return receipt
+
+
+async def follow(tx: Tx, donation_id: UUID, rules: Rules) -> Followed:
+    """What the private page shows. Raises NotFound."""
+    receipt = await get(tx, donation_id)
+    partner = Partner(receipt.partner_id)
+    donation = await donations.get(tx, partner, donation_id)
+    organisation = await gateway.cause_of(tx, partner, donation.organisation_id)
+    steps = domain.journey(receipt, donation)
+    on_its_way = donation.status == "RECEIVED_PAYMENT" and donation.settlement is not None
+    reason = await payouts.waiting_reason(tx, partner, donation, rules) if on_its_way else None
+    returned_at = await payouts.returned_at(tx, partner, donation_id) if on_its_way else None
+    waiting = domain.what_is_waited_for(steps, reason)
+    return Followed(receipt, donation, organisation, steps, waiting, returned_at)
+
+
+async def name_issuer(tx: Tx, partner: Partner, name: str | None, prefix: str | None) -> Issuer:
+    """Who issues the partner's receipts from now on. Numbers go on; what was issued stays as it is.
+
+    None keeps what is set; an empty name is the partner's own, an empty prefix none. Raises ValueError for a name or
+    prefix that receipts cannot carry.
+    """
+    if name is not None and len(name.strip()) > 255:
+        raise ValueError("a name has at most 255 characters")
+    if prefix and not _PREFIX.fullmatch(prefix):
+        raise ValueError("a prefix has 1 to 12 capital letters, digits and hyphens, with no hyphen at its ends")
+    issuer = await store.lock_issuer(tx, partner)
+    if name is not None:
+        issuer = replace(issuer, name=name.strip() or None)
+    if prefix is not None:
+        issuer = replace(issuer, prefix=prefix)
+    await store.name_issuer(tx, partner, issuer)
+    return issuer

@@ -20,7 +20,6 @@ SessionStatus = Literal["open", "completed", "expired"]
 LIFETIME: Final = timedelta(hours=24)  # spec 8
 PAGE: Final = "give"
 """Purpose of the token in ``url``."""
-CREATED: Final = "internal.donation_session.created"
 GRACE: Final = timedelta(minutes=60)  # settled 5
 
 

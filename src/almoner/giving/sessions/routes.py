@@ -38,7 +38,7 @@ async def create_donation_session(call: Call, body: DonationSessionIn) -> Donati
         body.organisation_id, body.user_id, body.success_url, body.currency, body.language, body.metadata
     )
     assert call.claim is not None, "every POST with a key has a claim"
-    return await sessions.create(call.tx, call.claim, wish)
+    return await sessions.create(call.tx, call.claim, call.trace, wish)
 
 
 @routes.get("/v1/donation-sessions/{id}", key=SECRET, scope="donation_sessions:read")

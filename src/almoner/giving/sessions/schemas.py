@@ -50,7 +50,9 @@ LanguageTag = Annotated[
     str,
     AfterValidator(_language),
     Field(
-        max_length=35, description="RFC 5646; a language that is not offered falls back to English.", examples=["en"]
+        max_length=35,
+        description="RFC 5646; one that is not offered falls back to the nearest, then English.",
+        examples=["en"],
     ),
 ]
 Currency = Annotated[CurrencyCode, AfterValidator(_currency)]

@@ -16,7 +16,8 @@ from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.countries.domain import COUNTRIES
 from almoner.nonprofits.organisations.domain import WORLD_CURRENCIES
-from almoner.platform import addresses, outbox
+from almoner.platform import addresses
+from almoner.platform.audit import Trace
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.http.wire import envelope
@@ -37,7 +38,7 @@ class Wish:
     metadata: Mapping[str, str] | None
 
 
-async def create(tx: Tx, claim: Claim, wish: Wish) -> DonationSessionOut:
+async def create(tx: Tx, claim: Claim, trace: Trace, wish: Wish) -> DonationSessionOut:
     """A new session for the claim's partner, in one statement: ``tx`` is a single one.
 
     Raises OrganisationNotFound, UserNotFound, InvalidMetadata, CannotAcceptDonations, IncorrectParams, and what
@@ -59,13 +60,12 @@ async def create(tx: Tx, claim: Claim, wish: Wish) -> DonationSessionOut:
     )
     new = NewSession(session, host, wish.currency in WORLD_CURRENCIES, _countries_with(wish.currency))
     answer = schemas.session_out(tx, session)
-    told = outbox.freeze(tx, domain.CREATED, {"id": answer.id, "organisationId": answer.organisation_id})
     body = envelope(answer) if claim.key_hash else b""
-    outcome = await store.create(tx, claim.partner, claim.parameters(tx, body), new, told)
+    entry = trace.values(tx, answer.id)
+    outcome = await store.create(tx, claim.partner, claim.parameters(tx, body), entry, new)
     claim.settle(tx, outcome)
     if not outcome["made"]:
         _refuse(outcome, wish)
-    outbox.wake(tx)
     return answer
 
 

@@ -10,7 +10,6 @@ from almoner.giving.sessions.domain import SESSION, DonationSession, NewSession
 from almoner.platform import counters, idempotency
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.outbox import Frozen
 
 LIST: Final = "donation_session"
 _COLUMNS: Final = (
@@ -29,45 +28,48 @@ def _session(row: Record) -> DonationSession:
 CREATE: Final = f"""
 with {idempotency.CLAIM},
 organisation_seen as (
-    -- as organisations.domain.can_receive and receivable_currencies decide it
-    select active and 'nonprofit' = any(types) as receives,
-           $13::text is null or $18::boolean or country_code = any($19::text[]) as takes_currency
-    from organisation where id = $10 and (partner_id is null or partner_id = $1)
+    -- as organisations.domain.can_receive and receivable_currencies decide it, of the record that answers for the body
+    select id, active and 'nonprofit' = any(types) as receives,
+           $25::text is null or $30::boolean or country_code = any($31::text[]) as takes_currency
+    from organisation
+    where id = coalesce((select same_as from organisation where id = $22), $22)
+        and (partner_id is null or partner_id = $1)
 ),
-user_seen as (select from giving_user where partner_id = $1 and id = $11 and deleted_at is null),
+user_seen as (select from giving_user where partner_id = $1 and id = $23 and deleted_at is null),
 host_seen as (
-    select $17::text is null or redirect_hosts is null or $17 = any(redirect_hosts) as allowed
+    select $29::text is null or redirect_hosts is null or $29 = any(redirect_hosts) as allowed
     from partner where id = $1
 ),
 made as (
     insert into donation_session (id, partner_id, organisation_id, user_id, status, language, currency, success_url,
                                   metadata, created_at, expires_at, status_changed_at)
-    select $9, $1, $10, $11::uuid, 'open', $12::text, $13, $14::text, $15::jsonb, $7, $16::timestamptz, $7
+    select $21, $1, organisation_seen.id, $23::uuid, 'open', $24::text, $25, $26::text, $27::jsonb, $7,
+        $28::timestamptz, $7
     from free, organisation_seen, host_seen
-    where receives and takes_currency and allowed and ($11 is null or exists (select from user_seen))
+    where receives and takes_currency and allowed and ($23 is null or exists (select from user_seen))
     returning 1
 ),
 {idempotency.KEEP},
-counted as ({counters.BUMP.format(source=f"select $1, '{LIST}', $20::smallint, 1 from made")}),
-told as (
-    insert into internal_event (id, partner_id, type, payload, created_at)
-    select $21::uuid, $1, $22::text, $23::bytea, $7 from made
-)
+{idempotency.AUDIT},
+counted as ({counters.BUMP.format(source=f"select $1, '{LIST}', $32::smallint, 1 from made")})
 select exists (select from made) as made,
        (select receives from organisation_seen) as receives,
        (select takes_currency from organisation_seen) as takes_currency,
        (select allowed from host_seen) as host_allowed,
-       $11 is null or exists (select from user_seen) as user_known,
+       $23 is null or exists (select from user_seen) as user_known,
        {idempotency.OUTCOME}
 """
 
 
-async def create(tx: Tx, _partner: Partner, claim: tuple[object, ...], new: NewSession, told: Frozen) -> Record:
-    """Check, create, keep the answer, count and tell in one statement. The row says what was found and made."""
+async def create(
+    tx: Tx, _partner: Partner, claim: tuple[object, ...], entry: tuple[object, ...], new: NewSession
+) -> Record:
+    """Check, create, keep the answer, audit and count in one statement. The row says what was found and made."""
     session = new.session
     row = await tx.fetchrow(
         CREATE,
         *claim,
+        *entry,
         session.id,
         session.organisation_id,
         session.user_id,
@@ -80,9 +82,6 @@ async def create(tx: Tx, _partner: Partner, claim: tuple[object, ...], new: NewS
         new.world_currency,
         new.own_countries,
         counters.slot(),
-        told.id,
-        told.type,
-        told.payload,
     )
     assert row is not None
     return row

@@ -1,0 +1,284 @@
+"""When somebody who pays is let through, asked for a code, or told to wait (H6, H7, H11); pure.
+
+All moments here are real time. A try is one card at the provider; a source is an address or a device.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from hmac import compare_digest
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import Final
+from uuid import UUID
+
+MINUTE: Final = timedelta(minutes=1)
+TEN_MINUTES: Final = timedelta(minutes=10)
+HOUR: Final = timedelta(hours=1)
+DAY: Final = timedelta(hours=24)
+PAUSE: Final = timedelta(minutes=30)  # H6
+
+CODE_DIGITS: Final = 6
+CODE_LIVES: Final = timedelta(minutes=10)  # H11
+CODE_TRIES: Final = 5  # H11
+MAILS_AN_HOUR: Final = 3
+"""Codes sent to one e-mail address."""
+MAILS_OF_AN_ADDRESS: Final = 20
+"""Codes sent in an hour for one network address, which an office or a telephone network may share."""
+
+ALERT_WINDOW: Final = timedelta(minutes=10)  # H7
+ALERT_DECLINES: Final = 30  # H7: more than these
+ALERT_SHARE: Final = 0.2  # H7: of all tries, more than this
+CALM_AFTER: Final = timedelta(minutes=30)
+"""A partner is calm when so long no decline has found the rule of H7 true."""
+
+IPV6_NETWORK: Final = 64
+"""One customer has at least so much of IPv6: its 2^64 addresses are one source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How hard the brakes are.
+
+    ``per_minute``, ``per_hour``: payments that one address may begin; ``per_day``: one device. ``budget``: tries of
+    one source in any hour, those not yet made on open payments included. ``first``: tries on the payment of a source
+    that has nothing open; ``beside``: beside open ones. ``suspect_after``: declines of one source in an hour after
+    which a code is asked for, if ``asks`` says that it ever is. ``open_for``: how long a payment may be left open.
+    It is ended at the provider then: room that is given back while the page still takes cards would be tries twice.
+    """
+
+    per_minute: int
+    per_hour: int
+    per_day: int
+    budget: int
+    first: int
+    beside: int
+    suspect_after: int
+    open_for: timedelta
+    asks: bool
+
+
+STRICT: Final = Figures(6, 20, 10, budget=6, first=3, beside=1, suspect_after=3, open_for=TEN_MINUTES, asks=True)
+LOOSE: Final = Figures(
+    500, 5_000, 5_000, budget=25_000, first=5, beside=5, suspect_after=25_000, open_for=2 * DAY, asks=False
+)
+"""No real card is there to be tested, but partners' own tests are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Whose browser asks: keyed hashes of 16 bytes. ``device`` is None when it sent no cookie of ours."""
+
+    address: bytes
+    device: bytes | None
+
+    @property
+    def sources(self) -> list[bytes]:
+        """Address and device."""
+        return [self.address] if self.device is None else [self.address, self.device]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known of one source. ``left_open``: tries that may still be made on its open payments.
+
+    ``declines``: moments within the last hour, oldest first. ``open_since``: when the oldest of those payments began.
+    """
+
+    declines: tuple[datetime, ...]
+    left_open: int
+    paused_until: datetime | None
+    open_since: datetime | None = None
+
+    @property
+    def weight(self) -> int:
+        """Tries of the last hour, with those that are still possible."""
+        return len(self.declines) + self.left_open
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """All that one decision needs. ``begun``: payments begun from the address in the last hour, oldest first.
+
+    ``device_begun``: by the device in the last day. ``forced``: the partner is under attack. ``passed``: a code was
+    given for this session and e-mail address, and has not been spent.
+    """
+
+    sources: tuple[Seen, ...]
+    begun: tuple[datetime, ...]
+    device_begun: tuple[datetime, ...]
+    device_known: bool
+    forced: bool
+    passed: bool
+
+
+class Refused(Exception):
+    """The brakes do not let this payment begin now."""
+
+
+class CodeNeeded(Refused):
+    """The donor is to show, by a code sent to the e-mail address, that a person gives."""
+
+
+class Why(Enum):
+    """What makes somebody wait: a true word for each, since most who wait have done nothing."""
+
+    SLOW = "slow"
+    """Many payments were begun from the address or device."""
+    DECLINED = "declined"
+    """Cards were declined."""
+    CROWDED = "crowded"
+    """Others on the same address have begun payments and not finished them."""
+    CODES = "codes"
+    """No more codes to this e-mail address."""
+    CODES_CROWDED = "codes_crowded"
+    """No more codes for this network address."""
+
+
+class TooSoon(Refused):
+    """Not before ``until``."""
+
+    def __init__(self, until: datetime, why: Why = Why.SLOW) -> None:
+        super().__init__()
+        self.until = until
+        self.why = why
+
+
+class CodesUsedUp(TooSoon):
+    """No more codes are sent before ``until``."""
+
+
+class Answer(Enum):
+    """What becomes of a typed code."""
+
+    RIGHT = "right"
+    MISSING = "missing"
+    WRONG = "wrong"
+    OVER = "over"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A code that was sent. ``recipient`` is sealed. ``spent``: it has opened a payment."""
+
+    id: UUID
+    session_id: UUID
+    email: bytes
+    recipient: bytes
+    expires_at: datetime
+    wrong: int
+    spent: bool
+
+    def works(self, at: datetime) -> bool:
+        """Whether it may still be given."""
+        return not self.spent and self.wrong < CODE_TRIES and at < self.expires_at
+
+    def judge(self, typed: str, right: str, at: datetime) -> Answer:
+        """What becomes of ``typed``; a code that is over is never told right or wrong (H11)."""
+        if not (given := digits(typed)):
+            return Answer.MISSING
+        if not self.works(at):
+            return Answer.OVER
+        return Answer.RIGHT if compare_digest(given, right) else Answer.WRONG
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A code to be mailed, and whose session it is for."""
+
+    code: Code
+    partner_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What the provider shows of a payment: ``declined`` cards, whether it was paid, whether it has ended."""
+
+    payment_id: UUID
+    declined: int
+    paid: bool
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """Whose payment it was on which a card was declined."""
+
+    partner_id: UUID
+    visitor: Visitor
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """Declines of the last hour by address and by device; declines and tries of the partner in ten minutes."""
+
+    by_address: int
+    by_device: int
+    declines: int
+    tries: int
+
+
+def allowance(sight: Sight, figures: Figures, at: datetime) -> int:
+    """How many cards may be tried on a new payment, at least one. Raises TooSoon, CodeNeeded."""
+    _ensure_slow(sight.begun, MINUTE, figures.per_minute, at)
+    _ensure_slow(sight.begun, HOUR, figures.per_hour, at)
+    _ensure_slow(sight.device_begun, DAY, figures.per_day, at)
+    pauses = [seen.paused_until for seen in sight.sources if seen.paused_until and seen.paused_until > at]
+    if pauses:
+        raise TooSoon(max(pauses), Why.DECLINED)
+    full = [_full(seen, figures, at) for seen in sight.sources if seen.weight >= figures.budget]
+    if full:
+        raise max(full, key=lambda wait: wait.until)
+    declined = max(len(seen.declines) for seen in sight.sources)
+    suspicious = sight.forced or declined >= figures.suspect_after or not sight.device_known
+    if figures.asks and suspicious and not sight.passed:
+        raise CodeNeeded
+    beside_others = any(seen.left_open for seen in sight.sources)
+    left = figures.budget - max(seen.weight for seen in sight.sources)
+    return min(figures.beside if beside_others else figures.first, left)
+
+
+def to_pause(visitor: Visitor, recent: Recent, figures: Figures) -> list[bytes]:
+    """The sources whose declines of the last hour have used up the budget (H6)."""
+    counted = zip(visitor.sources, (recent.by_address, recent.by_device), strict=False)
+    return [source for source, declines in counted if declines >= figures.budget]
+
+
+def under_attack(recent: Recent, figures: Figures) -> bool:
+    """Whether the declines of one partner in ten minutes are those of a card tester (H7)."""
+    return figures.asks and recent.declines > ALERT_DECLINES and recent.declines > recent.tries * ALERT_SHARE
+
+
+def source_of(address: str) -> str:
+    """What of a network address counts as one source: the address, or the network of an IPv6 address."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, IPv6Address):
+        if parsed.ipv4_mapped is not None:
+            return str(parsed.ipv4_mapped)
+        return str(ip_network((parsed.packed, IPV6_NETWORK), strict=False))
+    return str(parsed)
+
+
+def digits(typed: str) -> str:
+    """The digits of what was typed, as ASCII, whatever stands between them and whichever script they are of."""
+    return "".join(str(unicodedata.digit(sign)) for sign in typed if unicodedata.digit(sign, None) is not None)
+
+
+def _ensure_slow(moments: tuple[datetime, ...], window: timedelta, most: int, at: datetime) -> None:
+    """Raises TooSoon when ``most`` of the moments lie within the window."""
+    within = [moment for moment in moments if moment > at - window]
+    if len(within) >= most:
+        raise TooSoon(within[-most] + window)
+
+
+def _full(seen: Seen, figures: Figures, at: datetime) -> TooSoon:
+    """Until the oldest decline is forgotten or the oldest open payment is ended, whichever comes first."""
+    waits = [TooSoon(seen.declines[0] + HOUR, Why.DECLINED)] if seen.declines else []
+    if seen.left_open:
+        ends = (seen.open_since or at) + figures.open_for
+        # An overdue one has not been ended yet: the provider is being asked, or its bank is busy with it.
+        waits.append(TooSoon(max(ends, at + MINUTE), Why.CROWDED))
+    return min(waits, key=lambda wait: wait.until)

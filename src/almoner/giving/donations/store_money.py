@@ -1,0 +1,162 @@
+"""SQL of what becomes of a donation's money after it was received: settled, paid out, returned, given to another."""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.donations.domain import Bucket, Donation
+from almoner.giving.donations.store import COLUMNS, donation_of
+from almoner.kit.money import Money
+from almoner.platform.db import Everyone, Partner, Tx
+
+# The update's own table has the same columns: each is named with it.
+_RETURNED: Final = ", ".join(f"d.{column}" for column in COLUMNS.split(", "))
+
+LOCK: Final = f"select {COLUMNS} from donation where id = any($1::uuid[]) order by id for no key update"
+
+
+async def lock_all(tx: Tx, _scope: Everyone, donation_ids: Sequence[UUID]) -> list[Donation]:
+    """These donations, in one order, held until the transaction ends."""
+    return [donation_of(row) for row in await tx.fetch(LOCK, sorted(donation_ids))]
+
+
+async def settle(tx: Tx, _scope: Everyone, donation_ids: Sequence[UUID], nets: Sequence[Money]) -> list[Donation]:
+    """Note what arrived of each; those that are not waiting for it are left out."""
+    rows = await tx.fetch(
+        f"""
+        update donation d set settled_at = $4, settled_minor = given.minor, settled_currency = given.currency
+        from unnest($1::uuid[], $2::bigint[], $3::text[]) as given (donation_id, minor, currency)
+        where d.id = given.donation_id and d.status = 'RECEIVED_PAYMENT' and d.settled_at is null
+        returning {_RETURNED}
+        """,
+        donation_ids,
+        [net.minor for net in nets],
+        [net.currency for net in nets],
+        tx.now,
+    )
+    return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
+
+
+BUCKETS: Final = """
+select distinct partner_id, organisation_id, settled_currency from donation
+where settled_at is not null and disbursement_id is null order by 1, 2, 3
+"""
+
+
+async def loose_buckets(tx: Tx, _scope: Everyone) -> list[Bucket]:
+    """Of which partners, nonprofits and currencies there are settled donations in no payout."""
+    return [Bucket(*row) for row in await tx.fetch(BUCKETS)]
+
+
+BUCKETS_OF: Final = """
+select distinct partner_id, organisation_id, settled_currency from donation
+where partner_id = $1 and organisation_id = $2 and settled_at is not null and disbursement_id is null order by 3
+"""
+
+
+async def loose_buckets_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[Bucket]:
+    """As ``loose_buckets``, of one partner and nonprofit."""
+    return [Bucket(*row) for row in await tx.fetch(BUCKETS_OF, partner.id, organisation_id)]
+
+
+LOOSE: Final = """
+select exists (
+    select from donation
+    where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and settled_at is not null
+      and disbursement_id is null
+)
+"""
+
+
+async def has_loose(tx: Tx, partner: Partner, bucket: Bucket) -> bool:
+    """Whether a bucket has settled donations in no payout."""
+    return bool(await tx.fetchval(LOOSE, partner.id, bucket.organisation_id, bucket.currency))
+
+
+COLLECT: Final = """
+with chosen as (
+    select id from donation
+    where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and settled_at is not null
+      and disbursement_id is null
+    order by id limit $5 for no key update skip locked
+), taken as (
+    update donation d set disbursement_id = $4 from chosen where d.id = chosen.id returning d.settled_minor
+)
+select count(*)::int as donations, coalesce(sum(settled_minor), 0)::bigint as minor from taken
+"""
+
+
+async def collect(tx: Tx, partner: Partner, bucket: Bucket, disbursement_id: UUID, limit: int) -> tuple[int, int]:
+    """Put settled donations of a bucket into its payout: how many, and their sum in minor units.
+
+    The payout is held; donations that somebody else holds are stepped around.
+    """
+    row = await tx.fetchrow(COLLECT, partner.id, bucket.organisation_id, bucket.currency, disbursement_id, limit)
+    return (row["donations"], row["minor"]) if row else (0, 0)
+
+
+async def release(tx: Tx, _scope: Everyone, donation_id: UUID) -> None:
+    """Take one donation out of its payout."""
+    await tx.execute("update donation set disbursement_id = null where id = $1", donation_id)
+
+
+PAY_OUT: Final = f"""
+update donation d set status = 'DISBURSED', disbursed_at = $2, status_changed_at = $2
+where id in (
+    select id from donation where disbursement_id = $1 and status = 'RECEIVED_PAYMENT'
+    order by id limit $3 for no key update
+) returning {_RETURNED}
+"""
+
+
+async def pay_out(tx: Tx, _scope: Everyone, disbursement_id: UUID, limit: int) -> list[Donation]:
+    """Move donations of a payout that was paid to DISBURSED."""
+    rows = await tx.fetch(PAY_OUT, disbursement_id, tx.now, limit)
+    return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
+
+
+TAKE_BACK: Final = f"""
+with chosen as materialized (
+    select id from donation where disbursement_id = $1 order by status, id limit $3 for no key update
+), kept as (
+    insert into returned_gift (disbursement_id, donation_id) select $1, id from chosen
+)
+update donation d
+set status = 'RECEIVED_PAYMENT', disbursed_at = null, disbursement_id = null, status_changed_at = $2
+from chosen where d.id = chosen.id returning {_RETURNED}
+"""
+
+
+async def take_back(tx: Tx, _scope: Everyone, disbursement_id: UUID, limit: int) -> list[Donation]:
+    """Move donations of a payout that came back to RECEIVED_PAYMENT, in no payout."""
+    rows = await tx.fetch(TAKE_BACK, disbursement_id, tx.now, limit)
+    return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
+
+
+IN_PAYOUT: Final = f"""
+select {COLUMNS} from donation
+where id in (
+    select id from donation where disbursement_id = $1
+    union all select donation_id from returned_gift where disbursement_id = $1
+) and ($2::uuid is null or id > $2)
+order by id limit $3
+"""
+
+
+async def in_payout(tx: Tx, _scope: Everyone, disbursement_id: UUID, after: UUID | None, limit: int) -> list[Donation]:
+    """Donations that are, or were when it came back, in a payout: by creation, after one of them."""
+    return [donation_of(row) for row in await tx.fetch(IN_PAYOUT, disbursement_id, after, limit)]
+
+
+async def hand_over(tx: Tx, _scope: Everyone, donation_id: UUID, organisation_id: UUID) -> Donation | None:
+    """Give a received donation to another nonprofit; None when its state does not allow it."""
+    row = await tx.fetchrow(
+        f"""
+        update donation d set reassigned_from = organisation_id, organisation_id = $2, reassigned_at = $3
+        where id = $1 and status = 'RECEIVED_PAYMENT' and disbursement_id is null returning {_RETURNED}
+        """,
+        donation_id,
+        organisation_id,
+        tx.now,
+    )
+    return donation_of(row) if row else None

@@ -1,0 +1,22 @@
+"""How a partner is shown on the page, beside the nonprofit: its logo, and its colour made legible."""
+
+from dataclasses import dataclass
+
+from almoner.access.partners.domain import PartnerAccount
+from almoner.platform.pages import colours
+from almoner.platform.pages.colours import Palette
+
+
+@dataclass(frozen=True, slots=True)
+class Brand:
+    """Whose donor this is. ``logo``: an address on the page's own origin."""
+
+    name: str
+    logo: str | None
+    palette: Palette | None
+
+
+def of(partner: PartnerAccount) -> Brand:
+    """The partner's brand; without colour and logo the page looks like itself."""
+    palette = colours.palette(colours.parse(partner.brand_colour)) if partner.brand_colour else None
+    return Brand(partner.name, f"/media/{partner.brand_logo}" if partner.brand_logo else None, palette)

@@ -1,0 +1,50 @@
+"""The button that other sites embed: one script, the only thing here that another origin may load."""
+
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.platform.pages.catalogue import Catalogues
+
+PATH: Final = "/embed/give.js"
+_SCRIPT: Final = Path(__file__).parent / "assets" / "give.js"
+_WORDS: Final = "const words = {};"
+
+
+def script(catalogues: Catalogues) -> bytes:
+    """The web component with its words in every offered language."""
+    words = {
+        tag: (catalogues.language(tag).text("embed.give"), catalogues.language(tag).text("embed.new_tab"))
+        for tag in catalogues.offered
+    }
+    # Without its comments and indentation; there is nothing else to make it small with.
+    source = re.sub(r"/\*.*?\*/\n|(?<=\n) +(//[^\n]*\n)?", "", _SCRIPT.read_text("utf-8"), flags=re.DOTALL)
+    return source.replace(_WORDS, f"const words = {msgspec.json.encode(words).decode()};").encode()
+
+
+def routes(catalogues: Catalogues) -> list[Route]:
+    """The script's address. Its name stays, so browsers ask again after an hour."""
+    content = script(catalogues)
+    etag = f'"{sha256(content).hexdigest()[:32]}"'
+    headers = {
+        "Cache-Control": "public, max-age=3600",
+        "ETag": etag,
+        "X-Content-Type-Options": "nosniff",
+        # Module scripts and integrity checks ask by CORS; CORP lets pages that isolate themselves load it.
+        "Access-Control-Allow-Origin": "*",
+        "Cross-Origin-Resource-Policy": "cross-origin",
+        "Content-Security-Policy": "default-src 'none'",
+    }
+
+    async def serve(request: Request) -> Response:
+        if etag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        return Response(content, media_type="text/javascript; charset=utf-8", headers=headers)
+
+    return [Route(PATH, serve, methods=["GET"])]

@@ -1,0 +1,113 @@
+"""Receipts: what one says, frozen when it is issued, and how far the gift has come since (spec 4.8; settled 5)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.donations.domain import Donation
+from almoner.kit.money import Money
+
+PAGE: Final = "gift"
+"""Purpose of the token in the private link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """Who issues a partner's receipts, and the last number that was given."""
+
+    name: str | None
+    prefix: str
+    last_number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """One receipt. ``organisation``, ``register`` and ``register_number`` as they were when it was issued.
+
+    ``money`` is what the donor paid, ``cover_minor`` the part of it that covers the fee.
+    ``received_at``: its money was here.
+    """
+
+    donation_id: UUID
+    partner_id: UUID
+    number: int
+    prefix: str
+    issuer: str
+    language: str
+    organisation: str
+    register: str
+    register_number: str
+    first_name: str
+    last_name: str
+    anonymous: bool
+    payment_id: UUID
+    money: Money
+    cover_minor: int
+    received_at: datetime
+    issued_at: datetime
+
+    @property
+    def shown_number(self) -> str:
+        """``000042``, with a prefix ``ACME-000042``."""
+        return f"{self.prefix}-{self.number:06d}" if self.prefix else f"{self.number:06d}"
+
+    @property
+    def file_name(self) -> str:
+        """The name of the document."""
+        return f"receipt-{self.shown_number}.pdf"
+
+    @property
+    def gift_minor(self) -> int:
+        """The money without what covers the fee."""
+        return self.money.minor - self.cover_minor
+
+
+class Stage(Enum):
+    """Where a gift may be, in order."""
+
+    RECEIVED = "received"
+    SETTLED = "settled"
+    SENT = "sent"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One stage of a gift; ``at`` is None while it has not been reached. ``current``: what is being waited for."""
+
+    stage: Stage
+    at: datetime | None
+    current: bool
+
+
+_CHECKED: Final = "gift.wait.verification"
+_WAITS: Final = {
+    "verification_missing": _CHECKED,
+    "verification_pending": _CHECKED,
+    "verification_rejected": _CHECKED,
+    "verification_expired": _CHECKED,
+    "on_hold": "gift.wait.held",
+    "organisation_inactive": "gift.wait.held",
+    "below_threshold": "gift.wait.threshold",
+}
+"""Why a payout waits, by the name that partners see."""
+
+
+def journey(receipt: Receipt, donation: Donation) -> list[Step]:
+    """The stages of a gift, each with its moment."""
+    moments = {
+        Stage.RECEIVED: receipt.received_at,
+        Stage.SETTLED: donation.settlement.at if donation.settlement else None,
+        Stage.SENT: donation.disbursed_at if donation.status == "DISBURSED" else None,
+    }
+    waited_for = next((stage for stage, at in moments.items() if at is None), None)
+    return [Step(stage, at, stage is waited_for) for stage, at in moments.items()]
+
+
+def what_is_waited_for(steps: list[Step], reason: str | None) -> str | None:
+    """The key of the message that says why a gift is not further, in the donor's words; None when it has arrived."""
+    for step in steps:
+        if step.current:
+            return _WAITS[reason] if reason in _WAITS and step.stage is Stage.SENT else f"gift.next.{step.stage.value}"
+    return None

@@ -1,0 +1,123 @@
+"""From a receipt to what the donor is given: the mail in both forms, and the document that is attached to it."""
+
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from almoner.giving.receipts import domain
+from almoner.giving.receipts.domain import Receipt
+from almoner.kit import language as languages
+from almoner.platform.mail import Attachment, Mail
+from almoner.platform.pages import formats
+from almoner.platform.pages.catalogue import Language
+from almoner.platform.pages.printing import Facts, Press, piece
+from almoner.platform.pages.rendering import Pages, embed
+
+PDF: Final = "application/pdf"
+
+_TEMPLATE: Final = Path(__file__).parent / "templates" / "receipt.typ"
+
+
+@cache
+def _press() -> Press:
+    """One for the process: it holds the fonts."""
+    return Press(_TEMPLATE)
+
+
+class Papers:
+    """Makes mails and documents of receipts, in the donor's language."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+
+    async def mail(self, receipt: Receipt, to: str) -> Mail:
+        """The mail that brings a receipt; the same for the same receipt."""
+        language = self._pages.language(receipt.language)
+        amount = formats.money(receipt.money.minor, receipt.money.currency, language.locale)
+        facts = {
+            "receipt": receipt,
+            "amount": amount,
+            "rows": self._rows(receipt, language),
+            "link": self.link(receipt),
+        }
+        reference = self._reference(receipt)
+        return Mail(
+            key=f"receipt:{reference}",
+            at=receipt.received_at,
+            partner=receipt.partner_id,
+            to=to,
+            subject=language.text("receipt.subject", amount=amount, organisation=receipt.organisation),
+            text=self._pages.text("receipt.txt", language, **facts),
+            html=self._pages.text("receipt.html", language, **facts),
+            language=language.html_lang,
+            attachments=(Attachment(receipt.file_name, PDF, await self.document(receipt)),),
+        )
+
+    async def document(self, receipt: Receipt) -> bytes:
+        """The PDF; the same bytes each time."""
+        language = self._pages.language(receipt.language)
+        return await _press().print(self._facts(receipt, language), {"now": self.link(receipt)}, receipt.issued_at)
+
+    def link(self, receipt: Receipt) -> str:
+        """The private address where the donor sees how far the gift is."""
+        deployment = self._pages.deployment
+        token = deployment.vault.page_token(domain.PAGE, receipt.donation_id)
+        return f"{deployment.links.pages}/{domain.PAGE}?token={token}"
+
+    def _reference(self, receipt: Receipt) -> str:
+        return self._pages.deployment.ids.text("donation", receipt.donation_id)
+
+    def _rows(self, receipt: Receipt, language: Language) -> list[tuple[str, str]]:
+        """Label and value of each fact, the same in mail and document; the amount stands above them."""
+
+        def money(minor: int) -> str:
+            return formats.money(minor, receipt.money.currency, language.locale)
+
+        parts = (("gift", money(receipt.gift_minor)), ("cover", money(receipt.cover_minor)))
+        facts = (
+            *(parts if receipt.cover_minor else ()),
+            ("issuer", receipt.issuer),
+            ("receipt_number", receipt.shown_number),
+            ("donor", formats.full_name(receipt.first_name, receipt.last_name, language.locale)),
+            ("organisation", receipt.organisation),
+            ("register", receipt.register),
+            ("number", receipt.register_number),
+            ("date", formats.day(receipt.received_at, language.locale)),
+            ("reference", self._reference(receipt)),
+        )
+        return [(language.text(f"receipt.{name}"), value) for name, value in facts]
+
+    def _facts(self, receipt: Receipt, language: Language) -> Facts:
+        """What the template reads."""
+        rtl = language.direction == "rtl"
+        name = formats.called(receipt.first_name, receipt.last_name, language.locale)
+        title = language.text("receipt.title", number=embed(receipt.shown_number, language.direction))
+        notes = ["receipt.tax", "receipt.anonymous"] if receipt.anonymous else ["receipt.tax"]
+        return {
+            "lang": language.html_lang.split("-")[0],
+            "region": languages.region(language.html_lang),
+            "rtl": rtl,
+            "title": title,
+            "date": _day(receipt.issued_at),
+            "test": language.text("receipt.test") if self._pages.deployment.sandbox else None,
+            "issuer": piece(receipt.issuer, rtl=rtl),
+            "organisation": piece(receipt.organisation, rtl=rtl),
+            "greeting": language.text("receipt.greeting", name=embed(name, language.direction)),
+            "text": language.text("receipt.text"),
+            "amount_label": language.text("receipt.amount"),
+            "amount": piece(formats.money(receipt.money.minor, receipt.money.currency, language.locale), rtl=rtl),
+            "rows": [
+                {"label": label, "value": piece(value, rtl=rtl)} for label, value in self._rows(receipt, language)
+            ],
+            "notes": [language.text(note) for note in notes],
+            "now": {
+                "title": language.text("gift.title"),
+                "text": language.text("receipt.now"),
+                "link": language.text("receipt.follow"),
+            },
+        }
+
+
+def _day(at: datetime) -> list[int]:
+    return [at.year, at.month, at.day]

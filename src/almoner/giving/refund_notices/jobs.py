@@ -1,0 +1,57 @@
+"""Held money is back with its donor: a job tells them. The job holds an id; what it sends is read when it runs."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.giving.refund_notices import service
+from almoner.giving.suspense.domain import REFUNDED, Refunded
+from almoner.platform import queue
+from almoner.platform.db import Tx
+from almoner.platform.mail import MailDelayed, MailRefused, MailTransport
+from almoner.platform.outbox import Event, Reaction
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.queue import Done, Drop, Job, NewJob, Result, Retry
+from almoner.platform.work import Handler, Work
+
+SEND: Final = "refund_notices.send"
+
+_FIRST_WAIT: Final = timedelta(minutes=1)
+_LONGEST_WAIT: Final = timedelta(hours=6)
+_MOST_ATTEMPTS: Final = 16  # about three days
+
+
+async def on_refund(tx: Tx, events: Sequence[Event]) -> None:
+    """Enqueue the mails."""
+    told = [str(msgspec.convert(event.record(), Refunded).held) for event in events]
+    await queue.enqueue_all(tx, [NewJob(SEND, {"held": held}, unique=held) for held in told])
+
+
+reactions: Final = (Reaction(REFUNDED, on_refund),)
+
+
+def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
+    """The job's handler, with the carrier of mails."""
+
+    async def send(work: Work, job: Job) -> Result:
+        async with work.db.read() as tx:
+            mail = await service.compose(tx, pages, UUID(job.payload["held"]), job.due_at)
+        if mail is None:
+            return Done()
+        try:
+            await transport.send(mail)
+        except MailRefused as refused:
+            return Drop(str(refused))
+        except MailDelayed as delayed:
+            return Retry(_wait(job.attempt), str(delayed)) if job.attempt < _MOST_ATTEMPTS else Drop(str(delayed))
+        return Done()
+
+    return {SEND: send}
+
+
+def _wait(attempt: int) -> timedelta:
+    """1 minute, doubled after each attempt, at most six hours."""
+    return min(_FIRST_WAIT * (1 << (attempt - 1)), _LONGEST_WAIT)

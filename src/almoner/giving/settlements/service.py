@@ -1,0 +1,255 @@
+"""Booking what providers paid out to us, line by line.
+
+Held money is held first, then donations, then lines, then the accounts of the books: two imports of one report wait for
+each other, and the second finds everything done (M4).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.donations import service as donations
+from almoner.giving.donations.domain import InvalidState
+from almoner.giving.ledger import domain as books
+from almoner.giving.ledger import service as ledger
+from almoner.giving.ledger.domain import Transfer
+from almoner.giving.payments import service as payments
+from almoner.giving.settlements import domain, store
+from almoner.giving.settlements.domain import (
+    Known,
+    Line,
+    LineKind,
+    NotCleared,
+    Report,
+    ReportRefused,
+    Settlement,
+    StoredLine,
+    Sum,
+    Unbooked,
+)
+from almoner.giving.suspense import service as suspense
+from almoner.kit.ids import encode
+from almoner.kit.money import Money
+from almoner.platform.db import EVERYONE, Partner, Tx
+
+BATCH: Final = 100
+"""Lines in one transaction: other payments of the provider and currency wait for it, for 500 five times as long."""
+DAYS_AHEAD: Final = 3
+"""A provider may announce what it pays out over a long weekend; a day further ahead is mistyped."""
+_DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A line beside what we know of its payment; ``stored.reason`` is None when it is booked."""
+
+    stored: StoredLine
+    known: Known
+
+    @property
+    def owner(self) -> store.Owner:
+        held, payment = self.known.held, self.known.payment
+        return (None, held.id) if held else (payment.id if payment else None, None)
+
+    @property
+    def charged_to(self) -> UUID | None:
+        """The nonprofit whose gift bears the fee."""
+        return self.known.donation.organisation_id if self.known.donation and not self.known.held else None
+
+
+async def open_report(tx: Tx, report: Report) -> Settlement:
+    """The report's row, a new one unless its file was imported before.
+
+    Raises ReportRefused for another file of it, for a day too far ahead, and for a provider that we have no payment at.
+    """
+    if not await store.is_provider(tx, EVERYONE, report.provider):
+        names = ", ".join(await store.providers(tx, EVERYONE))
+        raise ReportRefused(
+            f"there is no payment at a provider {report.provider!r}: "
+            + (f"there are payments at {names}" if names else "there are no payments yet")
+        )
+    if report.settled_on > (tx.now + DAYS_AHEAD * _DAY).date():
+        raise ReportRefused(f"settled_on is {report.settled_on}: this is more than {DAYS_AHEAD} days ahead")
+    await store.insert(tx, EVERYONE, report)
+    found = await find(tx, report)
+    if found.sha256 != report.sha256:
+        raise ReportRefused(
+            f"{report.provider}'s report {report.reference} was imported from another file on "
+            f"{found.imported_at:%Y-%m-%d}: a report does not change"
+        )
+    return found
+
+
+async def find(tx: Tx, report: Report) -> Settlement:
+    """What became of an imported report. Raises LookupError when it was not."""
+    if (found := await store.find(tx, EVERYONE, report.provider, report.reference)) is None:
+        raise LookupError(f"settlement {report.reference}")
+    return found
+
+
+async def newest(tx: Tx, limit: int) -> list[Settlement]:
+    """The newest reports."""
+    return await store.newest(tx, EVERYONE, limit)
+
+
+async def exceptions(tx: Tx, limit: int) -> list[Unbooked]:
+    """Lines that are not booked, the oldest first."""
+    return await store.unbooked(tx, EVERYONE, limit)
+
+
+async def unbooked_sums(tx: Tx) -> list[Sum]:
+    """What reached the bank by lines that are not booked, and is in no account, by currency."""
+    return await store.unbooked_sums(tx, EVERYONE)
+
+
+async def clear(
+    tx: Tx, provider: str, reference: str, key: tuple[str, LineKind], *, cleared_by: str, note: str
+) -> None:
+    """Take a line off the exceptions: a person knows that nothing of it will be booked. No money moves.
+
+    ``key``: the provider's payment, and whether the line pays or refunds. ``note``: the evidence, 1 to 2000 characters.
+    Raises NotCleared.
+    """
+    if not 1 <= len(note) <= domain.MAX_NOTE:
+        raise NotCleared(f"the note must have 1 to {domain.MAX_NOTE} characters")
+    if (settlement := await store.find(tx, EVERYONE, provider, reference)) is None:
+        raise NotCleared(f"no report {reference} of {provider} was imported")
+    if not await store.clear(tx, EVERYONE, settlement.id, key, cleared_by, note):
+        raise NotCleared(
+            f"report {reference} has no exception of {key[1]} {key[0]}: see `almoner settlements exceptions`"
+        )
+
+
+async def take(tx: Tx, settlement: Settlement, lines: Sequence[Line]) -> None:
+    """Book up to ``BATCH`` lines of a report; those that were booked before stay as they are."""
+    facts = await _facts(tx, settlement.provider, lines)
+    there = await store.known(tx, EVERYONE, settlement.id, [line.payment for line in lines])
+    new = [
+        StoredLine(tx.new_id(), settlement.id, settlement.provider, line, None, tx.now)
+        for line in lines
+        if line.key not in there
+    ]
+    # The payment or the refund of a payment of this batch may lie in another batch, and is looked at there.
+    keys = {line.key for line in lines}
+    again = await store.lock_exceptions(
+        tx, EVERYONE, [one.id for key, one in there.items() if key in keys and one.reason is not None]
+    )
+    judged_new, judged_again = _judge(new, facts), _judge(again, facts)
+    if judged_new:
+        stored = await store.insert_lines(tx, EVERYONE, [one.stored for one in judged_new], _owners(judged_new))
+        if stored < len(_booked(judged_new)):
+            raise LookupError("a line was stored by somebody else while its payment was held")
+    if judged_again:
+        await store.look_again(tx, EVERYONE, [one.stored for one in judged_again], _owners(judged_again))
+    await _book(tx, _booked([*judged_new, *judged_again]))
+
+
+async def look_again(tx: Tx, looked_before: datetime, limit: int = BATCH) -> int:
+    """Look at exceptions once more; how many there were that were last looked at before that moment."""
+    found = await store.exceptions(tx, EVERYONE, looked_before, limit)
+    if not found:
+        return 0
+    # One provider in a transaction, so that what is held is always held in one order.
+    own = [stored for stored in found if stored.provider == found[0].provider]
+    facts = await _facts(tx, found[0].provider, [stored.line for stored in own])
+    judged = _judge(await store.lock_exceptions(tx, EVERYONE, [stored.id for stored in own]), facts)
+    await store.look_again(tx, EVERYONE, [one.stored for one in judged], _owners(judged))
+    await _book(tx, _booked(judged))
+    return len(own)
+
+
+async def settle_simulated(tx: Tx, partner: Partner, donation_id: UUID, fee: Money) -> None:
+    """What a report that holds this one donation does. Raises NotFound, InvalidState."""
+    donation = await donations.get(tx, partner, donation_id)
+    payment = await payments.find(tx, donation.payment_id) if donation.payment_id else None
+    if payment is None or payment.provider_payment is None:
+        raise InvalidState(f"the donation is {donation.status}: there is no money of it that could be settled")
+    line = Line(LineKind.PAYMENT, payment.provider_payment, payment.money, fee)
+    report = Report(
+        payment.provider,
+        f"simulated-{encode(donation.id)}",
+        payment.money.currency,
+        tx.now.date(),
+        tx.vault.keyed_hash("settlement", donation.id.bytes).hex(),
+        (line,),
+    )
+    if donation.settlement is not None:
+        raise InvalidState("the donation is settled already")
+    await take(tx, await open_report(tx, report), report.lines)
+
+
+async def _facts(tx: Tx, provider: str, lines: Iterable[Line]) -> dict[tuple[str, LineKind], Known]:
+    """What we know of the payments that the lines name; money and donations are held until the transaction ends."""
+    keys = [line.key for line in lines]
+    named = sorted({payment for payment, _ in keys})
+    held = await suspense.lock_at_provider(tx, provider, named)
+    paid = await payments.at_provider(tx, provider, named)
+    given = await donations.lock_all(
+        tx, [paid[name].donation_id for name in named if name in paid and name not in held]
+    )
+    counted = await store.counted(tx, EVERYONE, provider, named)
+    return {
+        (name, kind): Known(
+            paid.get(name),
+            given.get(paid[name].donation_id) if name in paid else None,
+            held.get(name),
+            counted=(name, kind) in counted,
+        )
+        for name, kind in keys
+    }
+
+
+def _judge(lines: Sequence[StoredLine], facts: dict[tuple[str, LineKind], Known]) -> list[_Judged]:
+    judged: list[_Judged] = []
+    booked: set[tuple[str, LineKind]] = set()  # two reports may have waited for the same payment
+    for stored in lines:
+        known = facts[stored.line.key]
+        if stored.line.key in booked:
+            known = replace(known, counted=True)
+        judged.append(_Judged(replace(stored, reason=domain.mismatch(stored.line, known)), known))
+        if judged[-1].stored.reason is None:
+            booked.add(stored.line.key)
+    return judged
+
+
+def _booked(judged: Sequence[_Judged]) -> list[_Judged]:
+    return [one for one in judged if one.stored.reason is None]
+
+
+def _owners(judged: Sequence[_Judged]) -> dict[UUID, store.Owner]:
+    return {one.stored.id: one.owner for one in _booked(judged)}
+
+
+async def _book(tx: Tx, booked: Sequence[_Judged]) -> None:
+    nets = {
+        one.known.donation.id: one.stored.line.gross - one.stored.line.fee
+        for one in booked
+        if one.known.donation is not None and one.known.held is None
+    }
+    if nets:
+        await donations.settle(tx, nets)
+    await ledger.post(tx, [transfer for one in booked for transfer in _transfers(one)])
+
+
+def _transfers(one: _Judged) -> list[Transfer]:
+    stored, line = one.stored, one.stored.line
+    if line.kind is LineKind.REFUND:
+        return books.refund_settled(stored.id, stored.provider, line.gross, line.fee)
+    return books.settled(stored.id, stored.provider, line.gross, line.fee, one.charged_to)
+
+
+async def next_look(tx: Tx) -> datetime | None:
+    """When exceptions are looked at again: at the midnight (UTC) after the last look."""
+    looked = await store.longest_ago(tx, EVERYONE)
+    return None if looked is None else _midnight(looked) + _DAY
+
+
+async def look_nightly(tx: Tx) -> int:
+    """Look once more at the exceptions of yesterday."""
+    return await look_again(tx, _midnight(tx.now))
+
+
+def _midnight(moment: datetime) -> datetime:
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,0 +1,242 @@
+"""Monetary donation verifications: checks, states, expiry and rules (spec 2.10, 3.6; settled 4 and 5)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.kit.errors import BadRequest
+from almoner.kit.states import Lifecycle
+
+VERIFICATION: Final = Lifecycle(
+    "monetary_donation_verification",
+    {
+        "pending": frozenset({"approved", "rejected", "expired"}),  # settled 5
+        "rejected": frozenset({"pending"}),
+        "expired": frozenset({"pending"}),
+    },
+)
+CHECK: Final = Lifecycle(
+    "monetary_donation_check",
+    {
+        "pending": frozenset({"succeeded", "failed"}),
+        "succeeded": frozenset({"pending"}),  # reopening makes all of them anew
+        "failed": frozenset({"pending"}),
+    },
+)
+VerificationStatus = Literal["pending", "approved", "rejected", "expired"]
+CheckType = Literal["registration", "compliance", "bank_details", "organisation_confirmation"]
+CheckStatus = Literal["pending", "succeeded", "failed"]
+Outcome = Literal["succeeded", "failed"]
+RejectionReason = Literal["not_eligible", "failed_compliance", "no_response", "declined_by_organisation", "other"]
+Decision = Literal["approved", "rejected", "reopened"]
+
+PENDING: Final[CheckStatus] = "pending"
+SUCCEEDED: Final[CheckStatus] = "succeeded"
+CHECKS: Final[tuple[CheckType, ...]] = ("registration", "compliance", "bank_details", "organisation_confirmation")
+LIFETIME: Final = timedelta(days=30)
+MAX_NOTE_LENGTH: Final = 2000
+
+RECEIVED: Final = "monetary_donation_verification.received"
+PROGRESSED: Final = "monetary_donation_verification.progressed"
+
+REASON_OF_FAILED: Final[Mapping[CheckType, RejectionReason]] = {
+    "registration": "not_eligible",
+    "compliance": "failed_compliance",
+    "bank_details": "other",
+    "organisation_confirmation": "declined_by_organisation",
+}
+"""Why a verification is rejected whose check of this type failed."""
+
+_ANSWERED_BY_ORGANISATION: Final[tuple[CheckType, ...]] = ("bank_details", "organisation_confirmation")
+
+
+class OrganisationNotFound(BadRequest):
+    code = "monetary_donation_verification/organisation_not_found"
+    message = "There is no organisation with this id"
+
+
+class InvalidState(BadRequest):
+    code = "monetary_donation_verification/invalid_state"
+    message = "The verification is in a state that does not allow this"
+
+
+class InvalidMetadata(BadRequest):
+    code = "monetary_donation_verification/invalid_metadata"
+    message = "The metadata break the rules: at most 20 keys of up to 40 characters, values of up to 250"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """One verification, as a store read it. ``status`` may lag behind time until ``as_at`` has made it true (S3).
+
+    ``expires_at``: when it stops being pending, None once it was decided; ``processed_at``: when it was decided or
+    expired.
+    """
+
+    id: UUID
+    partner_id: UUID
+    organisation_id: UUID
+    status: VerificationStatus
+    checks: Mapping[CheckType, CheckStatus]
+    rejection_reason: RejectionReason | None
+    metadata: Mapping[str, str] | None
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None
+    processed_at: datetime | None
+
+    @property
+    def awaits_answer(self) -> bool:
+        """Whether the organisation is to act next: it is registered, and has yet to give its account or to confirm."""
+        asked = self.status == "pending" and self.checks["registration"] == "succeeded"
+        return asked and any(self.checks[check] == "pending" for check in _ANSWERED_BY_ORGANISATION)
+
+    @property
+    def remaining(self) -> tuple[CheckType, ...]:
+        """The checks that have not ended, in the order of the record."""
+        return tuple(check for check in CHECKS if self.checks[check] == "pending")
+
+    def overdue(self, now: datetime) -> bool:
+        """Whether it has expired and nobody has recorded that yet."""
+        return self.status == "pending" and self.expires_at is not None and now >= self.expires_at
+
+    def as_at(self, now: datetime) -> "Verification":
+        """The record as it is at the moment ``now``: what recording its expiry makes of it, recorded or not (S3)."""
+        return self.expired(now) if self.overdue(now) else self
+
+    def expired(self, now: datetime) -> "Verification":
+        """Expired, at its moment or before. Raises InvalidState."""
+        self._ensure("expired")
+        ended = min(self.expires_at or now, now)
+        return replace(
+            self, status="expired", expires_at=ended, processed_at=ended, updated_at=max(self.updated_at, ended)
+        )
+
+    def approved(self, now: datetime) -> "Verification":
+        """Approved, every check that had not ended with it. Raises InvalidState, also for an unproven registration."""
+        if self.checks["registration"] != "succeeded":
+            raise InvalidState(
+                f"the check registration is {self.checks['registration']}: only an organisation that its register "
+                "lists as active can be approved"
+            )
+        self._ensure("approved")
+        checks = dict.fromkeys(CHECKS, SUCCEEDED)
+        return replace(self, status="approved", checks=checks, expires_at=None, processed_at=now, updated_at=now)
+
+    def rejected(self, reason: RejectionReason, now: datetime) -> "Verification":
+        """Rejected. Raises InvalidState."""
+        self._ensure("rejected")
+        return replace(
+            self, status="rejected", rejection_reason=reason, expires_at=None, processed_at=now, updated_at=now
+        )
+
+    def reopened(self, now: datetime) -> "Verification":
+        """Pending again for a whole lifetime, with every check to be made anew. Raises InvalidState."""
+        self._ensure("pending")
+        return replace(
+            self,
+            status="pending",
+            checks=dict.fromkeys(CHECKS, PENDING),
+            rejection_reason=None,
+            expires_at=now + LIFETIME,
+            processed_at=None,
+            updated_at=now,
+        )
+
+    def checked(self, check: CheckType, outcome: Outcome, now: datetime) -> "Verification":
+        """With a check ended: a failed one rejects it, the last one to succeed approves it. Raises InvalidState."""
+        if self.status != "pending":
+            raise InvalidState(f"the verification is {self.status}: its checks have ended")
+        if self.checks[check] != "pending":
+            raise InvalidState(f"the check {check} has {self.checks[check]} already")
+        ended = replace(self, checks={**self.checks, check: outcome}, updated_at=now)
+        if outcome == "failed":
+            return ended.rejected(REASON_OF_FAILED[check], now)
+        return ended if ended.remaining else ended.approved(now)
+
+    def _ensure(self, target: VerificationStatus) -> None:
+        if not VERIFICATION.allows(self.status, target):
+            raise InvalidState(f"the verification is {self.status} and cannot become {target}")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Who decided, and on what grounds; kept for good. ``second_by``: who looked as well, where it takes two."""
+
+    decided_by: str
+    note: str
+    second_by: str | None = None
+    second_note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision of the history. ``reason`` is that of a rejection."""
+
+    decision: Decision
+    reason: RejectionReason | None
+    evidence: Evidence
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a list may be narrowed by; None: not narrowed."""
+
+    organisation_id: UUID | None = None
+    status: VerificationStatus | None = None
+
+
+class Standing(StrEnum):
+    """Whether an organisation may be paid; if not, what stands in the way."""
+
+    APPROVED = "approved"
+    MISSING = "verification_missing"
+    PENDING = "verification_pending"
+    REJECTED = "verification_rejected"
+    EXPIRED = "verification_expired"
+
+
+_STANDING: Final[Mapping[VerificationStatus, Standing]] = {
+    "approved": Standing.APPROVED,
+    "pending": Standing.PENDING,
+    "rejected": Standing.REJECTED,
+    "expired": Standing.EXPIRED,
+}
+
+
+def standing(verifications: Iterable[Verification]) -> Standing:
+    """Of one organisation with these verifications, each as it is now: the live one counts, else the last to end."""
+    telling = max(verifications, key=_tells, default=None)
+    return Standing.MISSING if telling is None else _STANDING[telling.status]
+
+
+def _tells(verification: Verification) -> tuple[bool, datetime, UUID]:
+    live = verification.status in ("pending", "approved")
+    return live, verification.processed_at or verification.created_at, verification.id
+
+
+def received(
+    verification_id: UUID,
+    partner_id: UUID,
+    organisation_id: UUID,
+    metadata: Mapping[str, str] | None,
+    now: datetime,
+) -> Verification:
+    """A new one: pending for its lifetime, with every check to be made."""
+    return Verification(
+        id=verification_id,
+        partner_id=partner_id,
+        organisation_id=organisation_id,
+        status="pending",
+        checks=dict.fromkeys(CHECKS, PENDING),
+        rejection_reason=None,
+        metadata=metadata,
+        created_at=now,
+        updated_at=now,
+        expires_at=now + LIFETIME,
+        processed_at=None,
+    )

@@ -1,0 +1,16 @@
+"""Test values of the sandbox in a verification's organisationId (spec 4.11; settled 9)."""
+
+import re
+from typing import Final, Literal, cast
+
+Action = Literal["approve", "reject", "expire"]
+
+_SUFFIX: Final = re.compile(r"-monetaryDonation:(approve|reject|expire)\Z")
+
+
+def split(organisation_id: str) -> tuple[str, Action | None]:
+    """The id alone, and what its suffix asks for: the suffix is cut off before the id is looked up and stored."""
+    found = _SUFFIX.search(organisation_id)
+    if found is None:
+        return organisation_id, None
+    return organisation_id[: found.start()], cast("Action", found[1])
