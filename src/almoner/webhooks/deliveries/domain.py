@@ -27,6 +27,8 @@ OPEN: Final = DELIVERY.sources_of("succeeded")
 """The statuses in which attempts are still made."""
 
 MAX_KEPT_ANSWER: Final = 1000  # bytes of the receiver's answer
+ATTEMPTS_KEPT: Final = timedelta(days=30)  # V6
+KEPT: Final = timedelta(days=90)  # V6
 
 # settled 7: the first three count from the attempt before, the fourth from the first attempt.
 STEPS: Final = (timedelta(minutes=1), timedelta(minutes=14), timedelta(hours=2, minutes=45))

@@ -13,7 +13,7 @@ from almoner.platform.outbound import Answer, Outbound, OutboundFailure
 from almoner.platform.outbox import EVERY_TYPE, Reaction
 from almoner.platform.queue import Done, Job, Result, Retry
 from almoner.platform.together import Together
-from almoner.platform.work import Handler, Work
+from almoner.platform.work import Handler, Schedule, Work
 from almoner.webhooks.deliveries import domain, service, signatures, store
 from almoner.webhooks.deliveries.domain import Attempt
 from almoner.webhooks.deliveries.store import Due, Outcome
@@ -21,6 +21,11 @@ from almoner.webhooks.subscriptions import service as subscriptions
 from almoner.webhooks.subscriptions.domain import Subscription
 
 reactions = (Reaction(EVERY_TYPE, service.fan_out),)
+
+schedules: Final = (
+    Schedule("webhooks.forget_attempts", service.attempts_due, service.forget_attempts, every=timedelta(days=1)),
+    Schedule("webhooks.forget_deliveries", service.ended_due, service.forget_ended, every=timedelta(days=1)),
+)
 
 _chance: Final = SystemRandom()
 

@@ -29,7 +29,10 @@ routes = Routes("Webhooks")
 
 @routes.get("/v1/webhook-subscriptions/{id}/deliveries", key=SECRET, scope="webhooks:read")
 async def list_webhook_deliveries(call: Call, id: SubscriptionId, query: DeliveriesQuery) -> Listing[DeliveryOut]:
-    """List a subscription's deliveries with all their attempts."""
+    """List a subscription's deliveries with all their attempts.
+
+    Deliveries are kept for 90 days, their attempts for 30.
+    """
     page = call.page(query)
     rows, total = await deliveries.page(call.tx, call.partner, id, page, query.status)
     return call.listing(page, rows, total, lambda row: delivery_out(call.tx, row), lambda row: (row.id.bytes,))

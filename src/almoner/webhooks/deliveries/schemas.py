@@ -7,7 +7,7 @@ from pydantic import Field
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import DayOrMoment, In, Out, PageQuery
+from almoner.platform.http.wire import DayOrMoment, In, Out, PageQuery, WindowEnd
 from almoner.webhooks.deliveries.domain import Attempt, Delivery, Reason, Status
 
 
@@ -29,7 +29,7 @@ class ReplayIn(In):
     """Which events to send again."""
 
     start_date: DayOrMoment = Field(description="From this moment on, at most 30 days ago.", examples=["2026-03-01"])
-    end_date: DayOrMoment | None = Field(None, description="Before this moment; without it, until now.")
+    end_date: WindowEnd | None = Field(None, description="Before this moment; without it, until now.")
     failed_only: bool = Field(False, description="Leave out events that have arrived or are still tried.")
 
 

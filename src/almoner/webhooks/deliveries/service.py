@@ -15,7 +15,7 @@ from almoner.platform.http.paging import Page
 from almoner.platform.outbox import Event
 from almoner.platform.queue import NewJob
 from almoner.webhooks.deliveries import store
-from almoner.webhooks.deliveries.domain import Delivery, Reason, Status
+from almoner.webhooks.deliveries.domain import ATTEMPTS_KEPT, KEPT, Delivery, Reason, Status
 from almoner.webhooks.deliveries.store import NewDelivery
 from almoner.webhooks.events import service as events
 from almoner.webhooks.events.domain import Filter, UnknownSubscription
@@ -26,6 +26,7 @@ KIND: Final = "webhooks.deliver"
 TEST_EVENT: Final = "webhook_subscription.test"
 MAX_REPLAYED: Final = 10_000
 MAX_REPLAY_AGE: Final = timedelta(days=30)
+_BATCH: Final = 1000
 
 
 async def fan_out(tx: Tx, happened: Sequence[Event]) -> None:
@@ -103,6 +104,28 @@ async def page(
     """One page of a subscription's deliveries, and their total. Raises NotFound."""
     await subscriptions.get(tx, partner, subscription_id)
     return await store.page(tx, partner, subscription_id, page_, status)
+
+
+async def attempts_due(tx: Tx) -> datetime | None:
+    """When the first attempt has been kept for 30 days."""
+    began = await store.oldest_attempt(tx, EVERYONE)
+    return None if began is None else began + ATTEMPTS_KEPT
+
+
+async def forget_attempts(tx: Tx) -> int:
+    """Sweep: remove attempts after 30 days; how many were removed."""
+    return await store.forget_attempts(tx, EVERYONE, tx.now - ATTEMPTS_KEPT, _BATCH)
+
+
+async def ended_due(tx: Tx) -> datetime | None:
+    """When the first delivery that has ended has been kept for 90 days."""
+    created = await store.oldest_ended(tx, EVERYONE)
+    return None if created is None else created + KEPT
+
+
+async def forget_ended(tx: Tx) -> int:
+    """Sweep: remove deliveries after 90 days, as long as their events are kept; how many were removed."""
+    return await store.forget_ended(tx, EVERYONE, tx.now - KEPT, _BATCH)
 
 
 async def _named(tx: Tx, partner: Partner, subscription_text: str) -> UUID:

@@ -193,6 +193,62 @@ async def page(
     return [_delivery(row, attempts.get(row["id"], [])) for row in found], rows[0]["total"]
 
 
+# Both tables are read from their oldest end: ids of deliveries sort by creation, and so, but for the hours of retries,
+# do the attempts.
+
+
+async def oldest_attempt(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the first attempt that is kept began."""
+    began: datetime | None = await tx.fetchval(
+        "select started_at from webhook_attempt order by delivery_id, number limit 1"
+    )
+    return began
+
+
+async def forget_attempts(tx: Tx, _scope: Everyone, until: datetime, limit: int) -> int:
+    """Remove attempts that began at ``until`` or before; how many."""
+    removed = await tx.fetchval(
+        """
+        with oldest as materialized (
+            select delivery_id, number, started_at from webhook_attempt order by delivery_id, number limit $2
+        ), gone as (
+            delete from webhook_attempt a using oldest
+            where a.delivery_id = oldest.delivery_id and a.number = oldest.number and oldest.started_at <= $1
+            returning 1
+        ) select count(*) from gone
+        """,
+        until,
+        limit,
+    )
+    return int(removed)
+
+
+async def oldest_ended(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the first delivery that has ended was created."""
+    created: datetime | None = await tx.fetchval(
+        "select created_at from webhook_delivery where status <> all($1) order by id limit 1", OPEN
+    )
+    return created
+
+
+async def forget_ended(tx: Tx, _scope: Everyone, until: datetime, limit: int) -> int:
+    """Remove deliveries that have ended and were created at ``until`` or before; how many."""
+    removed = await tx.fetchval(
+        """
+        with oldest as materialized (
+            select id, created_at from webhook_delivery where status <> all($3) order by id limit $2
+        ), gone as (
+            delete from webhook_delivery d using oldest
+            where d.id = oldest.id and d.status <> all($3) and oldest.created_at <= $1 returning 1
+        ) select count(*) from gone
+        """,
+        until,
+        limit,
+        OPEN,
+    )
+    return int(removed)
+
+
 async def _attempts(tx: Tx, delivery_ids: Iterable[UUID]) -> dict[UUID, list[Attempt]]:
     rows = await tx.fetch(
         """

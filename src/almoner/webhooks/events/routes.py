@@ -18,7 +18,10 @@ routes = Routes("Events")
 
 @routes.get("/v1/events", key=SECRET, scope="events:read")
 async def list_events(call: Call, query: EventsQuery) -> Listing[EventOut]:
-    """List events in the order of their sequence, which has no gaps."""
+    """List events in the order of their sequence, which has no gaps.
+
+    Events are kept for 90 days: the list begins with the oldest that is left, and `totalResults` counts what is left.
+    """
     page = call.page(query)
     rows, total = await events.page(call.tx, call.partner, page, query.filter())
     return call.listing(page, rows, total, lambda row: event_out(call.tx, row), lambda row: (row.sequence,))

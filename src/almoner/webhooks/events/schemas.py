@@ -7,7 +7,7 @@ from pydantic import Field
 
 from almoner.kit.time import iso
 from almoner.platform.db import Tx
-from almoner.platform.http.wire import DayOrMoment, Out, PageQuery
+from almoner.platform.http.wire import DayOrMoment, Out, PageQuery, WindowEnd
 from almoner.webhooks.events.domain import Filter, NumberedEvent
 
 Record = Annotated[
@@ -24,7 +24,7 @@ class EventsQuery(PageQuery):
 
     type: str | None = Field(None, max_length=100, description="Only events of this type.")
     start_date: DayOrMoment | None = Field(None, description="From this moment on.")
-    end_date: DayOrMoment | None = Field(None, description="Before this moment.")
+    end_date: WindowEnd | None = Field(None, description="Before this moment.")
 
     def filter(self) -> Filter:
         """The filter that the query asks for."""

@@ -14,8 +14,11 @@ _MATCHING = """
 partner_id = $1 and sequence is not null and ($2::text is null or type = $2)
 and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)
 """
-# Numbers have no gaps, so the last one is the total. Both sides see one snapshot (P7).
-_ALL = "select coalesce((select last_sequence from event_counter where partner_id = $1), 0) as total"
+# Numbers have no gaps, so the last and the lowest that is kept make the total. Both sides see one snapshot (P7).
+_ALL = """
+select coalesce((select last_sequence from event_counter where partner_id = $1) + 1
+    - (select min(sequence) from event where partner_id = $1 and sequence is not null), 0) as total
+"""
 _SOME = f"select count(*) as total from event where {_MATCHING}"
 
 

@@ -96,8 +96,12 @@ def event_problems(events: Sequence[str], known: Collection[str]) -> list[str]:
     """One sentence for every entry that is no event type."""
     if not events:
         return ["body.events must name at least one event type, or *"]
-    return [
-        f"body.events.{place} '{event[:100]}' is not an event type; the reference lists them, and * stands for all"
-        for place, event in enumerate(events)
-        if event != EVERY_EVENT and event not in known
-    ]
+    found = ((place, event_problem(event, known)) for place, event in enumerate(events))
+    return [f"body.events.{place} {problem}" for place, problem in found if problem]
+
+
+def event_problem(event: str, known: Collection[str]) -> str | None:
+    """What is wrong with an event type that somebody names, if anything."""
+    if event == EVERY_EVENT or event in known:
+        return None
+    return f"'{event[:100]}' is not an event type; the reference lists them, and * stands for all"

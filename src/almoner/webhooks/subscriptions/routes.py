@@ -33,19 +33,19 @@ async def list_webhook_subscriptions(call: Call, query: SubscriptionsQuery) -> L
     )
 
 
-@routes.post("/v1/webhook-subscriptions", key=SECRET, scope="webhooks:write")
+@routes.post("/v1/webhook-subscriptions", key=SECRET, scope="webhooks:write", shows_secret=True)
 async def create_webhook_subscription(call: Call, body: SubscriptionIn) -> SubscriptionOut:
     """Subscribe an address to events."""
     return subscription_out(call.tx, await subscriptions.create(call.tx, call.partner, body.url, body.events))
 
 
-@routes.get("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:read")
+@routes.get("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:read", shows_secret=True)
 async def get_webhook_subscription(call: Call, id: SubscriptionId) -> SubscriptionOut:
     """Retrieve a webhook subscription with its secret."""
     return subscription_out(call.tx, await subscriptions.get(call.tx, call.partner, id))
 
 
-@routes.patch("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:write")
+@routes.patch("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:write", shows_secret=True)
 async def update_webhook_subscription(call: Call, id: SubscriptionId, body: SubscriptionPatch) -> SubscriptionOut:
     """Change a subscription's address or events, suspend or resume it."""
     changed = await subscriptions.change(call.tx, call.partner, id, body.url, body.events, body.status)
@@ -58,11 +58,11 @@ async def delete_webhook_subscription(call: Call, id: SubscriptionId) -> None:
     await subscriptions.delete(call.tx, call.partner, id)
 
 
-@routes.post("/v1/webhook-subscriptions/{id}/rotate-secret", key=SECRET, scope="webhooks:write")
+@routes.post("/v1/webhook-subscriptions/{id}/rotate-secret", key=SECRET, scope="webhooks:write", shows_secret=True)
 async def rotate_webhook_secret(call: Call, id: SubscriptionId, body: RotationIn) -> SubscriptionOut:
     """Replace a subscription's secret; the old one goes on signing beside the new one for 24 hours.
 
-    `webhook-signature` then carries a signature for each secret, and `Service-Signature` that of the old one, until you
-    call this again with `confirm` true or the 24 hours are over.
+    `webhook-signature` then carries a signature for each secret. `Service-Signature` can carry one only: it stays on
+    the old secret until you call this again with `confirm` true, or until the 24 hours are over.
     """
     return subscription_out(call.tx, await subscriptions.rotate_secret(call.tx, call.partner, id, confirm=body.confirm))

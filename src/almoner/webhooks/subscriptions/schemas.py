@@ -2,14 +2,15 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.addresses import MAX_LENGTH
 from almoner.platform.db import Tx
+from almoner.platform.event_types import EVENT_TYPES
 from almoner.platform.http.wire import In, Maybe, Out, PageQuery, Patch
-from almoner.webhooks.subscriptions.domain import Status, Subscription
+from almoner.webhooks.subscriptions.domain import Status, Subscription, event_problem
 
 Events = Annotated[
     list[str],
@@ -30,10 +31,18 @@ Url = Annotated[
 ]
 
 
+def _known(event: str) -> str:
+    if found := event_problem(event, EVENT_TYPES):
+        raise ValueError(found)
+    return event
+
+
 class SubscriptionsQuery(PageQuery):
     """Which subscriptions to list."""
 
-    event: str | None = Field(None, max_length=100, description="Only those that receive this event type.")
+    event: Annotated[str, AfterValidator(_known)] | None = Field(
+        None, max_length=100, description="Only those that receive this event type."
+    )
     deleted: bool = Field(False, description="List the deleted ones instead of those in use.")
 
 
@@ -58,7 +67,8 @@ class RotationIn(In):
     confirm: bool = Field(
         False,
         description="False makes a new secret; the old one goes on signing beside it for 24 hours. "
-        "True says that the receiver has the new secret: the old ones stop signing at once.",
+        "True says that the receiver has the new secret: the old ones stop signing at once, and `Service-Signature` "
+        "changes to the new one.",
     )
 
 

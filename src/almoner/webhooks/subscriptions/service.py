@@ -73,15 +73,17 @@ async def change(
     events: Sequence[str] | UnsetType,
     status: Status | UnsetType,
 ) -> Subscription:
-    """Change what is given. Raises NotFound, IncorrectParams."""
+    """Change what is given and differs. Raises NotFound, IncorrectParams."""
     before = await _lock(tx, partner, subscription_id)
     changed = replace(
         before,
         url=given(url, before.url),
         events=_once(given(events, before.events)),
         status=given(status, before.status),
-        updated_at=tx.now,
     )
+    if changed == replace(before, events=_once(before.events)):
+        return before
+    changed = replace(changed, updated_at=tx.now)
     _check(tx, changed.url, changed.events)
     await store.update(tx, partner, changed)
     return changed

@@ -1,0 +1,22 @@
+"""What the self-check asks of deliveries."""
+
+from typing import Final
+
+from almoner.platform.selfcheck import Check
+
+checks: Final = (
+    Check(
+        "deliveries.have_jobs",
+        "A delivery that waits for its next attempt has a job that makes it",
+        "Let the event be sent again: POST /v1/events/{id}/resend, and find out what removed the job",
+        """
+        select d.id from webhook_delivery d
+        where d.status = 'pending' and d.next_attempt_at < (select at from moment) - interval '15 min'
+          and not exists (
+            select from job where job.lane = d.subscription_id::text and job.dead_at is null
+                              and job.payload->>'delivery' = replace(d.id::text, '-', '')
+          )
+        """,
+        "webhookdelivery",
+    ),
+)
