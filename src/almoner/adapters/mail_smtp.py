@@ -1,9 +1,11 @@
 """Mails over SMTP: TLS from the first byte (smtps) or by STARTTLS (smtp); plain only to this very machine."""
 
 import ssl
+from email.encoders import encode_base64
 from email.errors import MessageError
 from email.header import Header
 from email.headerregistry import Address
+from email.mime.base import MIMEBase
 from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
 from email.utils import format_datetime, formataddr, parseaddr
@@ -14,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 import aiosmtplib
 
 from almoner.kit.time import Clock
-from almoner.platform.mail import Mail, MailDelayed, MailRefused
+from almoner.platform.mail import Attachment, Mail, MailDelayed, MailRefused
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _SECONDS: Final = 20.0
@@ -68,7 +70,7 @@ class SmtpServer:
 
     def _message(self, mail: Mail) -> MIMEMultipart:
         """The older classes of ``email``: the newer ones lose spaces where they fold a subject that is not ASCII."""
-        message = MIMEMultipart("alternative")
+        message = MIMEMultipart("mixed")
         message["From"] = formataddr(parseaddr(self._sender))
         try:
             message["To"] = str(Address(addr_spec=mail.to))
@@ -80,9 +82,26 @@ class SmtpServer:
         message["Message-ID"] = f"<{sha256(mail.key.encode()).hexdigest()[:32]}@{self._domain}>"
         message["Auto-Submitted"] = "auto-generated"
         message["Content-Language"] = mail.language
-        message.attach(MIMEText(mail.text, "plain", "utf-8"))
-        message.attach(MIMEText(mail.html, "html", "utf-8"))
+        message.attach(_letter(mail))
+        for file in mail.attachments:
+            message.attach(_attached(file))
         return message
+
+
+def _letter(mail: Mail) -> MIMEMultipart:
+    letter = MIMEMultipart("alternative")
+    letter.attach(MIMEText(mail.text, "plain", "utf-8"))
+    letter.attach(MIMEText(mail.html, "html", "utf-8"))
+    return letter
+
+
+def _attached(file: Attachment) -> MIMEBase:
+    main, _, sub = file.media_type.partition("/")
+    part = MIMEBase(main, sub)
+    part.set_payload(file.content)
+    encode_base64(part)
+    part.add_header("Content-Disposition", "attachment", filename=file.name)
+    return part
 
 
 def _raise(permanent: bool, error: aiosmtplib.SMTPException) -> None:

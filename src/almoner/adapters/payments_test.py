@@ -4,7 +4,7 @@ import hmac
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeVar
 from urllib.parse import quote, urlsplit
 
 import aiohttp
@@ -16,14 +16,20 @@ from almoner.giving.payments.domain import (
     ProviderEvent,
     ProviderFailure,
     ProviderPayment,
+    ProviderRefund,
     ProviderStatus,
+    RefundRefused,
+    Tariff,
 )
 from almoner.giving.payments.ports import Order
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 from almoner.platform import db
 
+T = TypeVar("T", bound=msgspec.Struct)
+
 NAME: Final = "test"
 MAX_AGE_SECONDS: Final = 300
+TARIFF: Final = Tariff(basis_points=250)
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=15, connect=3)
 _MOST_BYTES: Final = 65_536
 _SIGNATURE: Final = re.compile(r"t=(\d{1,12}),v1=([0-9a-f]{64})", re.ASCII)
@@ -42,6 +48,15 @@ class _Payment(msgspec.Struct, frozen=True):
     reference: _Text
     attempts: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
     livemode: bool = False
+
+
+class _Refund(msgspec.Struct, frozen=True):
+    """A refund as the provider answers it."""
+
+    id: _Text
+    payment: _Text
+    amount: Annotated[int, msgspec.Meta(ge=1, le=MAX_MINOR)]
+    currency: str
 
 
 class _Notice(msgspec.Struct, frozen=True):
@@ -74,6 +89,11 @@ class TestProvider:
         parts = urlsplit(self._url)
         return f"{parts.scheme}://{parts.netloc}"
 
+    @property
+    def tariff(self) -> Tariff:
+        """What it keeps of each payment."""
+        return TARIFF
+
     async def create(self, order: Order) -> ProviderPayment:
         """A new open payment, or the one made earlier with this key. Raises ProviderFailure."""
         body = {
@@ -85,17 +105,28 @@ class TestProvider:
             "cancelUrl": order.cancel_url,
             "callbackUrl": order.callback_url,
             "language": order.language,
+            "maxAttempts": order.tries,
         }
         headers = {"Idempotency-Key": order.key, "Content-Type": "application/json"}
-        return await self._ask("POST", "/v1/payments", headers, msgspec.json.encode(body))
+        return _payment(await self._ask("POST", "/v1/payments", headers, msgspec.json.encode(body)))
 
     async def fetch(self, payment: str) -> ProviderPayment:
         """The payment as it stands. Raises NoSuchPayment, ProviderFailure."""
-        return await self._ask("GET", f"/v1/payments/{quote(payment, safe='')}")
+        return _payment(await self._ask("GET", f"/v1/payments/{quote(payment, safe='')}"))
 
     async def cancel(self, payment: str) -> ProviderPayment:
         """End a payment that is not paid. Raises NoSuchPayment, ProviderFailure."""
-        return await self._ask("POST", f"/v1/payments/{quote(payment, safe='')}/cancel")
+        return _payment(await self._ask("POST", f"/v1/payments/{quote(payment, safe='')}/cancel"))
+
+    async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
+        """Send money of a paid payment back. Raises NoSuchPayment, RefundRefused, ProviderFailure."""
+        headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
+        body = msgspec.json.encode({"amount": money.minor, "currency": money.currency})
+        path = f"/v1/payments/{quote(payment, safe='')}/refunds"
+        made = _decoded(await self._ask("POST", path, headers, body), _Refund)
+        if (made.payment, made.amount, made.currency) != (payment, money.minor, money.currency):
+            raise ProviderFailure("the provider answered with another refund")
+        return ProviderRefund(made.id, money)
 
     def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
         """A notice whose signature is right and not older than five minutes. Raises NoticeRefused."""
@@ -123,7 +154,7 @@ class TestProvider:
         path: str,
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
-    ) -> ProviderPayment:
+    ) -> bytes:
         if db.inside_transaction():
             raise RuntimeError("the payment provider was asked inside a transaction; ask it between two of them")
         sent = {"Authorization": f"Bearer {self._secret}", **(headers or {})}
@@ -138,16 +169,22 @@ class TestProvider:
             raise ProviderFailure(f"the provider cannot be reached: {type(error).__name__}") from error
         if response.status == 404:
             raise NoSuchPayment(path)
+        if response.status == 422:
+            raise RefundRefused("the provider says that it cannot be refunded")
         if response.status != 200:
             raise ProviderFailure(f"the provider answered {response.status}")
-        return _payment(content)
+        return content
+
+
+def _decoded(content: bytes, form: type[T]) -> T:
+    try:
+        return msgspec.json.decode(content, type=form)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ProviderFailure("the provider's answer makes no sense") from error
 
 
 def _payment(content: bytes) -> ProviderPayment:
-    try:
-        shown = msgspec.json.decode(content, type=_Payment)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ProviderFailure("the provider's answer makes no sense") from error
+    shown = _decoded(content, _Payment)
     if shown.currency not in EXPONENTS:
         raise ProviderFailure("the provider's answer names no currency")
     return ProviderPayment(

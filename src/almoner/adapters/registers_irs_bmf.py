@@ -1,37 +1,38 @@
 """Reads the IRS Exempt Organizations Business Master File (28 columns, looked up by name; public domain).
 
 What becomes of its codes is decided here and told in ``docs/guides/registers.md``. The column ICO ("in care of",
-mostly a private
-person) is never read, and is cut out of a row that goes to quarantine.
+mostly a private person) is never read, and cut out of a row that goes to quarantine; so are persons in whose care a
+body is out of NAME, STREET and SORT_NAME, where they are typed too.
 """
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Final
+from itertools import compress
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
+from almoner.adapters import irs
 from almoner.adapters.capitals import readable
 from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
-from almoner.nonprofits.registries.domain import number_key
+from almoner.nonprofits.registers.ports import SourceFile
 
-NEEDED: Final = (
-    "EIN",
-    "NAME",
-    "STREET",
-    "CITY",
-    "STATE",
-    "ZIP",
-    "GROUP",
-    "SUBSECTION",
-    "AFFILIATION",
-    "RULING",
-    "DEDUCTIBILITY",
-    "FOUNDATION",
-    "INCOME_CD",
-    "SORT_NAME",
-)
-PERSONAL: Final = "ICO"
+COLUMNS: Final = (
+    "EIN NAME STREET CITY STATE ZIP GROUP SUBSECTION AFFILIATION CLASSIFICATION RULING DEDUCTIBILITY FOUNDATION "
+    "ACTIVITY ORGANIZATION STATUS TAX_PERIOD ASSET_CD INCOME_CD FILING_REQ_CD PF_FILING_REQ_CD ACCT_PD ASSET_AMT "
+    "INCOME_AMT REVENUE_AMT NTEE_CD SORT_NAME"
+).split()
+"""Every column but the personal one, ICO: each is a fact under its own name."""
+AMOUNTS: Final = ("ASSET_AMT", "INCOME_AMT", "REVENUE_AMT")
+"""Whole dollars, which may be negative."""
+_CAN_LACK: Final = frozenset({*AMOUNTS, *"ACTIVITY ORGANIZATION TAX_PERIOD ASSET_CD PF_FILING_REQ_CD ACCT_PD".split()})
+NEEDED: Final = tuple(column for column in COLUMNS if column not in _CAN_LACK)
+"""What records and verdicts rest on: a file without one of them is refused."""
+_LONGEST_AMOUNT: Final = 19
+_WITH_PERSONS: Final = (("STREET", irs.without_care_of), ("SORT_NAME", irs.second_name))
+_PROMINENCE: Final[Mapping[str | None, int]] = {str(code): code for code in range(10)}
+"""INCOME_CD, the size of a body: it orders those whose names match equally well."""
 
 CHARITABLE: Final = frozenset({"03", "50", "60", "70", "71", "92"})
 """501(c)(3), (e) hospital services, (f) school investments, (k) child care, (n) risk pools, 4947(a)(1) trusts."""
@@ -40,8 +41,15 @@ DEDUCTIBLE: Final = "1"
 SCHOOLS: Final = frozenset({"11", "13"})
 CENTRAL: Final = frozenset({"6", "8"})
 SUBORDINATE: Final = "9"
+OWN_FILE: Final = frozenset(
+    """
+    AL AK AZ AR CA CO CT DC DE FL GA HI IA ID IL IN KS KY LA MA MD ME MI MN MO MS MT NC ND NE NH NJ NM NV NY OH OK OR PA
+    PR RI SC SD TN TX UT VA VT WA WI WV WY
+    """.split()
+)
+"""The states that a file of their own is published for."""
 ABROAD: Final = "abroad"
-"""The part of the rows without a state: they come in one file."""
+"""The part of all the other rows: they come in one file, whatever their STATE says (the military, islands, none)."""
 
 
 class IrsBmf:
@@ -49,83 +57,138 @@ class IrsBmf:
 
     code = "irs-bmf"
     registry_code = "IRS"
-    encoding = "utf-8-sig"
+    lists = True
+    unverified = False
+    repeats = False
+    joined = False
+    quiet = frozenset(
+        """
+        TAX_PERIOD ASSET_AMT INCOME_AMT REVENUE_AMT ASSET_CD INCOME_CD FILING_REQ_CD PF_FILING_REQ_CD ACCT_PD ACTIVITY
+        """.split()
+    )
+    canaries = frozenset({"135562976", "200049703", "363673599", "530196605", "942278431"})
 
-    def read(self, lines: Iterable[str]) -> Iterator[Entry | BadRow]:
-        """The rows of one file. Raises ImportRefused when a needed column is missing or the file is no CSV."""
-        rows = csv.reader(lines)
-        header = [name.strip().upper() for name in next(rows, [])]
-        if missing := [name for name in NEEDED if name not in header]:
-            raise ImportRefused(
-                f"the file has no column {', '.join(missing)}: "
-                "it is not an IRS business master file, or its form has changed"
-            )
-        places = [header.index(name) for name in NEEDED]
-        width = len(header)
-        personal = header.index(PERSONAL) if PERSONAL in header else width
+    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow]:
+        """The rows of each file. Raises ImportRefused when a needed column is missing or a file was cut off."""
+        for place, file in enumerate(files):
+            yield from _rows(file, place)
+
+
+class _Form(NamedTuple):
+    """Where the columns of one file are."""
+
+    width: int
+    columns: tuple[str, ...]
+    pick: Callable[[list[str]], tuple[str, ...]]
+
+
+def _form(file: SourceFile, line: str) -> _Form:
+    header = [name.strip().strip('"').upper() for name in line.split(",")]
+    if missing := [column for column in NEEDED if column not in header]:
+        why = f"it has no column {', '.join(missing)}" if len(missing) < len(NEEDED) else irs.what_it_is(line)
+        raise ImportRefused(f"{file.name} is not an IRS business master file, or its form has changed: {why}")
+    columns = tuple(column for column in COLUMNS if column in header)
+    return _Form(len(header), columns, itemgetter(*map(header.index, columns)))
+
+
+def _rows(file: SourceFile, place: int) -> Iterator[Entry | BadRow]:
+    lines = file.lines(irs.ENCODING)
+    width, columns, pick = _form(file, next(lines, ""))
+    nth = 1
+    for nth, line in enumerate(lines, start=2):
+        fields = _fields(line)
+        if len(fields) == width:
+            values = pick(fields)
+            made: Entry | str
+            if (line.isascii() and "\x00" not in line) or not irs.is_broken(",".join(values)):
+                made = _entry(dict(compress(zip(columns, values, strict=True), values)))
+            else:
+                made = irs.BROKEN
+            yield made if isinstance(made, Entry) else irs.aside(nth, made, values, file=place)
+        elif line.endswith(("\n", "\r")):
+            if not line.isspace():
+                reason = f"the row has {len(fields)} fields, the header has {width}"
+                yield irs.aside(nth, reason, irs.number_alone(fields), file=place)
+        else:
+            raise ImportRefused(f"{file.name} ends in the middle of line {nth}: it was cut off, fetch it again")
+    if nth == 1:
+        raise ImportRefused(f"{file.name} holds a header and no rows: fetch it again")
+
+
+def _fields(line: str) -> list[str]:
+    """The fields of one line, without blanks around them: no row of this file goes over a line's end."""
+    if '"' in line:
         try:
-            for row in rows:
-                if len(row) != width:
-                    reason = f"the row has {len(row)} fields, the header has {width}"
-                    yield BadRow(rows.line_num, reason, ",".join(row[:2])[:2000])  # which field is personal is unsure
-                    continue
-                made = _entry([row[place].strip() for place in places])
-                yield made if isinstance(made, Entry) else BadRow(rows.line_num, made, _without(row, personal))
-        except csv.Error as error:
-            raise ImportRefused(f"line {rows.line_num} is not CSV ({error}): fetch the file again") from error
+            return [field.strip() for field in next(csv.reader([line.rstrip("\r\n")], strict=True))]
+        except csv.Error:
+            return []  # a quote that does not end: which field is which is unsure
+    if " ," in line or ", " in line:
+        return [field.strip() for field in line.split(",")]
+    return line.rstrip().split(",")
 
 
-def _entry(values: list[str]) -> Entry | str:
-    """The entry of one row, or the sentence that says what is wrong with it."""
-    (
-        ein, name, street, city, state, zip_code, group, subsection, affiliation, ruling, deductibility, foundation,
-        income, sort_name,
-    ) = values  # fmt: skip
-    number = number_key("IRS", ein)
-    if number is None:
-        return f"EIN '{ein[:40]}' is not nine digits, or is 000000000"
-    if not name:
+def _entry(facts: dict[str, Any]) -> Entry | str:
+    """The entry of one row, of which ``facts`` are the columns that are not empty, or what is wrong with it."""
+    said = facts.get
+    number = said("EIN", "")
+    if not irs.is_ein(number):
+        return irs.NO_EIN
+    if "NAME" not in facts:
         return "NAME is empty"
-    written = "".join((name, street, city, state, sort_name))
-    if (not written.isascii() and "\ufffd" in written) or "\x00" in written:
-        return "the row holds characters that are not UTF-8, or NUL"
+    if wrong := _cleaned(facts):
+        return wrong
+    name, state = facts["NAME"], said("STATE")
+    group, affiliation = said("GROUP", ""), said("AFFILIATION")
     grouped = group if group.strip("0") else None
+    city, second = said("CITY"), said("SORT_NAME")
     return Entry(
         number=number,
-        part=state or ABROAD,
+        part=state if state in OWN_FILE else ABROAD,
         name=name,
         display_name=readable(name),
-        other_name=sort_name or None,
-        types=types_of(subsection, deductibility, foundation),
-        address_line_1=street or None,
-        address_line_2=None if state else city or None,  # abroad, CITY holds the country's name
-        city=(city or None) if state else None,
-        state=state or None,
-        postcode=_postcode(zip_code),
-        registration_date=_first_of_month(ruling),
+        other_names=(second,) if second else (),
+        types=types_of(said("SUBSECTION", ""), said("DEDUCTIBILITY", ""), said("FOUNDATION", "")),
+        address_line_1=said("STREET"),
+        address_line_2=None if state else city,  # abroad, CITY holds the country's name
+        city=city if state else None,
+        state=state,
+        postcode=irs.postcode(said("ZIP", "")),
+        registration_date=_first_of_month(said("RULING", "")),
         group_key=grouped,
-        is_branch_parent=affiliation in CENTRAL and grouped is not None,
-        usa_group_exempt=affiliation == SUBORDINATE and grouped is not None,
-        prominence=int(income) if income.isascii() and income.isdigit() and len(income) == 1 else 0,
+        is_branch_parent=grouped is not None and affiliation in CENTRAL,
+        usa_group_exempt=grouped is not None and affiliation == SUBORDINATE,
+        prominence=_PROMINENCE.get(said("INCOME_CD"), 0),
+        facts=facts,
     )
 
 
-def types_of(subsection: str, deductibility: str, foundation: str) -> list[str]:
+def _cleaned(facts: dict[str, Any]) -> str | None:
+    """Make the amounts numbers and leave persons out of the lines that have them; what is wrong with the row."""
+    for column in AMOUNTS:
+        if column in facts:
+            amount: str = facts[column]
+            if not (amount.isascii() and amount.removeprefix("-").isdigit() and len(amount) < _LONGEST_AMOUNT):
+                return f"{column} is no amount in whole dollars"
+            facts[column] = int(amount)
+    facts["NAME"] = irs.body_alone(facts["NAME"])
+    for column, without_persons in _WITH_PERSONS:
+        if column in facts and not (kept := without_persons(facts[column])):
+            del facts[column]
+        elif column in facts:
+            facts[column] = kept
+    return None
+
+
+@lru_cache(maxsize=4096)
+def types_of(subsection: str, deductibility: str, foundation: str) -> tuple[str, ...]:
     """The types that follow from the IRS codes.
 
     ``nonprofit`` for charities and for bodies to which gifts are deductible, ``education`` beside it for their schools,
     ``social_impact`` for other social welfare bodies; unions, business leagues, clubs and the rest have no type.
     """
     if subsection in CHARITABLE or deductibility == DEDUCTIBLE:
-        return ["nonprofit", "education"] if foundation in SCHOOLS and subsection == "03" else ["nonprofit"]
-    return ["social_impact"] if subsection == SOCIAL_WELFARE else []
-
-
-def _postcode(zip_code: str) -> str | None:
-    five, _, four = zip_code.partition("-")
-    if not five.strip("0"):
-        return None
-    return five if not four.strip("0") else zip_code
+        return ("nonprofit", "education") if foundation in SCHOOLS and subsection == "03" else ("nonprofit",)
+    return ("social_impact",) if subsection == SOCIAL_WELFARE else ()
 
 
 @lru_cache(maxsize=4096)
@@ -135,9 +198,3 @@ def _first_of_month(ruling: str) -> datetime | None:
         return None
     year, month = int(ruling[:4]), int(ruling[4:])
     return datetime(year, month, 1, tzinfo=UTC) if year >= 1800 and 1 <= month <= 12 else None
-
-
-def _without(row: list[str], personal: int) -> str:
-    """The row as text without the personal column."""
-    kept = [value for place, value in enumerate(row) if place != personal]
-    return ",".join(kept)[:2000]

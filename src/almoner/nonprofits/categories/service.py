@@ -11,7 +11,7 @@ from almoner.kit.patch import UnsetType, given
 from almoner.nonprofits.categories import domain, store
 from almoner.nonprofits.categories.domain import Attribute, Category, NameTaken
 from almoner.platform import media
-from almoner.platform.db import Partner, Tx
+from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.images import Image
 
@@ -42,6 +42,11 @@ async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Category], i
 async def of_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> dict[UUID, list[Category]]:
     """The partner's categories of each of these organisations, by creation; those in none are left out."""
     return await store.of_organisations(tx, partner, organisation_ids) if organisation_ids else {}
+
+
+async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+    """The partners that have each of these organisations in a category: they hear when it changes (settled 6)."""
+    return await store.followers(tx, EVERYONE, organisation_ids)
 
 
 async def change(

@@ -6,7 +6,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.categories.domain import Category
-from almoner.platform.db import Partner, Tx
+from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 
 _COLUMNS = "id, name, attributes, image_key, created_at"
@@ -112,7 +112,8 @@ async def add_member(tx: Tx, partner: Partner, category_id: UUID, organisation_i
         await tx.fetchval(
             """
             with seen as (
-                select id from organisation where id = $3 and (partner_id is null or partner_id = $1)
+                select coalesce(same_as, id) as id from organisation
+                where id = $3 and (partner_id is null or partner_id = $1)
             ), added as (
                 insert into category_member (partner_id, category_id, organisation_id, added_at)
                 select $1, $2, id, $4 from seen on conflict do nothing
@@ -128,10 +129,28 @@ async def add_member(tx: Tx, partner: Partner, category_id: UUID, organisation_i
 
 
 async def remove_member(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> None:
-    """Take an organisation out of a category."""
+    """Take an organisation out of a category, by the id of any of its records."""
     await tx.execute(
-        "delete from category_member where partner_id = $1 and category_id = $2 and organisation_id = $3",
+        """
+        with asked as materialized (select id, same_as from organisation where id = $3)
+        delete from category_member where partner_id = $1 and category_id = $2 and organisation_id = any(array(
+            select id from asked union select same_as from asked
+            union select o.id from asked join organisation o on o.same_as = coalesce(asked.same_as, asked.id)
+        ))
+        """,
         partner.id,
         category_id,
         organisation_id,
     )
+
+
+async def followers(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+    """The partners that have each of these in a category."""
+    rows = await tx.fetch(
+        "select distinct organisation_id, partner_id from category_member where organisation_id = any($1::uuid[])",
+        list(organisation_ids),
+    )
+    found: dict[UUID, set[UUID]] = {}
+    for row in rows:
+        found.setdefault(row["organisation_id"], set()).add(row["partner_id"])
+    return found

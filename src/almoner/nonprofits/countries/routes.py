@@ -12,6 +12,6 @@ routes = Routes("Countries")
 
 @routes.get("/v1/countries", key=PUBLISHABLE, scope="registries:read")
 async def list_countries(call: Call, query: CountriesQuery) -> Listing[CountryOut]:
-    """List all countries, in one page."""
+    """List all countries in the order of their codes, in one page."""
     rows = await countries.every(call.tx, query.has_registry)
-    return call.all_of(rows, country_out)
+    return call.all_of(rows, country_out, query)

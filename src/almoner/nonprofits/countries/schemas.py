@@ -3,10 +3,10 @@
 from pydantic import Field
 
 from almoner.nonprofits.countries.service import Listed
-from almoner.platform.http.wire import Out, Query
+from almoner.platform.http.wire import Out, WholeQuery
 
 
-class CountriesQuery(Query):
+class CountriesQuery(WholeQuery):
     """The filter of the list."""
 
     has_registry: bool | None = Field(None, description="Only countries with (or without) a registry known here.")

@@ -1,8 +1,8 @@
 """Organisations: the record of settled 4, and what follows from it by rule."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID
 
@@ -10,13 +10,48 @@ from almoner.nonprofits.countries.domain import currency_of
 from almoner.nonprofits.organisations.words import searchable as searchable
 
 OrganisationType = Literal["nonprofit", "social_impact", "education"]
+Kind = Literal[
+    "renamed",
+    "moved",
+    "merged",
+    "reregistered",
+    "revoked",
+    "terminated",
+    "reinstated",
+    "removed",
+    "listed_again",
+    "joined",
+    "parted",
+    "branch",
+    "changed",
+    "taken_back",
+]
+"""What happened when a field of a record changed."""
 
 WORLD_CURRENCIES: Final = ("USD", "EUR", "GBP")
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """One list that tells of a body: under which number, in data of which day; ``code`` is None for no list at all."""
+
+    registry_name: str
+    registry_number: str
+    code: str | None
+    unverified: bool
+    data_as_of: datetime | None
+
+    def stale(self, now: datetime, greatest_age: timedelta | None) -> bool:
+        """Whether its data are older than allowed. What has no day is not judged."""
+        return greatest_age is not None and self.data_as_of is not None and now - self.data_as_of > greatest_age
+
+
+@dataclass(frozen=True, slots=True)
 class Organisation:
-    """One body of a register. ``registry_id`` is the registry's record, ``registry_number`` the body's number."""
+    """One body of a register. ``registry_id`` is the registry's record, ``registry_number`` the body's number.
+
+    ``activities``: by the code of a sub-tag the rule that gave it, None where its register says none.
+    """
 
     id: UUID
     partner_id: UUID | None
@@ -26,7 +61,7 @@ class Organisation:
     registry_number: str
     name: str
     display_name: str | None
-    other_name: str | None
+    other_names: tuple[str, ...]
     description: str
     country_code: str
     types: tuple[OrganisationType, ...]
@@ -42,12 +77,22 @@ class Organisation:
     is_branch_parent: bool
     branch_of: UUID | None
     usa_group_exempt: bool | None
+    overruled: str | None
+    succeeded_by: UUID | None
+    same_as: UUID | None
+    activities: Mapping[str, str] | None
+    sources: tuple[Source, ...]
     data_as_of: datetime | None
     first_seen: datetime | None
     logo: str | None
     images: tuple[str, ...]
     created_at: datetime
     updated_at: datetime
+
+    @property
+    def inactive_reason(self) -> str | None:
+        """Why it is not active: what overruled its register, or that the register removed it. None while it is."""
+        return None if self.active else self.overruled or "removed"
 
     @property
     def shown_name(self) -> str:
@@ -74,7 +119,10 @@ class Organisation:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One field of a record that the data of a day changed. ``field`` is a member of ``Organisation``."""
+    """One field of a record that the data of a day changed. ``field`` is a member of ``Organisation``.
+
+    ``noted`` is what was written down of why. ``taken_back``: its load was undone, or it is what undid one.
+    """
 
     id: int
     at: datetime
@@ -82,24 +130,63 @@ class Change:
     before: object
     after: object
     source: str
+    noted: Kind | None = None
+    taken_back: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        """What happened."""
+        if self.taken_back:
+            return "taken_back"
+        if self.noted is not None:
+            return self.noted
+        if self.field == "active":
+            return "listed_again" if self.after else "removed"
+        return _KINDS.get(self.field, "changed")
+
+
+_KINDS: Final[dict[str, Kind]] = {
+    "name": "renamed",
+    "display_name": "renamed",
+    "other_names": "renamed",
+    "address_line_1": "moved",
+    "address_line_2": "moved",
+    "city": "moved",
+    "state": "moved",
+    "postcode": "moved",
+    "part": "moved",
+}
 
 
 def as_of(organisation: Organisation, changes: Iterable[Change], day: datetime) -> Organisation | None:
     """The record as it stood after the data of ``day``; None when it was not known yet.
 
-    ``changes`` are all of the organisation's, newest first; those of later data are undone.
+    ``changes`` are all of the organisation's, newest first. A field holds what the last load of data up to that day
+    gave it, loads being taken in the order they were made; before the first, what that one replaced. What takes a load
+    back carries the day of that load, so that no day is told of it.
     """
     if day < (organisation.first_seen or organisation.created_at):
         return None
-    undone = {change.field: _stored(change.field, change.before) for change in changes if change.at > day}
+    stood: dict[str, object] = {}
+    for change in reversed(list(changes)):
+        if change.at <= day:
+            stood[change.field] = change.after
+        else:
+            stood.setdefault(change.field, change.before)
     dated = min(day, organisation.data_as_of) if organisation.data_as_of else None
-    return replace(organisation, **{**undone, "data_as_of": dated})
+    known = {field: _stored(field, value) for field, value in stood.items() if field in _MEMBERS}
+    return replace(organisation, **known, data_as_of=dated)
 
 
 def _stored(field: str, value: object) -> Any:
-    if field == "types" and isinstance(value, list):
+    if field in {"types", "other_names", "websites"} and isinstance(value, list):
         return tuple(value)
+    if field in {"branch_of", "succeeded_by", "same_as"} and isinstance(value, str):
+        return UUID(value)
     return datetime.fromisoformat(value) if field == "registration_date" and isinstance(value, str) else value
+
+
+_MEMBERS: Final = frozenset(field.name for field in fields(Organisation))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,35 +6,65 @@ from typing import Final, Literal
 from uuid import UUID
 
 from rapidfuzz import fuzz
-from rapidfuzz.distance import OSA
 
-from almoner.nonprofits.organisations.words import WEAK, Query
-
-SIMILAR_WORDS: Final = 6
-"""Dictionary words that stand in for one misspelt word, at most."""
+from almoner.nonprofits.organisations.words import INITIALS, WEAK, Query, canonical
 
 LEAST_LIKE_WHOLE: Final = 65
 LEAST_LIKE_PART: Final = 80
+_SLIPS: Final = 2.5
+_LEAST_GOOD: Final = 75.0
 
-FoundBy = Literal["number", "name", "beginning", "words", "description"]
-FOUND_BY: Final[tuple[FoundBy, ...]] = ("number", "name", "beginning", "words", "description")
+FoundBy = Literal["number", "name", "beginning", "initials", "words", "place", "description"]
+_FOUND_BY: Final[tuple[FoundBy, ...]] = ("number", "name", "beginning", "words")
 """What each tier stands for; ``store_search`` gives them."""
+_BEGINS: Final = 90.0
+"""The least likeness of a name that begins with what is typed: the next key does not move it behind others."""
+_INITIALS: Final = 88.0
+_COST_OF_FURTHER_INITIALS: Final = 3.0
+_NO_INITIALS: Final = frozenset(("a", "and", "at", "for", "in", "inc", "of", "the", "to"))
+"""Words that initials leave out, as ``search_lexemes`` does."""
+WORDS_MATCH: Final = 3
 NUMBER_MATCH: Final = 0
+_INACTIVE: Final = 200
+_COST_OF_INACTIVE: Final = 6.0
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What ranking knows of a result."""
+    """What ranking knows of a result.
+
+    ``rank`` is lower for active, central and larger bodies; ``described``: it has a description.
+    """
 
     id: UUID
     tier: int
     name: str
     other: str
-    prominence: int
+    place: str
+    rank: int
+    described: bool = False
 
 
-def _core(text: str) -> str:
-    return " ".join(word for word in text.split() if word not in WEAK) or text
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One result: how it was found, how well it answers. ``likeness`` is 0 to 100.
+
+    ``not_as_typed``: words of the query that it has otherwise, in its description, or not at all.
+    """
+
+    id: UUID
+    found_by: FoundBy
+    likeness: float
+    not_as_typed: tuple[str, ...]
+
+    @property
+    def as_typed(self) -> bool:
+        """Whether it has every needed word as it was typed."""
+        return not self.not_as_typed
+
+
+def _core(words: Sequence[str]) -> str:
+    return " ".join(canonical([word for word in words if word not in WEAK] or words))
 
 
 def score(query: str, name: str) -> float:
@@ -42,42 +72,80 @@ def score(query: str, name: str) -> float:
     return (fuzz.token_sort_ratio(query, name) + fuzz.token_set_ratio(query, name)) / 2
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """One result: how it was found, how well it answers. ``likeness`` is 0 to 100; ``as_typed``: no word repaired."""
-
-    id: UUID
-    found_by: FoundBy
-    likeness: float
-    as_typed: bool
+def good(query: Query) -> float:
+    """The likeness from which on a repaired name is taken for the one that is meant: what two slips explain."""
+    return max(100 - _SLIPS * 100 / max(len(query.text), 1), _LEAST_GOOD)
 
 
 def placed(query: Query, candidate: Candidate) -> Placed:
     """How well one candidate answers."""
-    asked, needed, name = _core(query.text), frozenset(query.needed), candidate.name
-    likeness = score(asked, _core(name))
-    present = needed.issubset(name.split())
+    likeness, told, here = _likeness(query, candidate)
+    otherwise = _not_as_typed(query, told + here)
+    found_by = _FOUND_BY[min(candidate.tier, WORDS_MATCH)]
+    if found_by == "beginning":
+        likeness = max(likeness, _BEGINS)
+    if otherwise and (further := _further_initials(query, candidate.name)) is not None:
+        least = _INITIALS - _COST_OF_FURTHER_INITIALS * further
+        return Placed(candidate.id, "initials", max(likeness, least), ())
+    if found_by == "words" and candidate.described and otherwise:
+        found_by = "description"
+    elif found_by == "words" and here and _not_as_typed(query, told):
+        found_by = "place"
+    return Placed(candidate.id, found_by, likeness, otherwise)
+
+
+def _likeness(query: Query, candidate: Candidate) -> tuple[float, list[str], list[str]]:
+    """(likeness, words of its names, further words of its place that are asked for)."""
+    asked, name = _core(query.words), candidate.name.split()
+    likeness, told = max(score(asked, _core(name)), fuzz.ratio(query.text, candidate.name)), name
+    place = candidate.place.split()
     if candidate.other:
-        both = f"{name} {candidate.other}"
-        likeness = max(likeness, score(asked, _core(both)), score(asked, candidate.other))
-        present = present or needed.issubset(both.split())
-    return Placed(candidate.id, FOUND_BY[candidate.tier], likeness, present)
+        other = candidate.other.split()
+        likeness = max(likeness, score(asked, _core(name + other)))
+        if not {*other} <= {*place}:  # a second line that is a place is no name
+            likeness = max(likeness, score(asked, _core(other)))
+        told = name + other
+    if here := [word for word in place if word in query.words and word not in told]:
+        likeness = max(likeness, score(asked, _core(name + here)), fuzz.ratio(query.text, " ".join(name + here)))
+    return likeness, told, here
+
+
+def _further_initials(query: Query, name: str) -> int | None:
+    """How many more initials the name has than the one word that is typed; None when they are others."""
+    initials = "".join(word[0] for word in name.split() if word not in _NO_INITIALS)
+    if len(query.words) != 1 or len(query.text) not in INITIALS or not initials.startswith(query.text):
+        return None
+    return len(initials) - len(query.text)
+
+
+def _not_as_typed(query: Query, told: Sequence[str]) -> tuple[str, ...]:
+    held = {*told, *canonical(told)}
+    return tuple(
+        word
+        for word in query.needed
+        if word not in held
+        and canonical([word])[0] not in held
+        and not (word == query.unfinished and any(one.startswith(word) for one in told))
+    )
 
 
 def ranked(query: Query, candidates: Iterable[Candidate]) -> list[Placed]:
-    """The results, best first: numbers, then names with every word as typed, then the rest by likeness.
+    """The results, best first: numbers, that very name, names with every word as typed, then the rest by likeness.
 
-    Of equals that very name is first, then the larger body, the shorter name, the id: the same order on every page.
+    Of equals the one with the weak words too is first, then active, central and larger bodies, the shorter name, the
+    id: the same order on every page.
     """
 
-    def place(pair: tuple[Candidate, Placed]) -> tuple[bool, bool, int, bool, int, int, UUID]:
+    def place(pair: tuple[Candidate, Placed]) -> tuple[bool, bool, bool, int, int, int, int, UUID]:
         candidate, found = pair
+        likeness = found.likeness - (_COST_OF_INACTIVE if candidate.rank >= _INACTIVE else 0.0)
         return (
             candidate.tier != NUMBER_MATCH,
-            not found.as_typed,
-            -round(found.likeness / 2),
             candidate.name != query.text,
-            -candidate.prominence,
+            not found.as_typed,
+            -round(likeness / 2),
+            -round(fuzz.ratio(query.text, candidate.name) / 3),
+            candidate.rank,
             len(candidate.name),
             candidate.id,
         )
@@ -86,24 +154,8 @@ def ranked(query: Query, candidates: Iterable[Candidate]) -> list[Placed]:
 
 
 def resembles(query: Query, candidate: Candidate) -> bool:
-    """Whether a name that shares trigrams with a query is near enough to be offered."""
+    """Whether a name that shares a word with a query is near enough to be offered."""
     return (
         fuzz.token_sort_ratio(query.text, candidate.name) >= LEAST_LIKE_WHOLE
         or fuzz.partial_ratio(query.text, candidate.name) >= LEAST_LIKE_PART
     )
-
-
-def repairable(word: str) -> bool:
-    """Whether a word may be misspelt: numbers and short words are taken as they stand."""
-    return len(word) >= 3 and not any(character.isdigit() for character in word)
-
-
-def similar(word: str, known: Sequence[tuple[str, int]]) -> list[str]:
-    """The known words (with their counts) that the word may be a slip of: fewest slips first, then the commoner one."""
-    slips = 1 if len(word) <= 4 else 2 if len(word) <= 8 else 3
-    near = []
-    for other, count in known:
-        distance = OSA.distance(word, other, score_cutoff=slips)
-        if distance <= slips and other != word:
-            near.append((distance, -count, other))
-    return [other for _, _, other in sorted(near)[:SIMILAR_WORDS]]

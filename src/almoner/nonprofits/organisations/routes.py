@@ -73,14 +73,17 @@ async def list_organisation_history(call: Call, id: OrganisationId, query: Histo
     """List what its register changed in an organisation since it was first loaded."""
     page = call.page(query)
     rows, total = await organisations.history(call.tx, call.partner, id, page)
-    return call.listing(page, rows, total, change_out, lambda row: (row.id,))
+    return call.listing(page, rows, total, lambda row: change_out(call.tx, row), lambda row: (row.id,))
 
 
 @routes.get(
     "/v1/organisations/{countryCode}/{registry}/{registryId}", key=SECRET, scope="organisations:read", headers=DATED
 )
 async def find_organisation(call: Call, country_code: str, registry: str, registry_id: str) -> OrganisationOut:
-    """Retrieve an organisation by country, registry (its id, code or name) and number in any spelling."""
+    """Retrieve an organisation by country, registry (its id, code or name) and number in any spelling.
+
+    A 404 tells a number that the register does not list, with `Data-As-Of`, from a register that is not loaded.
+    """
     return await results.single(
         call, await organisations.by_number(call.tx, call.partner, country_code, registry, registry_id)
     )

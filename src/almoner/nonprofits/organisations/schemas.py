@@ -1,7 +1,9 @@
 """Organisations on the wire (settled 1.1, 4, 8)."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
+from uuid import UUID
 
 import msgspec
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -10,9 +12,18 @@ from pydantic.alias_generators import to_camel
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.categories.domain import Attribute, Category
-from almoner.nonprofits.organisations.domain import Branding, Change, Milestone, Organisation, OrganisationType
+from almoner.nonprofits.organisations.domain import (
+    Branding,
+    Change,
+    Kind,
+    Milestone,
+    Organisation,
+    OrganisationType,
+    Source,
+)
 from almoner.nonprofits.organisations.filters import AnyOf, Filters
 from almoner.nonprofits.organisations.ranking import FoundBy, Placed
+from almoner.nonprofits.organisations.sub_tags import ActivitySubTagOut, sub_tags_out
 from almoner.platform import media
 from almoner.platform.db import Tx
 from almoner.platform.http.wire import CountryCode, DayOrMoment, Out, PageQuery, Query
@@ -131,18 +142,16 @@ class CountrySpecificOut(Out):
 
 
 class SourceOut(Out):
-    """Where the record comes from."""
+    """A list that tells of the organisation."""
 
     registry_name: str
     registry_id: str
-    data_as_of: str | None
-
-
-class ActivitySubTagOut(Out):
-    """An activity of the organisation."""
-
-    id: str
-    name: str
+    data_as_of: Annotated[str | None, msgspec.Meta(description="The day of its data.")]
+    source: Annotated[str | None, msgspec.Meta(description="The published list, such as `irs-bmf`.")]
+    unverified: Annotated[
+        bool, msgspec.Meta(description="Its reader was never run on a real file: nothing is decided by it alone.")
+    ]
+    stale: Annotated[bool, msgspec.Meta(description="Its data are older than this service allows.")]
 
 
 class ExplainOut(Out):
@@ -151,6 +160,13 @@ class ExplainOut(Out):
     found_by: FoundBy | Literal["filters"]
     likeness: int | None
     as_typed: bool | None
+    not_as_typed: Annotated[
+        list[str] | None,
+        msgspec.Meta(description="Words of the query that it has otherwise, in its description, or not at all."),
+    ]
+
+
+InactiveReason = Literal["removed", "revoked", "terminated", "merged", "reregistered"]
 
 
 class OrganisationOut(Out, object_name="organisation"):
@@ -166,6 +182,12 @@ class OrganisationOut(Out, object_name="organisation"):
     registry_id: str
     types: list[OrganisationType]
     active: bool
+    inactive_reason: Annotated[
+        InactiveReason | None, msgspec.Meta(description="Why it is not active; null while it is.")
+    ]
+    succeeded_by: Annotated[
+        str | None, msgspec.Meta(description="The organisation it went over into, by a merger or a new registration.")
+    ]
     categories: list[OrganisationCategoryOut]
     activity_sub_tags: list[ActivitySubTagOut]
     logo: str | None
@@ -205,13 +227,19 @@ class ChangeOut(Out, object_name="organisation_change"):
     """A field of the record that the data of a day changed."""
 
     at: str
+    kind: Annotated[Kind, msgspec.Meta(description="What happened.")]
     field: str
     before: Annotated[Any, msgspec.Meta(description="The value until then.")] = msgspec.field(name="from")
     after: Annotated[Any, msgspec.Meta(description="The value from then on.")] = msgspec.field(name="to")
     source: str = msgspec.field()
 
 
-_CHANGED = {"usa_group_exempt": "countrySpecificProperties.usaGroupExempt"}
+_CHANGED = {
+    "usa_group_exempt": "countrySpecificProperties.usaGroupExempt",
+    "overruled": "inactiveReason",
+    "activities": "activitySubTags",
+}
+_OTHERS = frozenset({"branch_of", "succeeded_by", "same_as"})
 
 
 class OrganisationProfileOut(Out, object_name="organisation"):
@@ -247,7 +275,6 @@ class MilestoneOut(Out, object_name="milestone"):
 
 def organisation_out(tx: Tx, row: Organisation, categories: list[Category]) -> OrganisationOut:
     """The answer for one organisation, with the caller's categories that it is in."""
-    as_of = iso_or_none(row.data_as_of)
     return OrganisationOut(
         id=tx.ids.text("organisation", row.id),
         name=row.name,
@@ -259,10 +286,12 @@ def organisation_out(tx: Tx, row: Organisation, categories: list[Category]) -> O
         registry_id=row.registry_number,
         types=list(row.types),
         active=row.active,
+        inactive_reason=cast("InactiveReason | None", row.inactive_reason),
+        succeeded_by=tx.ids.optional("organisation", row.succeeded_by),
         categories=[_category_out(tx, category) for category in categories],
-        activity_sub_tags=[],
-        logo=row.logo,
-        images=list(row.images),
+        activity_sub_tags=sub_tags_out(tx, row.activities),
+        logo=media.address(tx.deployment.links, row.logo),
+        images=_addresses(tx, row.images),
         website=row.websites[0] if row.websites else None,
         websites=list(row.websites),
         address=row.address,
@@ -277,18 +306,29 @@ def organisation_out(tx: Tx, row: Organisation, categories: list[Category]) -> O
         is_branch_parent=row.is_branch_parent,
         branch_of=tx.ids.optional("organisation", row.branch_of),
         country_specific_properties=CountrySpecificOut(row.usa_group_exempt),
-        sources=[SourceOut(row.registry_name, row.registry_number, as_of)],
+        sources=[_source_out(tx, source) for source in row.sources],
         created_at=iso(row.created_at),
         updated_at=iso(row.updated_at),
+    )
+
+
+def _source_out(tx: Tx, source: Source) -> SourceOut:
+    return SourceOut(
+        source.registry_name,
+        source.registry_number,
+        iso_or_none(source.data_as_of),
+        source.code,
+        source.unverified,
+        source.stale(tx.now, tx.deployment.greatest_age),
     )
 
 
 def explained(record: OrganisationOut, placed: Placed | None) -> OrganisationOut:
     """The record with how it was found: by what, 0 to 100 how like the query, and whether no word was repaired."""
     why = (
-        ExplainOut(placed.found_by, round(placed.likeness), placed.as_typed)
+        ExplainOut(placed.found_by, round(placed.likeness), placed.as_typed, list(placed.not_as_typed))
         if placed
-        else ExplainOut("filters", None, None)
+        else ExplainOut("filters", None, None, None)
     )
     return msgspec.structs.replace(record, explain=why)
 
@@ -303,19 +343,30 @@ def _category_out(tx: Tx, category: Category) -> OrganisationCategoryOut:
     )
 
 
-def change_out(row: Change) -> ChangeOut:
+def change_out(tx: Tx, row: Change) -> ChangeOut:
     """The answer for one change."""
-    before, after = (
-        iso(datetime.fromisoformat(value)) if row.field == "registration_date" and isinstance(value, str) else value
-        for value in (row.before, row.after)
-    )
-    return ChangeOut(iso(row.at), _CHANGED.get(row.field, to_camel(row.field)), before, after, row.source)
+    before, after = (_shown(tx, row.field, value) for value in (row.before, row.after))
+    return ChangeOut(iso(row.at), row.kind, _CHANGED.get(row.field, to_camel(row.field)), before, after, row.source)
+
+
+def _shown(tx: Tx, field: str, value: object) -> object:
+    if field == "activities":
+        return msgspec.to_builtins(sub_tags_out(tx, value)) if isinstance(value, dict) else []
+    if not isinstance(value, str):
+        return value
+    if field == "registration_date":
+        return iso(datetime.fromisoformat(value))
+    return tx.ids.text("organisation", UUID(value)) if field in _OTHERS else value
 
 
 def profile_out(tx: Tx, row: Organisation) -> OrganisationProfileOut:
     """The public profile."""
     return OrganisationProfileOut(
-        tx.ids.text("organisation", row.id), row.name, row.display_name, row.description, row.logo
+        tx.ids.text("organisation", row.id),
+        row.name,
+        row.display_name,
+        row.description,
+        media.address(tx.deployment.links, row.logo),
     )
 
 
@@ -325,10 +376,14 @@ def branding_out(tx: Tx, row: Branding) -> OrganisationBrandingOut:
         organisation_id=tx.ids.text("organisation", row.organisation_id),
         display_name=row.display_name,
         description=row.description,
-        logo=row.logo,
-        images=list(row.images),
+        logo=media.address(tx.deployment.links, row.logo),
+        images=_addresses(tx, row.images),
         primary_color=row.primary_color,
     )
+
+
+def _addresses(tx: Tx, images: Sequence[str]) -> list[str]:
+    return [address for key in images if (address := media.address(tx.deployment.links, key))]
 
 
 def milestone_out(tx: Tx, row: Milestone) -> MilestoneOut:

@@ -1,20 +1,30 @@
-"""Organisation search: words with typos repaired, ranked, and the same order on every page (settled 1.1, 8)."""
+"""Organisation search: words with typos repaired, ranked, and the same order on every page (settled 1.1, 8).
+
+What is typed is tried first. Only where that finds too little are known words taken for slips, and words left out.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from almoner.nonprofits.organisations import ranking, store_search
+from almoner.nonprofits.organisations import ranking, spelling, store_search
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.organisations.ranking import Placed
+from almoner.nonprofits.organisations.spelling import Group, Heard
 from almoner.nonprofits.organisations.store import Scope
-from almoner.nonprofits.organisations.store_search import COUNTED, HEAD, Match
+from almoner.nonprofits.organisations.store_search import COUNTED, HEAD, Asked, Match, Near
 from almoner.nonprofits.organisations.words import Query
 from almoner.nonprofits.registries.domain import number_keys
 from almoner.platform.db import EVERYONE, Tx
 
 ENOUGH: Final = 5
 """With fewer results than these, and none of that very name, words are taken as misspelt."""
+
+MOST_ALIKE: Final = 1
+"""Likeness by which a later try must be better to be taken instead of an earlier one."""
+
+_NAME_TIER: Final = 2
+_DIGITS_OF_A_NUMBER: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,57 +37,128 @@ class Results:
 
 
 @dataclass(frozen=True, slots=True)
-class _Matched:
-    """What matched, and the words it took."""
+class _Tried:
+    """What one way of asking found, best first. ``asked`` is None where there is no more than that."""
 
+    asked: Asked | None
     match: Match
-    tsquery: str
+    placed: list[Placed]
+
+    @property
+    def best(self) -> float:
+        return self.placed[0].likeness if self.placed else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A query on its way."""
+
+    tx: Tx
+    scope: Scope
+    filters: Filters
+    query: Query
+    keys: list[str]
+
+    async def tried(self, asked: Asked) -> _Tried:
+        found = await store_search.match(self.tx, self.scope, self.filters, asked, 0, HEAD)
+        if asked.vast and len(found.candidates) < HEAD:
+            return await self.tried(replace(asked, vast=False))
+        return _Tried(asked, found, ranking.ranked(self.query, found.candidates))
+
+    async def with_words(self, groups: Sequence[Group], other: str | None = None) -> _Tried:
+        """What has every word for which something stands; names that are alike, when that is one word of several."""
+        needed = spelling.asked_for(groups)
+        named, anywhere = spelling.every(needed)
+        if other:
+            anywhere = f"{anywhere} | {other}" if anywhere else other
+        near: Near = "letters" if any(group.lost or group.repaired for group in groups) else "length"
+        vast = spelling.vast(needed) and self.filters == Filters()
+        asked = Asked(named, anywhere, self.query.text, self.keys, near, vast)
+        only_one = len(groups) > 1 and sum(not group.lost for group in groups) == 1
+        return await (self.alike(asked) if only_one else self.tried(asked))
+
+    async def alike(self, asked: Asked) -> _Tried:
+        """Of what is found by one word of several, the names that are near the whole query."""
+        tried = await self.tried(asked)
+        near = [one for one in tried.match.candidates if ranking.resembles(self.query, one)]
+        return _Tried(None, Match(near, len(near)), ranking.ranked(self.query, near))
 
 
 async def ranked(
     tx: Tx, scope: Scope, filters: Filters, text: str, start: int, stop: int, *, best_first: bool
 ) -> Results:
     """Results ``start`` to ``stop`` (exclusive) for what a person typed."""
-    query, keys = Query.of(text), number_keys(text) if any(map(str.isdigit, text)) else []
-    matched = await _matched(tx, scope, filters, query, keys)
-    found = matched.match
-    total, exhaustive = min(found.total, COUNTED), found.total <= COUNTED
+    digits = sum(map(str.isdigit, text))
+    keys = number_keys(text) if digits else []
+    search = _Search(tx, scope, filters, Query.of(text), keys)
+    found = await _numbered(search) if digits >= _DIGITS_OF_A_NUMBER else None
+    found = found or await _best(search)
+    total, exhaustive = min(found.match.total, COUNTED), found.match.total <= COUNTED
     if not best_first:
         start, stop = total - stop, total - start
     start, stop = max(start, 0), min(stop, total)
-    placed = ranking.ranked(query, found.candidates)[start:stop] if start < len(found.candidates) else []
-    if (further := stop - max(start, len(found.candidates))) > 0:
-        skip = max(start, len(found.candidates))
-        rest = await store_search.match(tx, scope, filters, query.text, matched.tsquery, keys, skip, further)
-        placed += [ranking.placed(query, candidate) for candidate in rest.candidates]
+    placed = found.placed[start:stop] if start < len(found.placed) else []
+    if (further := stop - max(start, len(found.placed))) > 0 and found.asked is not None:
+        skip = max(start, len(found.placed))
+        rest = await store_search.match(tx, scope, filters, found.asked, skip, further)
+        placed += [ranking.placed(search.query, candidate) for candidate in rest.candidates]
     return Results(placed if best_first else placed[::-1], total, exhaustive)
 
 
-async def _matched(tx: Tx, scope: Scope, filters: Filters, query: Query, keys: Sequence[str]) -> _Matched:
-    async def matched(tsquery: str) -> _Matched:
-        return _Matched(await store_search.match(tx, scope, filters, query.text, tsquery, keys, 0, HEAD), tsquery)
-
-    exact = await matched(query.exact())
-    named = any(candidate.name == query.text or candidate.tier == 0 for candidate in exact.match.candidates)
-    misspelt = [word for word in query.needed if ranking.repairable(word)]
-    if named or exact.match.total >= ENOUGH or not misspelt:
-        return exact
-    similar: dict[str, list[str]] = {}
-    # A slip mostly makes a word that nobody uses; if that is not it, any word may be the one.
-    for suspected in (await store_search.unknown_words(tx, EVERYONE, misspelt), misspelt):
-        similar |= await _similar(tx, [word for word in suspected if word not in similar])
-        repaired = await matched(query.repaired(similar)) if any(similar.values()) else exact
-        if repaired.match.total > exact.match.total:
-            return repaired
-    if exact.match.total:
-        return exact
-    if (spared := query.all_but_one(similar)) and (most := await matched(spared)).match.total:
-        return most
-    alike = await store_search.alike(tx, scope, filters, query.text)
-    candidates = [candidate for candidate in alike if ranking.resembles(query, candidate)]
-    return _Matched(Match(candidates, len(candidates)), exact.tsquery)
+async def _numbered(search: _Search) -> _Tried | None:
+    found = await store_search.numbered(search.tx, search.scope, search.filters, search.keys)
+    return _Tried(None, found, ranking.ranked(search.query, found.candidates)) if found.candidates else None
 
 
-async def _similar(tx: Tx, misspelt: Sequence[str]) -> dict[str, list[str]]:
-    known = await store_search.similar_words(tx, EVERYONE, misspelt) if misspelt else {}
-    return {word: ranking.similar(word, known.get(word, [])) for word in misspelt}
+async def _best(search: _Search) -> _Tried:
+    """The first try that is good enough, or the best of all."""
+    query = search.query
+    suspected = [word for word in query.needed if spelling.repairable(word)]
+    words = spelling.asked_of_dictionary(query)
+    heard = await store_search.hear(search.tx, EVERYONE, words, query.begun, suspected)
+    groups = spelling.groups(query, heard)
+    best = await search.with_words(groups, spelling.initials(query, heard))
+    if not suspected or _is_enough(query, best, groups):
+        return best
+    heard = await _listened(search, heard, groups, suspected)
+    groups = spelling.groups(query, heard, doubtful=True)
+    if spelling.bearable(spelling.asked_for(groups)):
+        best = _better(query, best, await search.with_words(groups))
+    for lacking in (1, 2):
+        if best.best >= ranking.good(query):
+            break
+        if (most := spelling.most(spelling.asked_for(groups), lacking)) is not None:
+            best = _better(query, best, await search.tried(Asked(most, most, query.text, search.keys, "letters")))
+    if best.best < ranking.good(query) and (one_word := spelling.any_of(spelling.asked_for(groups))) is not None:
+        best = _better(query, best, await search.alike(Asked(one_word, one_word, query.text, search.keys, "letters")))
+    return best
+
+
+def _is_enough(query: Query, first: _Tried, groups: Sequence[Group]) -> bool:
+    if first.best >= ranking.good(query):
+        return True
+    if any(group.lost or group.repaired for group in groups):
+        return False
+    return first.match.total >= ENOUGH or any(one.tier <= _NAME_TIER for one in first.match.candidates)
+
+
+def _better(query: Query, best: _Tried, tried: _Tried) -> _Tried:
+    """Both together where they are few, else the one with the likelier first result."""
+    several = {one.id: one for one in (*best.match.candidates, *tried.match.candidates)}
+    if len(several) < HEAD and max(best.match.total, tried.match.total) < HEAD:
+        found = list(several.values())
+        return _Tried(None, Match(found, len(found)), ranking.ranked(query, found))
+    return tried if tried.best > best.best + MOST_ALIKE or (tried.placed and not best.placed) else best
+
+
+async def _listened(search: _Search, heard: Heard, groups: Sequence[Group], suspected: Sequence[str]) -> Heard:
+    """What the dictionary knows with more effort: words that share letters, and two words written as one."""
+    lost = [word for word in spelling.doubted(groups) if word in suspected]
+    unheard = [word for word in suspected if word not in heard.similar]
+    similar = await store_search.similar_words(search.tx, EVERYONE, unheard, lost)
+    parts = {half for word in lost for pair in spelling.halves(word) for half in pair}
+    counts = await store_search.counts(search.tx, EVERYONE, sorted(parts)) if parts else {}
+    for word in lost:
+        similar.setdefault(word, []).extend(spelling.two_words(word, counts))
+    several = {word: [*heard.similar.get(word, ()), *similar.get(word, ())] for word in suspected}
+    return Heard(heard.known, heard.completions, several)

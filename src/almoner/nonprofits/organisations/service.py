@@ -1,21 +1,31 @@
 """What can be asked about organisations."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
-from almoner.nonprofits.organisations import domain, search, store, store_search
+from almoner.nonprofits.categories import service as categories
+from almoner.nonprofits.organisations import domain, schemas, search, store, store_history, store_search
 from almoner.nonprofits.organisations.domain import Branding, Change, Milestone, Organisation
 from almoner.nonprofits.organisations.filters import Filters
+from almoner.nonprofits.organisations.ports import Followers
 from almoner.nonprofits.organisations.ranking import Placed
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
+from almoner.nonprofits.registries.domain import Registry
+from almoner.platform import outbox, queue
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 
 Scope = Partner | Everyone
+
+TELL: Final = "organisations.tell"
+"""The job that tells followers what a load changed."""
+UPDATED: Final = "organisation.updated"
+_TOLD_AT_ONCE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +50,32 @@ async def get(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation:
 
 async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
     """The record as it stood after the data of a day. Raises NotFound, also when it was not known yet."""
-    organisation = await get(tx, scope, organisation_id)
-    stood = domain.as_of(organisation, await store.every_change(tx, scope, organisation_id), day)
+    stood = await _stood(tx, scope, organisation_id, day)
+    if stood.same_as is not None:  # another record answered for it on that day
+        stood = await _stood(tx, scope, stood.same_as, day)
+    return await _with_sources(tx, scope, stood, organisation_id, day)
+
+
+async def _stood(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
+    if (record := await store.find_record(tx, scope, organisation_id)) is None:
+        raise NotFound
+    stood = domain.as_of(record, await store_history.every_change(tx, scope, organisation_id), day)
     if stood is None:
         raise NotFound("the organisation was not in the data of that day")
-    return stood
+    listed = await store_history.listed_at(tx, scope, organisation_id, day)
+    return stood if listed is None else replace(stood, active=listed and stood.overruled is None)
+
+
+async def _with_sources(tx: Tx, scope: Scope, stood: Organisation, asked: UUID, day: datetime) -> Organisation:
+    ids = list(dict.fromkeys((stood.id, asked)))
+    sources = await store_history.sources_at(tx, scope, ids, day)
+    return replace(stood, sources=tuple(sources), data_as_of=sources[0].data_as_of) if sources else stood
 
 
 async def history(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) -> tuple[list[Change], int]:
-    """One page of what its register changed in an organisation, and the total. Raises NotFound."""
-    await get(tx, scope, organisation_id)
-    return await store.page_of_changes(tx, scope, organisation_id, page)
+    """One page of what its registers changed in an organisation, and the total. Raises NotFound."""
+    organisation = await get(tx, scope, organisation_id)
+    return await store_history.page_of_changes(tx, scope, organisation.id, page)
 
 
 async def get_published(tx: Tx, organisation_id: UUID) -> Organisation:
@@ -59,18 +84,39 @@ async def get_published(tx: Tx, organisation_id: UUID) -> Organisation:
 
 
 async def by_number(tx: Tx, scope: Scope, country_code: str, registry: str, number: str) -> Organisation:
-    """The organisation of a number, in any spelling, of a registry (its id, code or name). Raises NotFound."""
-    for known in await registries.called(tx, registry, country_code):
-        key = registries_domain.number_key(known.code, number)
-        if key and (organisation := await store.find_by_number(tx, scope, known.id, key)):
+    """The organisation of a number, in any spelling, of a registry (its id, code or name).
+
+    Raises NotFound, which tells a number that is none of that registry's, one that its data do not list (and of what
+    day they are), and a registry that is not loaded.
+    """
+    named = await registries.called(tx, registry, country_code)
+    checks = [registries_domain.check(known.code, number) for known in named]
+    for known, checked in zip(named, checks, strict=True):
+        if checked.key and (organisation := await store.find_by_number(tx, scope, known.id, checked.key)):
             return organisation
-    raise NotFound
+    if not named:
+        raise NotFound("the country has no registry of that id, code or name")
+    days = [known.data_as_of for known in named if known.data_as_of is not None]
+    doubts = [_doubt(checked) for checked in checks if checked.verdict != "ok"]
+    raise NotFound(*doubts, *map(_not_listed, named), data_as_of=min(days, default=None))
 
 
-async def find_receivable(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | None:
-    """An organisation that donations can be made to now, None for any other. ``receives`` names the currencies."""
-    organisation = await store.find(tx, scope, organisation_id)
-    return organisation if organisation and organisation.receives else None
+_VERDICTS: Final[Mapping[registries_domain.Verdict, str]] = {
+    "malformed": "is malformed",
+    "wrong_check_digit": "has a wrong check digit",
+    "refused": "is refused",
+}
+
+
+def _doubt(checked: registries_domain.Check) -> str:
+    hints = f" ({'; '.join(checked.hints)})" if checked.hints else ""
+    return f"registryId {_VERDICTS[checked.verdict]}: {checked.reason}{hints}"
+
+
+def _not_listed(registry: Registry) -> str:
+    if registry.data_as_of is None:
+        return f"the register {registry.code} is not loaded: whether it lists this number is not known"
+    return f"the register {registry.code} does not list this number in its data of {registry.data_as_of:%Y-%m-%d}"
 
 
 async def branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding:
@@ -98,6 +144,8 @@ async def filters_with(tx: Tx, filters: Filters, *, registry_name: str | None, r
             keys = tuple({key for key in found if key})
     elif registry_number is not None:
         keys = tuple(registries_domain.number_keys(registry_number))
+    if keys and registry_ids is not None:  # a record of another registry may answer for the number
+        registry_ids = tuple({*registry_ids, *await store.answering(tx, EVERYONE, registry_ids, keys)})
     return replace(filters, registry_ids=registry_ids, number_keys=keys)
 
 
@@ -115,6 +163,48 @@ async def ranked(
     results = await search.ranked(tx, scope, filters, text, start, stop, best_first=best_first)
     shown = await _in_order(tx, scope, [placed.id for placed in results.placed])
     return Found(shown, results.total, results.exhaustive, {placed.id: placed for placed in results.placed})
+
+
+async def tell(tx: Tx, load_id: UUID) -> None:
+    """Have the followers of what a load changed told of it, once, after the commit."""
+    await store_history.begin_telling(tx, EVERYONE, load_id)
+    await queue.enqueue(tx, TELL, {"load": str(load_id)}, unique=str(load_id))
+
+
+async def tell_batch(tx: Tx, followers: Sequence[Followers], load_id: UUID) -> bool:
+    """Tell the followers of some of what a load changed; False when all were told.
+
+    The events and how far it is are one commit: each partner hears once of each organisation, whatever dies.
+    """
+    telling = await store_history.lock_telling(tx, EVERYONE, load_id)
+    if telling is None or telling.done:
+        return False
+    changed = await store_history.changed_by(tx, EVERYONE, load_id, telling.told_to, _TOLD_AT_ONCE)
+    if not changed:
+        await store_history.advance_telling(tx, EVERYONE, load_id, None)
+        return False
+    before = await store_history.told_before(tx, EVERYONE, load_id, [record for record, _ in changed])
+    await _emit(tx, followers, [principal for record, principal in changed if record not in before])
+    await store_history.advance_telling(tx, EVERYONE, load_id, changed[-1][0])
+    return True
+
+
+async def _emit(tx: Tx, followers: Sequence[Followers], organisation_ids: Sequence[UUID]) -> None:
+    records = await store.records_of(tx, EVERYONE, organisation_ids)
+    told: dict[UUID, set[UUID]] = {}
+    for followers_of in followers:
+        for record, partners in (await followers_of(tx, list(records))).items():
+            for partner in partners:
+                told.setdefault(partner, set()).add(records[record])
+    shown = await store.find_many(tx, EVERYONE, list({id_ for ids in told.values() for id_ in ids})) if told else {}
+    events: list[tuple[UUID, object]] = []
+    for partner, ids in sorted(told.items()):
+        own = await categories.of_organisations(tx, Partner(partner), list(ids))
+        events += [
+            (partner, schemas.organisation_out(tx, shown[id_], own.get(id_, []))) for id_ in sorted(ids & shown.keys())
+        ]
+    if events:
+        await outbox.emit_all(tx, UPDATED, events)
 
 
 async def _in_order(tx: Tx, scope: Scope, ids: list[UUID]) -> list[Organisation]:

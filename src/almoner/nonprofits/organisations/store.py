@@ -1,43 +1,71 @@
 """SQL of organisations: single records, branding, milestones."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.organisations.domain import Branding, Change, Milestone, Organisation
+from almoner.nonprofits.organisations.domain import Branding, Milestone, Organisation, Source
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 
 Scope = Partner | Everyone
 
-_RECORD: Final = """
+_SELECT: Final = """
 select o.id, o.partner_id, o.registry_id, r.code as registry_code, r.name as registry_name, o.registry_number, o.name,
-    coalesce(b.display_name, o.display_name) as display_name, o.other_name, coalesce(b.description, o.description) as
-    description,
-    o.country_code, o.types, o.active, o.websites, o.address_line_1, o.address_line_2, o.city, o.state, o.postcode,
-    o.registration_date, o.claimed_at, o.is_branch_parent, o.branch_of, o.usa_group_exempt, p.data_as_of, o.first_seen,
-    b.logo,
-    coalesce(b.images, '{}') as images, o.created_at, o.updated_at
+    coalesce(b.display_name, o.display_name) as display_name, o.other_names,
+    coalesce(b.description, o.description) as description, o.country_code, o.types, o.active, o.websites,
+    o.address_line_1, o.address_line_2, o.city, o.state, o.postcode, o.registration_date, o.claimed_at,
+    o.is_branch_parent or coalesce(
+        (select true from organisation under where under.branch_of = o.id limit 1), false
+    ) as is_branch_parent,
+    o.branch_of, o.usa_group_exempt, o.overruled, o.succeeded_by, o.same_as, o.activities,
+    told.sources, p.data_as_of, o.first_seen, b.logo, coalesce(b.images, '{}') as images, o.created_at, o.updated_at
+"""
+# What lists it comes first, then what else tells of it, then the same for its numbers in other registers.
+_FROM: Final = """
 from organisation o
 join registry r on r.id = o.registry_id
-left join register_part p on p.registry_id = o.registry_id and p.part = o.part
+left join register_part p on p.source = o.source and p.part = o.part
 left join organisation_branding b on b.organisation_id = o.id
+cross join lateral (
+    select jsonb_agg(jsonb_build_array(
+        g.name, n.registry_number, t.code, coalesce(t.unverified, false), t.data_as_of
+    ) order by n.id <> o.id, t.code is distinct from n.source, g.code, t.code) as sources
+    from organisation n
+    join registry g on g.id = n.registry_id
+    left join lateral (
+        select s.code, s.unverified, d.data_as_of from register_source s
+        left join register_part d on d.source = n.source and d.part = n.part where s.code = n.source
+        union all
+        select s.code, s.unverified, d.data_as_of
+        from register_entry e
+        join register_source s on s.code = e.source and s.registry_id = n.registry_id
+        left join register_part d on d.source = e.source and d.part = e.part
+        where e.number_key = n.number_key and e.valid_to is null and e.source is distinct from n.source
+    ) t on true
+    where n.id = o.id or n.same_as = o.id
+) told
 """
-
-
-_CHANGES: Final = """
-select c.id, c.at, c.field, c.before, c.after, r.name as source
-from organisation_change c join register_load l on l.id = c.load_id join registry r on r.id = l.registry_id
-"""
+_RECORD: Final = _SELECT + _FROM
 
 
 def _organisation(row: Record) -> Organisation:
     values = dict(row)
-    for several in ("types", "websites", "images"):
+    for several in ("types", "websites", "images", "other_names"):
         values[several] = tuple(values[several])
+    values["sources"] = tuple(source(*told) for told in values["sources"])
     return Organisation(**values)
+
+
+def source(
+    registry_name: str, registry_number: str, code: str | None, unverified: bool, data_as_of: str | None
+) -> Source:
+    """From the members of an array as JSON."""
+    dated = datetime.fromisoformat(data_as_of) if data_as_of else None
+    return Source(registry_name, registry_number, code, unverified, dated)
 
 
 def owner(scope: Scope) -> UUID | None:
@@ -46,7 +74,21 @@ def owner(scope: Scope) -> UUID | None:
 
 
 async def find(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | None:
-    """One organisation: published, or the partner's own."""
+    """One organisation: published, or the partner's own. By the id of any of its records: one of them answers."""
+    row = await tx.fetchrow(
+        _RECORD
+        + """
+        where o.id = coalesce((select same_as from organisation where id = $1), $1)
+            and (o.partner_id is null or o.partner_id = $2)
+        """,
+        organisation_id,
+        owner(scope),
+    )
+    return _organisation(row) if row else None
+
+
+async def find_record(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | None:
+    """The record of this very id, also where another one answers for it."""
     row = await tx.fetchrow(
         _RECORD + "where o.id = $1 and (o.partner_id is null or o.partner_id = $2)", organisation_id, owner(scope)
     )
@@ -58,8 +100,11 @@ async def find_by_number(tx: Tx, scope: Scope, registry_id: UUID, number_key: st
     row = await tx.fetchrow(
         _RECORD
         + """
-        where o.number_key = $1 and o.registry_id = $2 and (o.partner_id is null or o.partner_id = $3)
-        order by o.partner_id is null desc limit 1
+        where o.id = (
+            select coalesce(same_as, id) from organisation
+            where number_key = $1 and registry_id = $2 and (partner_id is null or partner_id = $3)
+            order by partner_id is null desc limit 1
+        )
         """,
         number_key,
         registry_id,
@@ -76,30 +121,30 @@ async def find_many(tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]) -> d
     return {row["id"]: _organisation(row) for row in rows}
 
 
-async def every_change(tx: Tx, _: Scope, organisation_id: UUID) -> list[Change]:
-    """All changes of an organisation that the scope was shown to see, newest first."""
-    rows = await tx.fetch(_CHANGES + "where c.organisation_id = $1 order by c.id desc", organisation_id)
-    return [Change(*row) for row in rows]
-
-
-async def page_of_changes(tx: Tx, _: Scope, organisation_id: UUID, page: Page) -> tuple[list[Change], int]:
-    """One page of an organisation's changes in reading order, and their total."""
-    comparison, order = ("<", "desc") if page.reads_down else (">", "asc")
+async def answering(tx: Tx, _: Everyone, registry_ids: Sequence[UUID], number_keys: Sequence[str]) -> list[UUID]:
+    """The registries of the records that answer for those of these numbers."""
     rows = await tx.fetch(
-        f"""
-        select shown.*, counted.total
-        from (select count(*) as total from organisation_change where organisation_id = $1) counted
-        left join lateral (
-            {_CHANGES} where c.organisation_id = $1 and ($2::bigint is null or c.id {comparison} $2)
-            order by c.id {order} limit $3
-        ) shown on true
-        order by shown.id {order}
+        """
+        select distinct p.registry_id from organisation o join organisation p on p.id = o.same_as
+        where o.number_key = any($1::text[]) and o.registry_id = any($2::uuid[]) and o.partner_id is null
         """,
-        organisation_id,
-        page.position[0] if page.position else None,
-        page.limit,
+        number_keys,
+        registry_ids,
     )
-    return [Change(*row[:6]) for row in rows if row["id"] is not None], rows[0]["total"]
+    return [row["registry_id"] for row in rows]
+
+
+async def records_of(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+    """All records of these organisations, with the one that answers for each."""
+    rows = await tx.fetch(
+        """
+        select id, id as principal from organisation where id = any($1::uuid[])
+        union all
+        select id, same_as from organisation where same_as is not null and same_as = any($1::uuid[])
+        """,
+        organisation_ids,
+    )
+    return {row["id"]: row["principal"] for row in rows}
 
 
 async def find_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding | None:
@@ -110,7 +155,8 @@ async def find_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding
             coalesce(b.description, o.description) as description, b.logo, coalesce(b.images, '{}') as images,
             b.primary_color
         from organisation o left join organisation_branding b on b.organisation_id = o.id
-        where o.id = $1 and (o.partner_id is null or o.partner_id = $2)
+        where o.id = coalesce((select same_as from organisation where id = $1), $1)
+            and (o.partner_id is null or o.partner_id = $2)
         """,
         organisation_id,
         owner(scope),
@@ -137,7 +183,8 @@ async def page_of_milestones(
             where organisation_id = o.id and ($3::uuid is null or id {comparison} $3)
             order by id {order} limit $4
         ) m on true
-        where o.id = $1 and (o.partner_id is null or o.partner_id = $2)
+        where o.id = coalesce((select same_as from organisation where id = $1), $1)
+            and (o.partner_id is null or o.partner_id = $2)
         order by m.id {order}
         """,
         organisation_id,

@@ -1,34 +1,60 @@
-"""SQL of organisation search: one statement for a filtered list, one for matching words, two for repairing them.
+"""SQL of organisation search: one statement for a filtered list, one for matching words, two for the dictionary.
 
-What a statement fetches is bounded: counting stops at ``COUNTED``, ranking takes the first ``HEAD`` by name length.
+What a statement fetches is bounded: counting stops at ``COUNTED``, ranking takes the first ``HEAD``. All of it reads
+the narrow table ``organisation_search``, which triggers keep (decision 0033).
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 from asyncpg import Record
 
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.organisations.ranking import NUMBER_MATCH, Candidate
+from almoner.nonprofits.organisations.spelling import COMPLETIONS, RARE, Counted, Heard
 from almoner.nonprofits.organisations.store import Scope, owner
 from almoner.platform.db import Everyone, Tx
 from almoner.platform.http.paging import Page
 
 COUNTED: Final = 10_000
-HEAD: Final = 500
-_BEGINNINGS: Final = 200
-_ALIKE_BY_TRIGRAMS: Final = 200
-_TRIGRAM_SECONDS: Final = 0.25
-_SIMILAR_BY_TRIGRAMS: Final = 40
-_SIMILAR_BY_BEGINNING: Final = 200
+HEAD: Final = 300
+_SAME: Final = 200
+_FIRST: Final = 3_000
+_LONGEST: Final = 100
+_COMPARED: Final = 1_500
+_BY_SLIP: Final = 40
+_BY_TRIGRAMS: Final = 40
+_KINDS: Final = {"nonprofit": 1, "social_impact": 2, "education": 4}
 
-# The expressions of the indexes organisation_words and organisation_description_words.
-_WORDS: Final = "word_vector(search_name || ' ' || search_other)"
-_DESCRIBED: Final = "word_vector(search_description)"
-_FIELDS: Final = "id, search_name, search_other, prominence"
+# The expression of the indexes organisation_search_words and organisation_search_foremost.
+_LEXEMES: Final = "search_lexemes(name, other, place, described)"
+_FIELDS: Final = "id, name, other, place, rank, described <> '' as described"
+_FOREMOST: Final = "rank <= 102"
+# Two numbers of one body lead to the record that answers for both. The scope, bound first, chooses the partial indexes.
+_NUMBERED: Final = (
+    "id = any(array(select coalesce(o.same_as, o.id) from organisation o where o.number_key = any({}::text[]) "
+    "and (o.partner_id is null or o.partner_id = $1)))"
+)
+
+Near = Literal["length", "letters"]
+"""What decides which of many matches are compared in full: names as long as the query, or with letters in common."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What to match: tsqueries for names and for names, places and descriptions; the text; keys of numbers.
+
+    ``vast``: there are certainly more than ``COUNTED``, which need not be found to be counted.
+    """
+
+    named: str
+    anywhere: str
+    text: str
+    keys: Sequence[str] = ()
+    near: Near = "length"
+    vast: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +70,7 @@ class _Where:
 
     def __init__(self, scope: Scope, filters: Filters) -> None:
         self.values: list[object] = []
-        self._conditions: list[str] = []
+        self._conditions: list[str] = ["listed"]
         self._add("(partner_id is null or partner_id = {})", owner(scope))
         self._plain(filters)
         self._memberships(owner(scope), filters)
@@ -61,11 +87,11 @@ class _Where:
         if filters.country_code is not None:
             self._add("country_code = {}", filters.country_code)
         if filters.number_keys is not None:
-            self._add("number_key = any({}::text[])", filters.number_keys)
+            self._add(_NUMBERED, filters.number_keys)
         if filters.registry_ids is not None:
             self._add("registry_id = any({}::uuid[])", filters.registry_ids)
         if filters.types:
-            self._add("types && {}::text[]", filters.types)
+            self._add("kinds & {}::smallint <> 0", sum({_KINDS[kind] for kind in filters.types}))
         if filters.active is not None:
             self._conditions.append("active" if filters.active else "not active")
         if filters.usa_group_exempt is not None:
@@ -73,7 +99,7 @@ class _Where:
 
     def _memberships(self, partner_id: UUID | None, filters: Filters) -> None:
         member = (
-            "select from category_member m where m.organisation_id = organisation.id and m.partner_id = {0} "
+            "select from category_member m where m.organisation_id = organisation_search.id and m.partner_id = {0} "
             "and m.category_id"
         )
         for alternatives in filters.categories:
@@ -98,9 +124,11 @@ async def page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset: int 
     after = f"and id {comparison} {where.bind(page_.after_id)}" if page_.position else ""
     statement = f"""
         select listed.id, counted.total
-        from (select count(*) as total from (select from organisation where {where} limit {COUNTED + 1}) found) counted
+        from (
+            select count(*) as total from (select from organisation_search where {where} limit {COUNTED + 1}) found
+        ) counted
         left join lateral (
-            select id from organisation where {where} {after}
+            select id from organisation_search where {where} {after}
             order by id {order} limit {where.bind(page_.limit)} offset {where.bind(offset)}
         ) listed on true
         order by listed.id {order}
@@ -112,42 +140,52 @@ async def page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset: int 
     return [row["id"] for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def match(
-    tx: Tx, scope: Scope, filters: Filters, text: str, tsquery: str, keys: Sequence[str], offset: int, limit: int
-) -> Match:
-    """Organisations with the words of ``tsquery``, or whose number or beginning of the name it is.
+async def numbered(tx: Tx, scope: Scope, filters: Filters, keys: Sequence[str]) -> Match:
+    """Organisations whose number it is."""
+    where = _Where(scope, filters)
+    statement = f"""
+        select {NUMBER_MATCH} as tier, {_FIELDS} from organisation_search
+        where {_NUMBERED.format(where.bind(list(keys)))} and {where}
+        order by rank, id limit {HEAD}
+        """
+    rows = await tx.fetch(
+        statement,
+        *where.values,
+    )
+    return Match([_candidate(row) for row in rows], len(rows))
 
-    Their order here is fixed but rough: number, whole name, beginning, then the shortest name.
+
+async def match(tx: Tx, scope: Scope, filters: Filters, asked: Asked, offset: int, limit: int) -> Match:
+    """Organisations with the words that are asked for, or whose number or beginning of the name it is.
+
+    Their order here is fixed but rough: number, whole name, beginning, the foremost where there are too many to count,
+    names, then places and descriptions; of each the nearest to the query.
     """
     where = _Where(scope, filters)
-    asked, begun, beyond, numbers = (where.bind(value) for value in (tsquery, text, text + "~", list(keys)))
-    # The first two are planned as if all their rows were wanted, that is by index, and read no further than the limit.
+    text = where.bind(asked.text)
+    length = f"abs(length(name) - length({text}))"
+    near = length if asked.near == "length" else f"-similarity(name, left({text}, {_LONGEST}))"
+    upto = f"{where.bind(offset + limit)}::bigint"
+
+    def nearest(tier: int, of: str) -> str:
+        chosen = of if asked.near == "length" else f"(select * from {of} order by {length}, id limit {_COMPARED}) {of}"
+        return f"(select {tier}, * from {chosen} order by {near}, rank, id limit {upto})"
+
     statement = f"""
-        with name_hits as materialized (
-            select {_FIELDS} from organisation where {_WORDS} @@ {asked}::tsquery and {where}
-        ), description_hits as materialized (
-            select {_FIELDS} from organisation
-            where search_description <> '' and {_DESCRIBED} @@ {asked}::tsquery and {where}
-        ), named as materialized (
-            select * from name_hits limit {COUNTED + 1}
-        ), described as materialized (
-            select * from description_hits limit {COUNTED + 1}
-        ), begun as materialized (
-            select {_FIELDS} from organisation
-            where {begun} <> '' and search_name >= {begun} and search_name < {beyond} and {where}
-            order by search_name limit {_BEGINNINGS}
-        ), numbered as materialized (
-            select {_FIELDS} from organisation where number_key = any({numbers}::text[]) and {where} limit {HEAD}
+        with {_with_words(where, asked)}, {_with_name_or_number(where, asked, text)}, found as (
+            select {NUMBER_MATCH} as tier, * from numbered
+            union all select 1, * from same
+            union all select 2, * from begun
+            union all {nearest(3, "foremost")}
+            union all {nearest(4, "named")}
+            union all {nearest(5, "anywhere")}
         ), matched as (
-            select distinct on (id) * from (
-                select {NUMBER_MATCH} as tier, * from numbered
-                union all select case when search_name = {begun} then 1 else 2 end, * from begun
-                union all select 3, * from named
-                union all select 4, * from described
-            ) found order by id, tier
+            select distinct on (id) * from found order by id, tier
         )
-        select *, count(*) over () as total from matched
-        order by tier, length(search_name), search_name, id offset {where.bind(offset)} limit {where.bind(limit)}
+        select *, case when (select results from many) then {COUNTED + 1} else (select count(*) from anywhere) + (
+            select count(*) from matched where tier <= 2 and id not in (select id from anywhere)
+        ) end as total from matched
+        order by tier, {near}, rank, id offset {where.bind(offset)} limit {where.bind(limit)}
         """
     rows = await tx.fetch(
         statement,
@@ -156,67 +194,108 @@ async def match(
     return Match([_candidate(row) for row in rows], rows[0]["total"] if rows else 0)
 
 
+def _with_words(where: _Where, asked: Asked) -> str:
+    """What has the words: planned as if all its rows were wanted, by index, and read no further than is counted."""
+    named, anywhere = where.bind(asked.named), where.bind(asked.anywhere)
+    return f"""
+        all_hits as materialized (
+            select {_FIELDS} from organisation_search where {_LEXEMES} @@ {anywhere}::tsquery and {where}
+        ), anywhere as materialized (
+            select * from all_hits {"where false" if asked.vast else ""} limit {COUNTED + 1}
+        ), many as materialized (
+            select count(*) > {-1 if asked.vast else COUNTED} as results, count(*) > {HEAD} as crowd from anywhere
+        ), name_hits as materialized (
+            select {_FIELDS} from organisation_search where {_LEXEMES} @@ {named}::tsquery and {where}
+        ), named as materialized (
+            select * from {"anywhere" if asked.named == asked.anywhere else "name_hits"}
+            where (select crowd from many) limit {COUNTED + 1}
+        ), foremost_hits as materialized (
+            select {_FIELDS} from organisation_search
+            where {_FOREMOST} and {_LEXEMES} @@ {named}::tsquery and {where}
+        ), foremost as materialized (
+            select * from foremost_hits where (select results from many) limit {_FIRST}
+        )"""
+
+
+def _with_name_or_number(where: _Where, asked: Asked, text: str) -> str:
+    beyond, keys = where.bind(asked.text + "~"), where.bind(list(asked.keys))
+    return f"""
+        same as materialized (
+            select {_FIELDS} from organisation_search where name = {text} and {text} <> '' and {where}
+            order by rank, id limit {_SAME}
+        ), begun as materialized (
+            select {_FIELDS} from organisation_search
+            where {text} <> '' and name > {text} and name < {beyond} and {where}
+            order by name, rank, id limit {_SAME}
+        ), numbered as materialized (
+            select {_FIELDS} from organisation_search where {_NUMBERED.format(keys)} and {where} limit {HEAD}
+        )"""
+
+
 def _candidate(row: Record) -> Candidate:
-    return Candidate(row["id"], row["tier"], row["search_name"], row["search_other"], row["prominence"])
+    return Candidate(row["id"], row["tier"], row["name"], row["other"], row["place"], row["rank"], row["described"])
 
 
-async def unknown_words(tx: Tx, _: Everyone, words: Sequence[str]) -> list[str]:
-    """Those of the words that are not in the dictionary."""
+async def hear(tx: Tx, _: Everyone, words: Sequence[str], begun: str | None, suspected: Sequence[str]) -> Heard:
+    """What the dictionary knows of the words, of a beginning, and one slip away from those suspected words it lacks."""
     rows = await tx.fetch(
-        """
-        select asked.word from unnest($1::text[]) asked (word)
-        where not exists (select from organisation_word known where known.word = asked.word)
+        f"""
+        select 0 as kind, word as asked, word, n from organisation_word where word = any($1::text[]) and n > 0
+        union all (
+            select 1, $2, word, n from organisation_word
+            where word >= $2 and word < $2 || '~' and n > 0 order by n desc, word limit {COMPLETIONS}
+        ) union all
+        select 2, asked.word, near.word, near.n
+        from unnest($3::text[]) asked (word)
+        cross join lateral (
+            select word, n from organisation_word where word_slips(word) && word_slips(asked.word) and n > 0
+            order by n desc, word limit {_BY_SLIP}
+        ) near
+        where not exists (select from organisation_word k where k.word = asked.word and k.n > {RARE})
         """,
         list(words),
+        begun,
+        list(suspected),
     )
-    return [row["word"] for row in rows]
+    similar: dict[str, list[Counted]] = {}
+    for row in rows:
+        if row["kind"] == 2:
+            similar.setdefault(row["asked"], []).append((row["word"], row["n"]))
+    return Heard(
+        {row["word"]: row["n"] for row in rows if row["kind"] == 0},
+        [(row["word"], row["n"]) for row in rows if row["kind"] == 1],
+        similar,
+    )
 
 
-async def similar_words(tx: Tx, _: Everyone, misspelt: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
-    """For each word, dictionary words (with counts) that share trigrams or the first two letters and the length."""
+async def similar_words(tx: Tx, _: Everyone, near: Sequence[str], far: Sequence[str]) -> dict[str, list[Counted]]:
+    """For each word, dictionary words one slip away; for those that are ``far``, words that share letters too."""
     rows = await tx.fetch(
         f"""
         select asked.word as asked, known.word, known.n
         from unnest($1::text[]) asked (word)
         cross join lateral (
-            (
-                select word, n from organisation_word where word % asked.word
-                order by similarity(word, asked.word) desc, n desc limit {_SIMILAR_BY_TRIGRAMS}
-            ) union (
-                select word, n from organisation_word
-                where word >= left(asked.word, 2) and word < left(asked.word, 2) || '~'
-                    and length(word) between length(asked.word) - 1 and length(asked.word) + 1
-                order by n desc, word limit {_SIMILAR_BY_BEGINNING}
-            )
+            select word, n from organisation_word where word_slips(word) && word_slips(asked.word) and n > 0
+            order by n desc, word limit {_BY_SLIP}
+        ) known
+        union
+        select asked.word, known.word, known.n
+        from unnest($2::text[]) asked (word)
+        cross join lateral (
+            select word, n from organisation_word where word % asked.word and n > 0
+            order by similarity(word, asked.word) desc, n desc, word limit {_BY_TRIGRAMS}
         ) known
         """,
-        list(misspelt),
+        list(near),
+        list(far),
     )
-    found: dict[str, list[tuple[str, int]]] = {}
+    found: dict[str, list[Counted]] = {}
     for row in rows:
         found.setdefault(row["asked"], []).append((row["word"], row["n"]))
     return found
 
 
-async def alike(tx: Tx, scope: Scope, filters: Filters, text: str) -> list[Candidate]:
-    """Organisations whose name shares trigrams with the text, best first.
-
-    None when that takes too long, or in a writing transaction, which an interrupted statement would end.
-    """
-    if tx.mode != "read":
-        return []
-    where = _Where(scope, filters)
-    asked = where.bind(text)
-    try:
-        async with asyncio.timeout(_TRIGRAM_SECONDS):
-            statement = f"""
-                select 3 as tier, {_FIELDS} from organisation where {asked} <<% search_name and {where}
-                order by strict_word_similarity({asked}, search_name) desc, id limit {_ALIKE_BY_TRIGRAMS}
-                """
-            rows = await tx.fetch(
-                statement,
-                *where.values,
-            )
-    except TimeoutError:
-        return []
-    return [_candidate(row) for row in rows]
+async def counts(tx: Tx, _: Everyone, words: Sequence[str]) -> dict[str, int]:
+    """Those of the words that are known, with how often they occur."""
+    rows = await tx.fetch("select word, n from organisation_word where word = any($1::text[]) and n > 0", list(words))
+    return {row["word"]: row["n"] for row in rows}

@@ -1,7 +1,7 @@
 """Words of names and of queries, in one form: ASCII, lower case, accents and other scripts transliterated."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +10,10 @@ from anyascii import anyascii
 _APOSTROPHES: Final = re.compile(r"['`\u2018\u2019\u02bc]")
 _NOT_A_WORD: Final = re.compile(r"[^a-z0-9]+")
 _SIMPLE: Final = re.compile(r"[a-z0-9 ]*")
+_HAN: Final = re.compile("([\u3400-\u9fff\uf900-\ufaff])")
+_SPELT: Final = re.compile(
+    r"(?<![a-z0-9])(?:[a-z](?: [a-z](?![a-z0-9]))+|[0-9] [a-z](?![a-z0-9]| [a-z0-9](?![a-z0-9])))"
+)
 
 WEAK: Final = frozenset(
     "a an and at by co corp corporation for fund in inc incorporated limited llc ltd of on or the to with".split()
@@ -19,10 +23,14 @@ WEAK: Final = frozenset(
 MOST_WORDS: Final = 12
 """Words of a query that are looked up; further ones only rank."""
 
-SHORTEST_PREFIX: Final = 3
-"""Letters from which on the last word of a query may be unfinished."""
+LONGEST: Final = 20
+"""Words of a query that are read at all."""
 
-FEWEST_TO_SPARE_ONE: Final = 3
+INITIALS: Final = range(3, 7)
+"""Letters that one word has which may be initials."""
+
+SHORTEST_PREFIX: Final = 2
+"""Letters from which on the last word of a query may be unfinished."""
 
 _ALIKE: Final = (
     ("saint", "st", "ste"),
@@ -53,16 +61,23 @@ _ALIKE: Final = (
     ("hospital", "hosp"),
 )
 _ALTERNATIVES: Final[Mapping[str, tuple[str, ...]]] = {word: group for group in _ALIKE for word in group}
+_CANONICAL: Final[Mapping[str, str]] = {word: group[0] for group in _ALIKE for word in group}
 
 
 def words(text: str) -> list[str]:
-    """``Crédit & Co. (O'Brien)`` -> ``credit and co obrien``."""
+    """``Crédit & Co. (O'Brien)`` -> ``credit and co obrien``, ``Y.M.C.A.`` -> ``ymca``, ``4-H`` -> ``4h``.
+
+    Chinese: a word per sign.
+    """
     plain = text.lower()
     if not plain.isascii():
-        plain = anyascii(plain).lower()
+        plain = anyascii(_HAN.sub(r" \1 ", plain)).lower()
     if not _SIMPLE.fullmatch(plain):
         plain = _NOT_A_WORD.sub(" ", _APOSTROPHES.sub("", plain.replace("&", " and ")))
-    return plain.split()
+    found = plain.split()
+    if sum(len(word) == 1 for word in found) > 1:
+        return _SPELT.sub(lambda run: run[0].replace(" ", ""), " ".join(found)).split()
+    return found
 
 
 def searchable(text: str | None) -> str:
@@ -70,52 +85,38 @@ def searchable(text: str | None) -> str:
     return " ".join(words(text)) if text else ""
 
 
+def canonical(words: Iterable[str]) -> list[str]:
+    """Words with one spelling for those that have several, to compare names by."""
+    return [_CANONICAL.get(word, word) for word in words]
+
+
+def spellings(word: str) -> tuple[str, ...]:
+    """The other spellings of a word."""
+    return tuple(other for other in _ALTERNATIVES.get(word, ()) if other != word)
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a caller types, as words. ``needed`` are those that a result must have, each with its other spellings."""
+    """What is typed, as words. ``needed`` are those that a result must have, ``unfinished`` may be half a word."""
 
     text: str
     words: tuple[str, ...]
     needed: tuple[str, ...]
+    unfinished: str | None
 
     @classmethod
     def of(cls, text: str) -> "Query":
-        """The words of a query; when it has weak ones only, those are needed."""
-        found = tuple(words(text))
-        strong = tuple(dict.fromkeys(word for word in found if word not in WEAK))
-        return cls(" ".join(found), found, (strong or tuple(dict.fromkeys(found)))[:MOST_WORDS])
+        """The words of a query; when it has weak ones only, those are needed. A blank at the end finishes a word."""
+        found = tuple(words(text)[:LONGEST])
+        unfinished = found[-1] if found and not text[-1:].isspace() else None
+        strong = [word for word in dict.fromkeys(found) if word not in WEAK]
+        if len(strong) > 1 and len(found[-1]) < SHORTEST_PREFIX and unfinished == strong[-1]:
+            strong.pop()
+        needed = strong or list(dict.fromkeys(found))
+        return cls(" ".join(found), found, tuple(needed[:MOST_WORDS]), unfinished)
 
-    def exact(self) -> str:
-        """A tsquery: every needed word or another spelling of it; the last one may be unfinished."""
-        return self.repaired({})
-
-    def repaired(self, similar: Mapping[str, Sequence[str]]) -> str:
-        """As ``exact``, with the dictionary's similar words beside each."""
-        return " & ".join(self._spelt(similar))
-
-    def all_but_one(self, similar: Mapping[str, Sequence[str]]) -> str | None:
-        """As ``repaired``, for names that lack any one of the words; None with too few words to spare one."""
-        spelt = self._spelt(similar)
-        return _lacking_one(spelt) if len(spelt) >= FEWEST_TO_SPARE_ONE else None
-
-    def _spelt(self, similar: Mapping[str, Sequence[str]]) -> list[str]:
-        unfinished = self.words[-1] if self.words and len(self.words[-1]) >= SHORTEST_PREFIX else None
-        groups = []
-        for word in self.needed:
-            spellings = dict.fromkeys((word, *_ALTERNATIVES.get(word, ()), *similar.get(word, ())))
-            # Words are [a-z0-9]+ only, so that nothing in them can end the quotes.
-            terms = [f"'{spelling}':*" if spelling == word == unfinished else f"'{spelling}'" for spelling in spellings]
-            groups.append("(" + " | ".join(terms) + ")")
-        return groups
-
-
-def _lacking_one(groups: Sequence[str]) -> str:
-    """All groups but any one, by halves: one is lacking on one side and none on the other."""
-    if len(groups) == 1:
-        return ""
-    half = len(groups) // 2
-    sides = []
-    for whole, other in ((groups[:half], groups[half:]), (groups[half:], groups[:half])):
-        lacking = _lacking_one(other)
-        sides.append("(" + " & ".join([*whole, *([lacking] if lacking else [])]) + ")")
-    return "(" + " | ".join(sides) + ")"
+    @property
+    def begun(self) -> str | None:
+        """The beginning of a word that is long enough to look up."""
+        word = self.unfinished
+        return word if word is not None and word in self.needed and len(word) >= SHORTEST_PREFIX else None

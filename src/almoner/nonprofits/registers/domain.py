@@ -1,56 +1,106 @@
 """Register loads: what a source delivers, and the decisions that guard a load."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, NamedTuple
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 from uuid import UUID
-
-SMALLEST_SHARE: Final = 0.9
-"""With fewer than this share of the rows it had, a file is refused: it was cut off, or is not the whole register."""
-MOST_BAD: Final = 0.01
-"""More bad rows than this share and the file is refused: its form has changed."""
-BAD_ROWS_IN_ANY_FILE: Final = 10
-JUDGED_PART: Final = 100
-"""Parts with fewer rows than this may shrink freely; the whole file may not."""
 
 
 class Entry(NamedTuple):
-    """One body as a register lists it. ``part`` is what a file replaces (for the IRS, a state)."""
+    """One body as a source lists it, without personal data.
+
+    ``part`` is what a file replaces (for the IRS, a state; for a register in one file, ``all``). ``facts`` are the
+    source's own codes under its own names, what decisions and evidence rest on; empty ones are left out. A source that
+    makes no bodies fills what it knows of the rest. ``until``: of a body that is not active, the day on which it ended
+    or will end, where the source names it; a reader has no clock, so the load decides by the day of its data.
+    """
 
     number: str
     part: str
     name: str
-    display_name: str | None
-    other_name: str | None
-    types: list[str]
-    address_line_1: str | None
-    address_line_2: str | None
-    city: str | None
-    state: str | None
-    postcode: str | None
-    registration_date: datetime | None
-    group_key: str | None
-    is_branch_parent: bool
-    usa_group_exempt: bool | None
-    prominence: int
+    display_name: str | None = None
+    other_names: Sequence[str] = ()
+    description: str = ""
+    types: Sequence[str] = ()
+    active: bool = True
+    websites: Sequence[str] = ()
+    address_line_1: str | None = None
+    address_line_2: str | None = None
+    city: str | None = None
+    state: str | None = None
+    postcode: str | None = None
+    registration_date: datetime | None = None
+    group_key: str | None = None
+    is_branch_parent: bool = False
+    usa_group_exempt: bool | None = None
+    parent_number: str | None = None
+    prominence: int = 0
+    facts: Mapping[str, object] = MappingProxyType({})
+    until: datetime | None = None
+
+
+def standing_on(entry: Entry, day: datetime) -> Entry:
+    """The entry as it holds on the day of its data: an end that is announced for a later day is none yet."""
+    if not entry.active and entry.until is not None and entry.until > day:
+        return entry._replace(active=True)
+    return entry
+
+
+class Link(NamedTuple):
+    """What one number of a register has to do with another, of the same register or not.
+
+    ``same``: one body in two registers; ``merged``: the first went into the second; ``reregistered``: the second is the
+    first under a new number.
+    """
+
+    kind: Literal["same", "merged", "reregistered"]
+    registry_code: str
+    number: str
+    to_registry_code: str
+    to_number: str
+    at: datetime | None = None
 
 
 class BadRow(NamedTuple):
-    """A row that is kept in quarantine: why, and its content without personal members."""
+    """A row that is kept in quarantine: why, and its content without personal members.
+
+    ``file`` is the position of its file when a source reads several at once.
+    """
 
     line: int
     reason: str
     content: str
+    file: int = 0
+
+
+class Unnumbered(NamedTuple):
+    """A row that the register publishes without a number on purpose (withheld bodies): counted, not kept, not bad."""
+
+    line: int
+    file: int = 0
 
 
 class ImportRefused(Exception):
     """The files were not loaded and nothing was changed; the message says why and what to do."""
 
 
+class LoadQuarantined(ImportRefused):
+    """The files were read and are no good: ``load`` keeps why, and what was loaded before stays."""
+
+    def __init__(self, load: "Load") -> None:
+        forced = ", or load them as they are with --force" if load.rows else ""  # nothing makes rows where none are
+        super().__init__(
+            f"these files of {load.source} are put into quarantine, and what was loaded before stays: "
+            f"{'; '.join(load.reasons)}. Fetch them again{forced}"
+        )
+        self.load = load
+
+
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """Where a load came from: one file. ``sha256`` is that of the content, compressed or not."""
+    """Where a load came from: one file. ``sha256`` and ``bytes`` are of its content, packed or not."""
 
     name: str
     sha256: bytes
@@ -60,9 +110,17 @@ class FileFacts:
     quarantined: int = 0
 
 
+LoadStatus = Literal["loaded", "unchanged", "quarantined", "rolled_back"]
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
-    """One load and what it changed. ``status`` is ``unchanged`` when the same files are what is loaded already."""
+    """One load and what it changed. ``status`` is ``unchanged`` when the same files are what is loaded already.
+
+    ``changed`` numbers told something else than before; of ``quiet`` ones nothing moved but facts that the source says
+    mean nothing; ``moved`` ones are in another part (they are among the changed).
+    ``ambiguous``: links of its source that are kept and join nothing, since others contradict them.
+    """
 
     id: UUID
     registry_code: str
@@ -76,12 +134,18 @@ class Load:
     quarantined: int
     forced: bool
     files: tuple[FileFacts, ...]
-    status: Literal["loaded", "unchanged"] = "loaded"
+    status: LoadStatus = "loaded"
+    reasons: tuple[str, ...] = ()
+    quiet: int = 0
+    moved: int = 0
+    unnumbered: int = 0
+    undoes: UUID | None = None
+    ambiguous: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an import is. ``seconds_left`` is None until it can be told."""
+    """How far an import is. ``share`` is of the whole work; ``seconds_left`` is None until it can be told."""
 
     stage: Literal["reading", "merging"]
     rows: int
@@ -90,23 +154,71 @@ class Progress:
     seconds_left: float | None
 
 
-def shrunken(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
-    """One sentence for every part, and for the whole, that lost more than a tenth of its rows."""
-    found = []
-    total_before, total_after = sum(before.values()), sum(after.get(part, 0) for part in before)
-    if total_after < total_before * SMALLEST_SHARE:
-        found.append(f"the files hold {total_after} rows where {total_before} were loaded before")
-    for part, rows in sorted(before.items()):
-        if rows >= JUDGED_PART and after.get(part, 0) < rows * SMALLEST_SHARE:
-            found.append(f"part '{part}' has {after.get(part, 0)} rows where it had {rows}")
-    return found
+Fills = dict[str, int]
+"""Rows in which a column holds something, by column; ``rows``: of all."""
 
 
-def too_many_bad(good: int, bad: int) -> bool:
-    """Whether a file has more bad rows than a register in its known form ever has."""
-    return bad > max(BAD_ROWS_IN_ANY_FILE, (good + bad) * MOST_BAD)
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """What reading the file at a position came to. ``staged``: rows in staging, bad ones and links too."""
+
+    position: int
+    rows: int
+    staged: int
+    unnumbered: int
+    fills: dict[str, Fills]
+    refused: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """How a source stands. ``quarantined``: the loads that were put aside since the last good one, newest first.
+
+    ``data_as_of``: of its newest part; ``oldest``: of its oldest one. ``active``: bodies that it lists now.
+    """
+
+    source: str
+    registry_code: str
+    lists: bool
+    unverified: bool
+    data_as_of: datetime | None
+    oldest: datetime | None
+    parts: int
+    rows: int
+    active: int
+    last: UUID | None
+    loaded_at: datetime | None
+    quarantined: tuple[tuple[UUID, datetime, tuple[str, ...]], ...]
 
 
 def seconds_left(share: float, elapsed: float) -> float | None:
     """Time left at the pace so far, None before the first hundredth."""
     return elapsed / share * (1 - share) if share >= 0.01 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs between two loads of a source. ``moved`` and ``renamed`` are among the changed.
+
+    ``columns``: in how many of the changed and quiet numbers a column differs; the most frequent first.
+    """
+
+    came: int
+    gone: int
+    changed: int
+    quiet: int
+    moved: int
+    renamed: int
+    columns: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class DifferentRow:
+    """One number that differs. ``fate``: in, out, changed or quiet."""
+
+    number: str
+    fate: str
+    old_part: str | None
+    new_part: str | None
+    old_name: str | None
+    new_name: str | None

@@ -1,91 +1,157 @@
-"""Files of a register as they lie on disk: plain, gzip or zip, hashed by content, read as text once."""
+"""Files of a register as they lie on disk: plain, gzip, zip or a folder of these, hashed by content, read once."""
 
 import io
 import re
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from gzip import GzipFile
 from hashlib import file_digest
 from pathlib import Path
-from typing import Final, cast
+from typing import BinaryIO, Final, cast
 from zipfile import BadZipFile, ZipExtFile, ZipFile
 
 from almoner.nonprofits.registers.domain import FileFacts, ImportRefused
 
 _Content = io.BufferedReader | GzipFile | ZipExtFile
 
+LONGEST_LINE: Final = 1 << 20
+"""Characters of one line; what is longer is no row of a register."""
 _DAY: Final = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
 
 
-@contextmanager
-def _content(path: Path) -> Iterator[tuple[_Content, io.BufferedReader]]:
-    """(content, file on disk): the second tells how far reading is."""
-    with path.open("rb") as raw:
-        if path.suffix == ".gz":
-            with GzipFile(fileobj=raw) as unpacked:
-                yield unpacked, raw
-        elif path.suffix == ".zip":
-            with ZipFile(raw) as archive, archive.open(_only_member(archive, path)) as member:
-                yield cast("ZipExtFile", member), raw
-        else:
-            yield raw, raw
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One file, or one member of a zip, that is to be loaded. ``facts.bytes`` are those of its content."""
+
+    path: Path
+    member: str | None
+    facts: FileFacts
 
 
-def _only_member(archive: ZipFile, path: Path) -> str:
-    names = [member.filename for member in archive.infolist() if not member.is_dir()]
-    if len(names) != 1:
-        raise ImportRefused(f"{path} holds {len(names)} files; unpack it and name the one to load")
-    return names[0]
+class OpenFile:
+    """A file for reading once (``ports.SourceFile``)."""
 
-
-def facts(path: Path) -> FileFacts:
-    """Name, hash and size. Raises ImportRefused when it cannot be read."""
-    try:
-        with _content(path) as (content, _):
-            return FileFacts(path.name, file_digest(content, "sha256").digest(), path.stat().st_size)
-    except (OSError, EOFError, BadZipFile) as error:
-        raise ImportRefused(f"{path} cannot be read: {error}") from error
-
-
-class Lines:
-    """The lines of a file; ``position`` is how many bytes of it were read."""
-
-    def __init__(self, content: _Content, raw: io.BufferedReader, encoding: str) -> None:
-        self._raw = raw
-        # What is not text in this encoding becomes U+FFFD, and the row goes to quarantine.
-        self._text = io.TextIOWrapper(content, encoding=encoding, errors="replace", newline="")
+    def __init__(self, name: str, content: _Content) -> None:
+        self.name = name
+        self._content = content
+        self._text: io.TextIOWrapper | None = None
 
     @property
     def position(self) -> int:
-        """Bytes of the file on disk that were read."""
-        return self._raw.tell()
+        """Bytes of its content that were read, also by who was given its bytes."""
+        return 0 if self._content.closed else self._content.tell()
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._text)
+    def lines(self, encoding: str) -> Iterator[str]:
+        """Its text; what is not text in this encoding becomes U+FFFD, and the row goes to quarantine.
+
+        Raises ImportRefused at a line that is longer than any: what has no ends of lines is no table.
+        """
+        self._text = io.TextIOWrapper(self._content, encoding=encoding, errors="replace", newline="")
+        while line := self._text.readline(LONGEST_LINE):
+            if len(line) == LONGEST_LINE:
+                raise ImportRefused(f"{self.name} holds a line of over a million characters: it is no such list")
+            yield line
+
+    def binary(self) -> BinaryIO:
+        """Its bytes, unpacked."""
+        return cast("BinaryIO", self._content)
+
+    def close(self) -> None:
+        """After the last line, or when reading is given up."""
+        if self._text is not None:
+            self._text.close()
+        self._content.close()
+
+
+def find(paths: Sequence[Path]) -> list[Found]:
+    """The files that the paths stand for: folders and zips by what they hold, in the order of the names.
+
+    Raises ImportRefused when one cannot be read, or when two have the same content.
+    """
+    found = [one for path in paths for one in _at(path)]
+    if not found:
+        raise ImportRefused("no file was named" if not paths else f"there is no file in {paths[0]}")
+    seen: dict[bytes, Found] = {}
+    for one in found:
+        if (twin := seen.setdefault(one.facts.sha256, one)) is not one:
+            raise ImportRefused(
+                f"two of the files have the same content: {twin.facts.name} and {one.facts.name}. Name one of them"
+            )
+    return found
+
+
+def _at(path: Path) -> Iterator[Found]:
+    try:
+        if path.is_dir():
+            for inner in sorted(path.iterdir()):
+                if inner.is_file() and not inner.name.startswith("."):
+                    yield from _at(inner)
+        elif path.suffix.lower() == ".zip":
+            with ZipFile(path) as archive:
+                members = [member for member in archive.infolist() if not member.is_dir()]
+            for member in members:
+                name = member.filename
+                if not name.startswith("__MACOSX/"):
+                    yield Found(path, name, _facts(path, name))
+        else:
+            yield Found(path, None, _facts(path, None))
+    except (OSError, EOFError, zlib.error, BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise ImportRefused(f"{path} cannot be read ({error}): fetch it again") from error
 
 
 @contextmanager
-def lines(path: Path, encoding: str) -> Iterator[Lines]:
-    """The text of a file, for reading once."""
-    with _content(path) as (content, raw):
-        yield Lines(content, raw, encoding)
+def _content(path: Path, member: str | None) -> Iterator[_Content]:
+    with path.open("rb") as raw:
+        if member is not None:
+            with ZipFile(raw) as archive, archive.open(member) as unpacked:
+                yield cast("ZipExtFile", unpacked)
+        elif path.suffix.lower() == ".gz":
+            with GzipFile(fileobj=raw) as unzipped:
+                yield unzipped
+        else:
+            yield raw
 
 
-def day_of(paths: list[Path]) -> datetime:
+def _facts(path: Path, member: str | None) -> FileFacts:
+    name = path.name if member is None else member.rpartition("/")[2]
+    with _content(path, member) as content:
+        sha256 = file_digest(content, "sha256").digest()
+        return FileFacts(name, sha256, content.tell())
+
+
+@contextmanager
+def opened(found: Found) -> Iterator[OpenFile]:
+    """A file for reading once."""
+    with _content(found.path, found.member) as content:
+        file = OpenFile(found.facts.name, content)
+        try:
+            yield file
+        finally:
+            file.close()
+
+
+def day_of(found: Sequence[Found]) -> datetime:
     """The day of the data: the latest one that a file or its folder names, else the day the newest was written."""
-    named = [day for path in paths if (day := _named_day(path))]
+    named = [day for one in found if (day := _day_in(one))]
     if named:
         return max(named)
-    written = datetime.fromtimestamp(max(path.stat().st_mtime for path in paths), UTC)
+    written = datetime.fromtimestamp(max(one.path.stat().st_mtime for one in found), UTC)
     return written.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _named_day(path: Path) -> datetime | None:
-    for name in (path.name, path.absolute().parent.name):
-        for year, month, day in _DAY.findall(name):
-            try:
-                return datetime(int(year), int(month), int(day), tzinfo=UTC)
-            except ValueError:
-                continue
+def _day_in(one: Found) -> datetime | None:
+    """Of the file's own name, its archive's, then its folder's."""
+    names = (one.member or "", one.path.name, one.path.absolute().parent.name)
+    return next((day for name in names if (day := _named_day(name))), None)
+
+
+def _named_day(name: str) -> datetime | None:
+    for year, month, day in _DAY.findall(name):
+        try:
+            return datetime(int(year), int(month), int(day), tzinfo=UTC)
+        except ValueError:
+            continue
     return None

@@ -1,27 +1,28 @@
-"""Loading a register from files: read, guard, merge, and say where it came from, in one transaction."""
+"""Loading a register: files are read into staging, judged, and merged in one transaction with where they came from."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from itertools import chain
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-from almoner.nonprofits.organisations.domain import searchable
-from almoner.nonprofits.registers import domain, files, store
-from almoner.nonprofits.registers.domain import BadRow, Entry, FileFacts, ImportRefused, Load, Progress
+from almoner.nonprofits.registers import files, guards, reading, store, store_merge, store_staging
+from almoner.nonprofits.registers.domain import FileFacts, FileRead, Fills, ImportRefused, Load, LoadQuarantined
+from almoner.nonprofits.registers.files import Found
+from almoner.nonprofits.registers.guards import Judged
+from almoner.nonprofits.registers.merging import Record as Record
+from almoner.nonprofits.registers.merging import declare as declare
+from almoner.nonprofits.registers.merging import merge, registry_of
 from almoner.nonprofits.registers.ports import RegisterSource
-from almoner.nonprofits.registries import domain as registries_domain
-from almoner.nonprofits.registries import service as registries
+from almoner.nonprofits.registers.reading import Busy, Pace, Report
+from almoner.nonprofits.registers.rollback import roll_back as roll_back
+from almoner.nonprofits.registers.store import Standing
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.db import EVERYONE, Database, Tx
 
-Report = Callable[[Progress], None]
-
-_ROWS_BETWEEN_REPORTS: Final = 5_000
 _KEPT_QUARANTINE: Final = 50_000
-_FIRST_ROW: Final = 2  # the header is line 1
 
 
 async def import_files(
@@ -32,195 +33,182 @@ async def import_files(
     as_of: datetime | None = None,
     force: bool = False,
     report: Report | None = None,
+    record: Record | None = None,
 ) -> Load:
     """Load the files of one register as one snapshot, all or nothing.
 
-    ``as_of`` is the day of the data (00:00 UTC), by default as ``files.day_of`` finds it. ``force`` loads a file
-    that shrank
-    or is older than what is loaded. Files that are what is loaded already are skipped. Raises ImportRefused.
+    ``as_of`` is the day of the data (00:00 UTC), by default as ``files.day_of`` finds it. ``force`` loads what its
+    guards are against. ``record`` is called when all is in place, before it counts. Files that are what is loaded
+    already are skipped, unless they are of a newer day now: then that is the day of the data. Files that were read
+    before an interruption are not read again. Raises LoadQuarantined when the files are no good, and ImportRefused when
+    they cannot be read at all.
     """
-    if not paths:
-        raise ImportRefused("no file was named")
-    found = [(path, files.facts(path)) for path in paths]
-    if len({facts.sha256 for _, facts in found}) < len(found):
-        raise ImportRefused("two of the files have the same content")
+    found = await asyncio.to_thread(files.find, paths)  # a worker does other things while gigabytes are hashed
     async with db.write() as tx:
-        registry = await _registry(tx, source)
+        registry = await registry_of(tx, source)
+        await store.know_source(tx, EVERYONE, registry.id, source)
+        standing = await store.standing_files(tx, EVERYONE, source.code, [one.facts.sha256 for one in found])
+    fresh = found if force else [one for one in found if _is_news(one, standing, as_of)]
+    if not fresh:
+        return await _unchanged(db, source, registry, found)
+    fresh = found if source.joined else fresh
+    day = as_of or files.day_of(fresh)
+    _check_day(db, day)
+    reading_id, pace = await reading.read(db, source, fresh, day, report)
+    async with db.write() as tx:
         await store.lock_registry(tx, EVERYONE, registry.id)
-        standing = await store.standing_files(tx, EVERYONE, registry.id, [facts.sha256 for _, facts in found])
-        fresh = [(path, facts) for path, facts in found if facts.sha256 not in standing]
-        if not fresh:
-            return _unchanged(tx, source, registry, [facts for _, facts in found])
-        day = as_of or files.day_of([path for path, _ in fresh])
-        reading = _Reading(tx, source, fresh, report)
-        await store.create_rows(tx, EVERYONE)
-        await store.copy_rows(tx, EVERYONE, reading.records())
-        return await _load(tx, reading, registry, day, force=force)
+        if not await store_staging.lock(tx, EVERYONE, reading_id):
+            raise Busy(source.code)
+        load = await _Loading(tx, source, registry, reading_id, fresh, day, pace).finish(force=force)
+        await store_staging.end(tx, EVERYONE, reading_id)
+        if record is not None:
+            await record(tx, load)
+    if load.status == "quarantined":
+        raise LoadQuarantined(load)
+    async with db.write() as tx:
+        await store_merge.settle(tx, EVERYONE)
+    return load
+
+
+def _is_news(one: Found, standing: Mapping[bytes, datetime], as_of: datetime | None) -> bool:
+    """Whether a file is not what is loaded, or says that it holds on a later day too."""
+    known = standing.get(one.facts.sha256)
+    return known is None or known < (as_of or files.day_of([one]))
+
+
+def _check_day(db: Database, day: datetime) -> None:
+    """Refuse data of a day to come: all true files would be older than they are. Raises ImportRefused.
+
+    Registers are of the real world; only where a sandbox is further may their days be.
+    """
+    clock = db.deployment.clock
+    if day > max(clock.now(), clock.wall()) + timedelta(days=1):
+        raise ImportRefused(
+            f"the data would be of {day:%Y-%m-%d}, a day to come: name the day they are of with --as-of, or rename "
+            "the file or folder that names a wrong one"
+        )
+
+
+async def _unchanged(db: Database, source: RegisterSource, registry: Registry, found: Sequence[Found]) -> Load:
+    async with db.read() as tx:
+        newest = await store.newest_load(tx, EVERYONE, source.code)
+        assert newest is not None  # a standing file came with one
+        given = tuple(one.facts for one in found)
+        return Load(
+            tx.new_id(), registry.code, source.code, newest.data_as_of, tx.now, 0, 0, 0, 0, 0, False, given, "unchanged"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Loading:
+    """What was read, about to become a load."""
+
+    tx: Tx
+    source: RegisterSource
+    registry: Registry
+    reading_id: UUID
+    found: Sequence[Found]
+    day: datetime
+    pace: Pace
+
+    async def finish(self, *, force: bool) -> Load:
+        """Judge it, and merge it or keep why not."""
+        tx, reading_id = self.tx, self.reading_id
+        self.pace.merged(0, 1)
+        await store_staging.prepare(tx, EVERYONE, reading_id)
+        read = await store_staging.files_read(tx, EVERYONE, reading_id)
+        again = {} if self.source.repeats else await store_staging.put_repeated_aside(tx, EVERYONE, reading_id)
+        by_file = _by_file(read, again)
+        parts = _sum(by_file)
+        standing = await store.standing_parts(tx, EVERYONE, self.source.code)
+        parts |= {part: {"rows": 0} for part in await self._left_out(parts) if part in standing}
+        bad = await store_staging.count_bad(tx, EVERYONE, reading_id)
+        reasons = guards.reasons(await self._judged(read, parts, standing, sum(bad.values())))
+        refused = bool(reasons) and (not force or not any(fills["rows"] for fills in parts.values()))
+        load = Load(
+            id=tx.new_id(),
+            registry_code=self.registry.code,
+            source=self.source.code,
+            data_as_of=self.day,
+            loaded_at=tx.now,
+            rows=sum(fills["rows"] for fills in parts.values()),
+            added=0,
+            changed=0,
+            gone=0,
+            quarantined=sum(bad.values()),
+            forced=force,
+            files=tuple(self._with_counts(place, by_file, bad) for place in range(len(self.found))),
+            status="quarantined" if refused else "loaded",
+            reasons=tuple(reasons) if refused else (),
+            unnumbered=sum(one.unnumbered for one in read),
+        )
+        if not refused:
+            load = await merge(tx, self.source, self.registry.id, reading_id, load, parts, self.pace)
+        kept = await store_staging.bad_rows(tx, EVERYONE, reading_id, _KEPT_QUARANTINE)
+        await store.insert_load(tx, EVERYONE, self.registry.id, load, kept, {} if refused else parts)
+        return load
+
+    async def _left_out(self, parts: Mapping[str, Fills]) -> set[str]:
+        """Parts that came in a file which these replace, and are not there now: nothing of them is left.
+
+        A file is replaced by one of its name, or by files with most of its parts; one state alone replaces no region.
+        """
+        left: set[str] = set()
+        names = {one.facts.name for one in self.found}
+        for name, of_file in await store.parts_of_files(self.tx, EVERYONE, self.source.code):
+            there = of_file & parts.keys()
+            if there and (name in names or 2 * len(there) > len(of_file)):
+                left |= of_file - there
+        return left
+
+    async def _judged(
+        self, read: Sequence[FileRead], parts: Mapping[str, Fills], standing: Mapping[str, Standing], bad: int
+    ) -> Judged:
+        tx, source = self.tx, self.source
+        covered = {part: one for part, one in standing.items() if part in parts}
+        missing: list[str] = []
+        if covered and covered.keys() == standing.keys() and source.canaries:
+            canaries = sorted(source.canaries)
+            if not await store_staging.holds_any(tx, EVERYONE, self.reading_id, canaries):
+                missing = await store.any_stands(tx, EVERYONE, source.code, canaries)
+        first = await store_staging.bad_rows(tx, EVERYONE, self.reading_id, 1)
+        return Judged(
+            refused=tuple(one.refused for one in read if one.refused),
+            rows=sum(fills["rows"] for fills in parts.values()),
+            bad=bad,
+            first_bad=(self.found[first[0].file].facts.name, first[0].line, first[0].reason) if first else None,
+            before={part: one.fills for part, one in covered.items()},
+            after=parts,
+            missing=missing,
+            day=self.day,
+            newest=max((one.data_as_of for one in covered.values()), default=None),
+        )
+
+    def _with_counts(self, place: int, by_file: Mapping[int, Mapping[str, Fills]], bad: Mapping[int, int]) -> FileFacts:
+        own = {part: fills["rows"] for part, fills in by_file.get(place, {}).items() if fills["rows"]}
+        facts = self.found[place].facts
+        return replace(facts, parts=tuple(sorted(own)), rows=sum(own.values()), quarantined=bad.get(place, 0))
+
+
+def _by_file(read: Sequence[FileRead], again: Mapping[tuple[int, str], int]) -> dict[int, dict[str, Fills]]:
+    """What each file holds of each part, without the rows of numbers that occurred before."""
+    by_file = {one.position: {part: dict(fills) for part, fills in one.fills.items()} for one in read}
+    for (place, part), rows in again.items():
+        by_file[place][part]["rows"] -= rows
+    return by_file
+
+
+def _sum(by_file: Mapping[int, Mapping[str, Fills]]) -> dict[str, Fills]:
+    parts: dict[str, Fills] = {}
+    for of_file in by_file.values():
+        for part, fills in of_file.items():
+            total = parts.setdefault(part, {"rows": 0})
+            for column, filled in fills.items():
+                total[column] = total.get(column, 0) + filled
+    return parts
 
 
 async def list_loads(db: Database, limit: int = 50) -> list[Load]:
     """The newest loads, newest first."""
     async with db.read() as tx:
         return await store.every_load(tx, EVERYONE, limit)
-
-
-async def _registry(tx: Tx, source: RegisterSource) -> Registry:
-    return next(row for row in await registries.called(tx, source.registry_code) if row.code == source.registry_code)
-
-
-def _unchanged(tx: Tx, source: RegisterSource, registry: Registry, found: list[FileFacts]) -> Load:
-    assert registry.data_as_of is not None  # a standing file dated it
-    return Load(
-        tx.new_id(),
-        registry.code,
-        source.code,
-        registry.data_as_of,
-        tx.now,
-        0,
-        0,
-        0,
-        0,
-        0,
-        False,
-        tuple(found),
-        "unchanged",
-    )
-
-
-@dataclass(slots=True)
-class _Reading:
-    """Reads the files into records for COPY, and keeps what COPY does not take."""
-
-    tx: Tx
-    source: RegisterSource
-    found: list[tuple[Path, FileFacts]]
-    report: Report | None
-    quarantine: list[tuple[int, BadRow]] = field(default_factory=list)
-    rows: int = 0
-    _started: datetime = field(init=False)
-    _before: int = 0
-
-    def __post_init__(self) -> None:
-        self._started = self.tx.clock.wall()
-
-    @property
-    def bytes(self) -> int:
-        """The size of all files."""
-        return sum(facts.bytes for _, facts in self.found)
-
-    def records(self) -> Iterator[tuple[Any, ...]]:
-        """One record for each good row, in the order of ``store.COPIED``."""
-        return chain.from_iterable(self._file(place, path) for place, (path, _) in enumerate(self.found))
-
-    def _file(self, place: int, path: Path) -> Iterator[tuple[Any, ...]]:
-        code, new_id = self.source.registry_code, self.tx.new_id
-        with files.lines(path, self.source.encoding) as lines:
-            for nth, row in enumerate(self.source.read(lines)):
-                if nth % _ROWS_BETWEEN_REPORTS == 0:
-                    self.tell("reading", self._before + lines.position)
-                if isinstance(row, BadRow):
-                    self.put_aside(place, row)
-                    continue
-                self.rows += 1
-                key = registries_domain.number_key(code, row.number) or row.number
-                yield _record(new_id(), place, nth + _FIRST_ROW, key, row)
-        self._before += self.found[place][1].bytes
-
-    def put_aside(self, place: int, row: BadRow) -> None:
-        """Keep a bad row. Raises ImportRefused when there are more than any register has."""
-        self.quarantine.append((place, row))
-        if len(self.quarantine) > _KEPT_QUARANTINE:
-            raise ImportRefused(f"more than {_KEPT_QUARANTINE} rows are bad; the first: {self.quarantine[0][1].reason}")
-
-    def tell(self, stage: Any, position: int) -> None:
-        """Report how far it is."""
-        if self.report is None:
-            return
-        elapsed = max((self.tx.clock.wall() - self._started).total_seconds(), 1e-6)
-        share = position / self.bytes if self.bytes else 1.0
-        self.report(Progress(stage, self.rows, self.rows / elapsed, share, domain.seconds_left(share, elapsed)))
-
-
-def _record(new_id: UUID, place: int, line: int, key: str, row: Entry) -> tuple[Any, ...]:
-    return (
-        new_id,
-        place,
-        line,
-        row.number,
-        key,
-        *row[1:],
-        searchable(row.name),
-        searchable(row.other_name),
-    )
-
-
-async def _load(tx: Tx, reading: _Reading, registry: Registry, day: datetime, *, force: bool) -> Load:
-    reading.tell("merging", reading.bytes)
-    for place, row in await store.take_repeated(tx, EVERYONE):
-        reading.put_aside(place, row)
-    counts = await store.count_parts(tx, EVERYONE)
-    parts: dict[str, int] = {}
-    for (_, part), rows in counts.items():
-        parts[part] = parts.get(part, 0) + rows
-    _check_rows(sum(parts.values()), reading)
-    if not force:
-        await _check_against_loaded(tx, registry, parts, day)
-    load_id = tx.new_id()
-    await store.tell_changes(tx, EVERYONE, registry.id, load_id, day)
-    changed = await store.merge_changed(tx, EVERYONE, registry.id)
-    added = await store.merge_new(tx, EVERYONE, registry.id, day)
-    gone = await store.retire_missing(tx, EVERYONE, registry.id, list(parts), load_id, day)
-    await store.join_branches(tx, EVERYONE, registry.id)
-    await store.learn_words(tx, EVERYONE)
-    await store.settle(tx, EVERYONE)
-    load = Load(
-        id=load_id,
-        registry_code=registry.code,
-        source=reading.source.code,
-        data_as_of=day,
-        loaded_at=tx.now,
-        rows=sum(parts.values()),
-        added=added,
-        changed=changed,
-        gone=gone,
-        quarantined=len(reading.quarantine),
-        forced=force,
-        files=tuple(_with_counts(reading, place, counts) for place in range(len(reading.found))),
-    )
-    named = [(reading.found[place][1].name, row) for place, row in reading.quarantine]
-    await store.insert_load(tx, EVERYONE, registry.id, load, named)
-    await store.date_parts(tx, EVERYONE, registry.id, load, parts)
-    return load
-
-
-def _with_counts(reading: _Reading, place: int, counts: dict[tuple[int, str], int]) -> FileFacts:
-    own = {part: rows for (file, part), rows in counts.items() if file == place}
-    aside = sum(file == place for file, _ in reading.quarantine)
-    return replace(reading.found[place][1], parts=tuple(sorted(own)), rows=sum(own.values()), quarantined=aside)
-
-
-def _check_rows(good: int, reading: _Reading) -> None:
-    bad = len(reading.quarantine)
-    if domain.too_many_bad(good, bad):
-        raise ImportRefused(
-            f"{bad} of {good + bad} rows are bad, the first in line {reading.quarantine[0][1].line}: "
-            f"{reading.quarantine[0][1].reason}"
-        )
-    if good == 0:
-        raise ImportRefused("the files hold no rows")
-
-
-async def _check_against_loaded(tx: Tx, registry: Registry, parts: dict[str, int], day: datetime) -> None:
-    loaded = await store.loaded_parts(tx, EVERYONE, registry.id, list(parts))
-    before = {row["part"]: row["rows"] for row in loaded}
-    after = {part: rows for part, rows in parts.items() if part in before}
-    if found := domain.shrunken(before, after):
-        raise ImportRefused(
-            f"the register shrank: {'; '.join(found)}. Fetch the files again, or load them as they are with --force"
-        )
-    newest = max((row["data_as_of"] for row in loaded), default=None)
-    if newest is not None and day < newest:
-        raise ImportRefused(
-            f"the data are of {day:%Y-%m-%d}, data of {newest:%Y-%m-%d} are loaded. Say --as-of if that day is wrong, "
-            f"or --force to go back"
-        )

@@ -1,9 +1,27 @@
 """What a register's reader gives; one adapter for each format."""
 
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO, Protocol, runtime_checkable
 
-from almoner.nonprofits.registers.domain import BadRow, Entry
+from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Unnumbered
+from almoner.nonprofits.registries.domain import Declared
+
+
+class SourceFile(Protocol):
+    """One file of a load: plain, or unpacked from gzip or a zip while it is read. Read once, from its beginning."""
+
+    @property
+    def name(self) -> str:
+        """Its name; that of the member where it lies in a zip."""
+        ...
+
+    def lines(self, encoding: str) -> Iterator[str]:
+        """Its text with line ends as they are; what is no text in the encoding becomes U+FFFD."""
+        ...
+
+    def binary(self) -> BinaryIO:
+        """Its bytes, unpacked."""
+        ...
 
 
 class RegisterSource(Protocol):
@@ -16,14 +34,49 @@ class RegisterSource(Protocol):
 
     @property
     def registry_code(self) -> str:
-        """The registry whose entries it holds."""
+        """The registry whose numbers it holds."""
         ...
 
     @property
-    def encoding(self) -> str:
-        """The character encoding of its files."""
+    def lists(self) -> bool:
+        """Whether its entries are bodies; else they say more of bodies that another source lists."""
         ...
 
-    def read(self, lines: Iterable[str]) -> Iterator[Entry | BadRow]:
-        """The rows of one file, in its order, one at a time. Raises ImportRefused when a needed column is missing."""
+    @property
+    def unverified(self) -> bool:
+        """Written from the layout alone, never run on a real file: nothing is decided by it without a person."""
+        ...
+
+    @property
+    def repeats(self) -> bool:
+        """Whether several rows may tell of one number; their facts are then kept as one entry, in order."""
+        ...
+
+    @property
+    def joined(self) -> bool:
+        """Whether the files of a load are tables of one extract and read together; else each is read by itself."""
+        ...
+
+    @property
+    def quiet(self) -> frozenset[str]:
+        """The facts that move without the body having changed: kept in history, told to nobody."""
+        ...
+
+    @property
+    def canaries(self) -> frozenset[str]:
+        """Keys of numbers of which one at least is in every whole file; a load of all parts without any is refused."""
+        ...
+
+    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | Link | BadRow | Unnumbered]:
+        """The rows, one at a time, in bounded memory. Raises ImportRefused when a needed column is missing."""
+        ...
+
+
+@runtime_checkable
+class Declaring(Protocol):
+    """A source that may bring its registry with it."""
+
+    @property
+    def declares(self) -> Declared | None:
+        """Its registry, where no other source has its numbers; it is entered before the first load."""
         ...

@@ -1,291 +1,120 @@
-"""SQL of register loads: COPY into a temporary table, guards, one merge, and where everything came from."""
+"""SQL of loads: sources, parts, and where everything came from; staging and the merge have stores of their own."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
 from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.registers.domain import BadRow, FileFacts, Load
+from almoner.nonprofits.registers.domain import BadRow, FileFacts, Fills, Load, SourceStatus
+from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.db import Everyone, Tx
 
-COPIED: Final = (
-    "id",
-    "file_position",
-    "line",
-    "registry_number",
-    "number_key",
-    "part",
-    "name",
-    "display_name",
-    "other_name",
-    "types",
-    "address_line_1",
-    "address_line_2",
-    "city",
-    "state",
-    "postcode",
-    "registration_date",
-    "group_key",
-    "is_branch_parent",
-    "usa_group_exempt",
-    "prominence",
-    "search_name",
-    "search_other",
-)
-"""The columns of the temporary table ``register_row``, in the order of a copied record."""
 
-_DELIVERED: Final = COPIED[3:]
-_COMPARED: Final = tuple(column for column in _DELIVERED if column != "number_key")
-_TOLD: Final = (
-    "name",
-    "display_name",
-    "types",
-    "address_line_1",
-    "address_line_2",
-    "city",
-    "state",
-    "postcode",
-    "registration_date",
-    "is_branch_parent",
-    "usa_group_exempt",
-)
-"""The columns whose changes partners see: those of the record."""
-_COLUMNS: Final = ", ".join(_DELIVERED)
-_ROW_COLUMNS: Final = ", ".join(f"r.{column}" for column in _DELIVERED)
-_SET: Final = ", ".join(f"{column} = r.{column}" for column in _COMPARED)
-_OLD: Final = ", ".join(f"o.{column}" for column in _COMPARED)
-_NEW: Final = ", ".join(f"r.{column}" for column in _COMPARED)
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is loaded of a part."""
+
+    load_id: UUID
+    data_as_of: datetime
+    fills: Fills
 
 
 async def lock_registry(tx: Tx, _: Everyone, registry_id: UUID) -> None:
-    """One load of a registry at a time."""
+    """One merge of a registry at a time."""
     await tx.execute("select from registry where id = $1 for no key update", registry_id)
 
 
-async def create_rows(tx: Tx, _: Everyone) -> None:
-    """The temporary table of this transaction that rows are copied into.
-
-    A merge joins whole tables, of which the larger may have grown since it was analysed: nested loops would be the
-    wrong plan.
-    """
-    await tx.execute("set local enable_nestloop = off")
+async def know_source(tx: Tx, _: Everyone, registry_id: UUID, source: RegisterSource) -> None:
+    """Enter a source that is loaded for the first time, and what its reader says of it."""
     await tx.execute(
-        f"""
-        create temporary table register_row on commit drop as
-        select id, 0::smallint as file_position, 0 as line, {_COLUMNS} from organisation limit 0
         """
-    )
-
-
-async def copy_rows(tx: Tx, _: Everyone, rows: Iterable[tuple[Any, ...]]) -> None:
-    """COPY records in the order of ``COPIED``."""
-    await tx.copy_records("register_row", COPIED, rows)
-    await tx.execute("analyze register_row (number_key, part, group_key)")
-
-
-async def take_repeated(tx: Tx, _: Everyone) -> list[tuple[int, BadRow]]:
-    """Take out the later rows of numbers that occur twice; (position of the file, row)."""
-    if not await tx.fetchval("select exists (select from register_row group by number_key having count(*) > 1)"):
-        return []
-    rows = await tx.fetch(
-        """
-        with numbered as (
-            select ctid as place, row_number() over (partition by number_key order by file_position, line) as nth
-            from register_row
-        )
-        delete from register_row r using numbered n where r.ctid = n.place and n.nth > 1
-        returning r.file_position, r.line, r.registry_number, r.name
-        """
-    )
-    return [
-        (
-            row["file_position"],
-            BadRow(row["line"], "the number occurs earlier in the files", f"{row['registry_number']},{row['name']}"),
-        )
-        for row in rows
-    ]
-
-
-async def count_parts(tx: Tx, _: Everyone) -> dict[tuple[int, str], int]:
-    """Copied rows by (position of the file, part)."""
-    rows = await tx.fetch("select file_position, part, count(*) as n from register_row group by file_position, part")
-    return {(row["file_position"], row["part"]): row["n"] for row in rows}
-
-
-async def loaded_parts(tx: Tx, _: Everyone, registry_id: UUID, parts: Sequence[str]) -> list[Record]:
-    """What is loaded of these parts: part, rows, data_as_of."""
-    return await tx.fetch(
-        "select part, rows, data_as_of from register_part where registry_id = $1 and part = any($2::text[])",
-        registry_id,
-        list(parts),
-    )
-
-
-async def standing_files(tx: Tx, _: Everyone, registry_id: UUID, hashes: Sequence[bytes]) -> set[bytes]:
-    """Those of the files that are what is loaded now: no part of theirs was loaded again since."""
-    rows = await tx.fetch(
-        """
-        select distinct f.sha256 from register_file f join register_load l on l.id = f.load_id
-        where l.registry_id = $1 and f.sha256 = any($2::bytea[]) and f.rows > 0 and not exists (
-            select from unnest(f.parts) part
-            join register_part p on p.registry_id = $1 and p.part = part.part
-            where p.load_id <> f.load_id
-        )
+        insert into register_source (code, registry_id, lists, unverified) values ($1, $2, $3, $4)
+        on conflict (code) do update set lists = excluded.lists, unverified = excluded.unverified
         """,
+        source.code,
         registry_id,
+        source.lists,
+        source.unverified,
+    )
+
+
+async def unverified(tx: Tx, _: Everyone) -> frozenset[str]:
+    """The sources whose readers were never run on a real file."""
+    return frozenset(row["code"] for row in await tx.fetch("select code from register_source where unverified"))
+
+
+async def standing_parts(tx: Tx, _: Everyone, source: str) -> dict[str, Standing]:
+    """What is loaded of a source, by part."""
+    rows = await tx.fetch(
+        """
+        select p.part, p.load_id, p.data_as_of, p.rows, l.fills
+        from register_part p left join register_load_part l on l.load_id = p.load_id and l.part = p.part
+        where p.source = $1
+        """,
+        source,
+    )
+    return {
+        row["part"]: Standing(row["load_id"], row["data_as_of"], row["fills"] or {"rows": row["rows"]}) for row in rows
+    }
+
+
+async def standing_files(tx: Tx, _: Everyone, source: str, hashes: Sequence[bytes]) -> dict[bytes, datetime]:
+    """Those of the files that are what is loaded now, and of which day: no part of theirs was loaded again since.
+
+    One that gave no rows of its own (a table of an extract) stands with its load. Files that were loaded before entries
+    were kept are none of them: loaded again, they give their entries.
+    """
+    rows = await tx.fetch(
+        """
+        select f.sha256, max(l.data_as_of) as data_as_of from register_file f join register_load l on l.id = f.load_id
+        where l.source = $1 and l.status = 'loaded' and f.sha256 = any($2::bytea[]) and l.rows > 0 and not exists (
+            select from register_load_part k left join register_part p on p.source = $1 and p.part = k.part
+            where k.load_id = l.id and (f.parts = '{}' or k.part = any(f.parts))
+                and (p.load_id is distinct from l.id or k.fills is null)
+        ) group by f.sha256
+        """,
+        source,
         list(hashes),
     )
-    return {row["sha256"] for row in rows}
+    return {row["sha256"]: row["data_as_of"] for row in rows}
 
 
-_DIFFERS: Final = f"(o.last_seen is not null or ({_OLD}) is distinct from ({_NEW}))"
-_HISTORY: Final = ", ".join(
-    [
-        *(f"('{column}', to_jsonb(o.{column}), to_jsonb(r.{column}))" for column in _TOLD),
-        "('active', to_jsonb(o.active), 'true')",
-    ]
-)
-
-_PARENTS: Final = """
-    select distinct on (group_key) group_key, id from (
-        select r.group_key, coalesce(o.id, r.id) as id from register_row r
-        left join organisation o on o.registry_id = $1 and o.number_key = r.number_key and o.partner_id is null
-        where r.is_branch_parent
-        union all
-        select group_key, id from organisation
-        where registry_id = $1 and is_branch_parent and active and partner_id is null
-    ) central order by group_key, id
-"""
-
-
-async def tell_changes(tx: Tx, _: Everyone, registry_id: UUID, load_id: UUID, data_as_of: datetime) -> None:
-    """What ``merge_changed`` is about to change, field by field, for the history."""
-    await tx.execute(
-        f"""
-        insert into organisation_change (organisation_id, load_id, at, field, before, after)
-        select o.id, $2, $3, told.field, told.before, told.after
-        from register_row r join organisation o on o.number_key = r.number_key
-        cross join lateral (values {_HISTORY}) told (field, before, after)
-        where o.registry_id = $1 and o.partner_id is null and {_DIFFERS} and told.before is distinct from told.after
-        order by o.id
-        """,
-        registry_id,
-        load_id,
-        data_as_of,
-    )
-
-
-async def merge_changed(tx: Tx, _: Everyone, registry_id: UUID) -> int:
-    """Bodies that were known and differ, or are listed again."""
-    done = await tx.execute(
-        f"""
-        update organisation o set
-            {_SET},
-            active = true, last_seen = null, updated_at = $2
-        from register_row r
-        where o.registry_id = $1 and o.partner_id is null and o.number_key = r.number_key and {_DIFFERS}
-        """,
-        registry_id,
-        tx.now,
-    )
-    return int(done.split()[-1])
-
-
-async def merge_new(tx: Tx, _: Everyone, registry_id: UUID, data_as_of: datetime) -> int:
-    """Bodies that were not known, in the order of the files, so that their ids go up as they came."""
-    done = await tx.execute(
-        f"""
-        insert into organisation (
-            id, registry_id, country_code, {_COLUMNS}, branch_of, active, first_seen, created_at,
-            updated_at
-        )
-        select r.id, $1, g.country_code, {_ROW_COLUMNS},
-            case when r.usa_group_exempt then c.id end, true, $2, $3, $3
-        from register_row r
-        join registry g on g.id = $1
-        left join ({_PARENTS}) c on c.group_key = r.group_key
-        where not exists (
-            select from organisation o
-            where o.registry_id = $1 and o.partner_id is null and o.number_key = r.number_key
-        )
-        order by r.id
-        """,
-        registry_id,
-        data_as_of,
-        tx.now,
-    )
-    return int(done.split()[-1])
-
-
-async def retire_missing(
-    tx: Tx, _: Everyone, registry_id: UUID, parts: Sequence[str], load_id: UUID, data_as_of: datetime
-) -> int:
-    """Bodies of these parts that the files no longer list: kept, inactive, with the day they were last seen."""
-    done = await tx.execute(
+async def parts_of_files(tx: Tx, _: Everyone, source: str) -> list[tuple[str, set[str]]]:
+    """(name, parts) of each file that stands."""
+    rows = await tx.fetch(
         """
-        with gone as (
-            update organisation o set active = false, last_seen = p.data_as_of, updated_at = $3
-            from register_part p
-            where p.registry_id = $1 and p.part = o.part and o.registry_id = $1 and o.part = any($2::text[])
-                and o.partner_id is null and o.last_seen is null
-                and not exists (select from register_row r where r.number_key = o.number_key)
-            returning o.id
-        )
-        insert into organisation_change (organisation_id, load_id, at, field, before, after)
-        select id, $4, $5, 'active', 'true', 'false' from gone
+        select f.name, f.parts from register_file f
+        where f.load_id in (select load_id from register_part where source = $1) and f.rows > 0
         """,
-        registry_id,
-        list(parts),
-        tx.now,
-        load_id,
-        data_as_of,
+        source,
     )
-    return int(done.split()[-1])
+    return [(row["name"], set(row["parts"])) for row in rows]
 
 
-async def join_branches(tx: Tx, _: Everyone, registry_id: UUID) -> None:
-    """Point subordinates to the central body of their group where that has changed."""
-    await tx.execute(
-        f"""
-        update organisation o set branch_of = c.id, updated_at = $2
-        from ({_PARENTS}) c
-        where o.registry_id = $1 and o.usa_group_exempt and o.group_key = c.group_key and o.partner_id is null
-            and o.branch_of is distinct from c.id
+async def any_stands(tx: Tx, _: Everyone, source: str, keys: Iterable[str]) -> list[str]:
+    """Those of the numbers of which the source says something now."""
+    rows = await tx.fetch(
+        """
+        select number_key from register_entry where source = $1 and number_key = any($2::text[]) and valid_to is null
         """,
-        registry_id,
-        tx.now,
+        source,
+        list(keys),
     )
-
-
-async def learn_words(tx: Tx, _: Everyone) -> None:
-    """Enter the words of the copied names into the dictionary."""
-    await tx.execute(
-        """
-        insert into organisation_word (word, n)
-        select word, count(*) from register_row
-        cross join unnest(string_to_array(btrim(search_name || ' ' || search_other), ' ')) word
-        group by word
-        on conflict (word) do update set n = excluded.n where organisation_word.n < excluded.n
-        """
-    )
-
-
-async def settle(tx: Tx, _: Everyone) -> None:
-    """Make the first searches after a load as fast as later ones."""
-    await tx.execute("select settle_organisations()")
+    return [row["number_key"] for row in rows]
 
 
 async def insert_load(
-    tx: Tx, _: Everyone, registry_id: UUID, load: Load, quarantine: Sequence[tuple[str, BadRow]]
+    tx: Tx, _: Everyone, registry_id: UUID, load: Load, bad: Sequence[BadRow], parts: Mapping[str, Fills]
 ) -> None:
-    """Where a load came from and what it changed."""
+    """Where a load came from and what it changed. ``parts``: what it brought of each; none of a quarantined one."""
     await tx.execute(
         """
         insert into register_load (
-            id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced
-        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+            id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced, status,
+            reasons, quiet, moved, unnumbered, undoes, ambiguous
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
         """,
         load.id,
         registry_id,
@@ -298,6 +127,13 @@ async def insert_load(
         load.gone,
         load.quarantined,
         load.forced,
+        load.status,
+        list(load.reasons),
+        load.quiet,
+        load.moved,
+        load.unnumbered,
+        load.undoes,
+        load.ambiguous,
     )
     await tx.executemany(
         """
@@ -311,47 +147,85 @@ async def insert_load(
     )
     await tx.executemany(
         "insert into register_quarantine (load_id, file_name, line, reason, content) values ($1, $2, $3, $4, $5)",
-        [(load.id, name, row.line, row.reason, row.content) for name, row in quarantine],
+        [(load.id, load.files[row.file].name, row.line, row.reason, row.content) for row in bad],
+    )
+    await tx.executemany(
+        "insert into register_load_part (load_id, part, rows, fills) values ($1, $2, $3, $4)",
+        [(load.id, part, fills["rows"], fills) for part, fills in parts.items()],
     )
 
 
-async def date_parts(tx: Tx, _: Everyone, registry_id: UUID, load: Load, parts: dict[str, int]) -> None:
-    """Date the parts that the load replaced, and the registry by its newest part."""
+async def date_parts(tx: Tx, _: Everyone, load: Load, parts: Mapping[str, Fills]) -> None:
+    """Say which load each part is of now."""
     await tx.execute(
         """
-        insert into register_part (registry_id, part, load_id, data_as_of, rows)
+        insert into register_part (source, part, load_id, data_as_of, rows)
         select $1, part, $2, $3, rows from unnest($4::text[], $5::int[]) loaded (part, rows)
-        on conflict (registry_id, part) do update
+        on conflict (source, part) do update
         set load_id = excluded.load_id, data_as_of = excluded.data_as_of, rows = excluded.rows
         """,
-        registry_id,
+        load.source,
         load.id,
         load.data_as_of,
         list(parts),
-        list(parts.values()),
+        [fills["rows"] for fills in parts.values()],
+    )
+
+
+async def date_source(tx: Tx, _: Everyone, source: str, registry_id: UUID) -> None:
+    """Date a source by its newest part, and its registry by the newest source that lists its bodies (settled 4)."""
+    await tx.execute(
+        """
+        update register_source set data_as_of = (select max(data_as_of) from register_part where source = $1)
+        where code = $1
+        """,
+        source,
     )
     await tx.execute(
         """
-        update registry set data_as_of = (select max(data_as_of) from register_part where registry_id = $1)
+        update registry set data_as_of = (
+            select max(data_as_of) from register_source where registry_id = $1 and lists
+        )
         where id = $1
         """,
         registry_id,
     )
 
 
+_LOADS = """
+    select l.*, g.code as registry_code, f.name, f.sha256, f.bytes, f.parts, f.rows as file_rows,
+        f.quarantined as file_quarantined
+    from ({chosen}) l
+    join registry g on g.id = l.registry_id
+    left join register_file f on f.load_id = l.id
+    order by l.id desc, f.position
+"""
+
+
 async def every_load(tx: Tx, _: Everyone, limit: int) -> list[Load]:
     """The newest loads with their files."""
-    rows = await tx.fetch(
+    chosen = "select * from register_load order by id desc limit $1"
+    return _loads(await tx.fetch(_LOADS.format(chosen=chosen), limit))
+
+
+async def find_load(tx: Tx, _: Everyone, load_id: UUID) -> Load | None:
+    """One load."""
+    loads = _loads(await tx.fetch(_LOADS.format(chosen="select * from register_load where id = $1"), load_id))
+    return loads[0] if loads else None
+
+
+async def newest_load(tx: Tx, _: Everyone, source: str, until: datetime | None = None) -> Load | None:
+    """The newest load of a source that was not taken back, of data of a day or before."""
+    chosen = """
+        select * from register_load
+        where source = $1 and status = 'loaded' and ($2::timestamptz is null or data_as_of <= $2)
+        order by id desc limit 1
         """
-        select l.*, g.code as registry_code, f.name, f.sha256, f.bytes, f.parts, f.rows as file_rows,
-            f.quarantined as file_quarantined
-        from (select * from register_load order by id desc limit $1) l
-        join registry g on g.id = l.registry_id
-        join register_file f on f.load_id = l.id
-        order by l.id desc, f.position
-        """,
-        limit,
-    )
+    loads = _loads(await tx.fetch(_LOADS.format(chosen=chosen), source, until))
+    return loads[0] if loads else None
+
+
+def _loads(rows: Sequence[Record]) -> list[Load]:
     loads: dict[UUID, list[Record]] = {}
     for row in rows:
         loads.setdefault(row["id"], []).append(row)
@@ -365,6 +239,7 @@ def _load(rows: Sequence[Record]) -> Load:
             row["name"], row["sha256"], row["bytes"], tuple(row["parts"]), row["file_rows"], row["file_quarantined"]
         )
         for row in rows
+        if row["name"] is not None
     )
     return Load(
         first["id"],
@@ -379,4 +254,59 @@ def _load(rows: Sequence[Record]) -> Load:
         first["quarantined"],
         first["forced"],
         files,
+        first["status"],
+        tuple(first["reasons"]),
+        first["quiet"],
+        first["moved"],
+        first["unnumbered"],
+        first["undoes"],
+        first["ambiguous"],
     )
+
+
+async def every_source(tx: Tx, _: Everyone) -> list[SourceStatus]:
+    """How each source stands, by registry and name."""
+    rows = await tx.fetch(
+        """
+        select s.code, g.code as registry_code, s.lists, s.unverified, s.data_as_of, p.oldest, p.parts, p.rows,
+            case when s.lists then (
+                select count(*) from organisation o where o.source = s.code and o.active
+            ) else 0 end as active,
+            l.id as last, l.loaded_at, q.ids, q.at, q.reasons
+        from register_source s
+        join registry g on g.id = s.registry_id
+        left join lateral (
+            select min(data_as_of) as oldest, count(*) as parts, coalesce(sum(rows), 0)::int as rows
+            from register_part where source = s.code
+        ) p on true
+        left join lateral (
+            select id, loaded_at from register_load where source = s.code and status = 'loaded' order by id desc limit 1
+        ) l on true
+        left join lateral (
+            select array_agg(id order by id desc) as ids, array_agg(loaded_at order by id desc) as at,
+                jsonb_agg(reasons order by id desc) as reasons
+            from register_load b where b.source = s.code and b.status = 'quarantined' and (l.id is null or b.id > l.id)
+        ) q on true
+        order by g.code, s.code
+        """
+    )
+    return [
+        SourceStatus(
+            row["code"],
+            row["registry_code"],
+            row["lists"],
+            row["unverified"],
+            row["data_as_of"],
+            row["oldest"],
+            row["parts"],
+            row["rows"],
+            row["active"],
+            row["last"],
+            row["loaded_at"],
+            tuple(
+                (load_id, at, tuple(reasons))
+                for load_id, at, reasons in zip(row["ids"] or (), row["at"] or (), row["reasons"] or (), strict=True)
+            ),
+        )
+        for row in rows
+    ]

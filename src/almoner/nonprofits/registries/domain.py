@@ -1,26 +1,50 @@
 """Registries: the official registers that organisations are entered in, and how each writes its identifiers.
 
-The patterns are those of the registers' own numbering after clean-up. A number is kept as its register writes it;
-its *key*
-is what two spellings of one number have in common, and what is looked up.
+A number is kept as its register writes it; its *key* is what two spellings of one number have in common, and what is
+looked up. Three results stay apart: what ``check`` says of an identifier, what a look-up finds, whether names agree.
 """
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 from uuid import UUID
 
-_DASHES: Final = "-\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
-_INVISIBLE: Final = "\u200b\u200c\u200d\u2060\ufeff"
-_DROPPED: Final = str.maketrans("", "", "./_" + _INVISIBLE)
-_HYPHENS: Final = str.maketrans(dict.fromkeys(_DASHES, "-"))
+from almoner.nonprofits.registries.identifiers import Check, Verdict, check
+from almoner.nonprofits.registries.numbers import NUMBERINGS, number_key, number_keys, org_id, written
+
+__all__ = [
+    "Check",
+    "Declared",
+    "Loaded",
+    "Registry",
+    "Verdict",
+    "check",
+    "known",
+    "named",
+    "number_key",
+    "number_keys",
+    "org_id",
+    "written",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A published format that tells of a register's bodies and is loaded here, with the day of its data.
+
+    ``unverified``: its reader was written from the layout alone, so that nothing is decided by it without a person.
+    """
+
+    source: str
+    unverified: bool
+    data_as_of: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """One register. ``data_as_of`` is the day (00:00 UTC) of its newest data here, None while it is not loaded."""
+    """One register. ``data_as_of`` is the day (00:00 UTC) of its newest data here, None while it is not loaded.
+
+    ``sources`` are read with single registries and those of a country.
+    """
 
     id: UUID
     code: str
@@ -28,71 +52,44 @@ class Registry:
     english_name: str
     country_code: str
     data_as_of: datetime | None
+    sources: tuple[Loaded, ...] = ()
+
+    @property
+    def unverified(self) -> bool | None:
+        """Whether no verified source lists its bodies; None while it is not loaded."""
+        return all(source.unverified for source in self.sources) if self.sources else None
 
 
 @dataclass(frozen=True, slots=True)
-class _Numbering:
-    """``pattern`` holds for the number without separators; group 1 is the key where there is more to the pattern."""
+class Declared:
+    """A register that is known by a mapping file alone.
 
-    pattern: re.Pattern[str]
-    refused: frozenset[str] = frozenset()
-    keeps_hyphens: bool = False
+    Its numbers have from ``shortest`` to ``longest`` characters without blanks, hyphens, dots and strokes: digits, or
+    letters and digits.
+    """
 
-    def key(self, text: str) -> str | None:
-        cleaned = text
-        found = self.pattern.fullmatch(text)  # most numbers come clean, and there are millions of them
-        if found is None:
-            cleaned = _clean(text, keep_hyphens=self.keeps_hyphens)
-            found = self.pattern.fullmatch(cleaned)
-        if found is None:
-            return None
-        key = found.group(1) if found.re.groups else cleaned
-        return None if key in self.refused else key
+    code: str
+    name: str
+    english_name: str
+    country_code: str
+    shortest: int = 1
+    longest: int = 50
+    digits: bool = False
 
+    def holds(self, key: str) -> bool:
+        """Whether the key has the form of its numbers."""
+        formed = key.isascii() and (key.isdigit() if self.digits else key.isalnum())
+        return formed and self.shortest <= len(key) <= self.longest
 
-_NUMBERINGS: Final[Mapping[str, _Numbering]] = {
-    # Our own check of EINs: no check digit, and prefix 00 is in use (python-stdnum refuses real ones).
-    "IRS": _Numbering(re.compile(r"(?:US)?(?:EIN:?#?)?([0-9]{9})", re.ASCII), refused=frozenset({"000000000"})),
-    # -n: a linked charity.
-    "CCEW": _Numbering(re.compile(r"(?:GB-?CHC-?)?([0-9]{6,7}(?:-[0-9]+)?)", re.ASCII), keeps_hyphens=True),
-    "OSCR": _Numbering(re.compile(r"SC[0-9]{6}", re.ASCII)),
-    "CCNI": _Numbering(re.compile(r"(?:NIC)?([0-9]{6})", re.ASCII)),
-    "HMRC": _Numbering(re.compile(r"[A-Z]{1,2}[0-9]{1,7}", re.ASCII)),
-    "ACNC": _Numbering(re.compile(r"(?:ABN)?([0-9]{11})", re.ASCII)),
-    "CRA": _Numbering(re.compile(r"[0-9]{9}RR[0-9]{4}", re.ASCII)),
-    "CRI": _Numbering(re.compile(r"(?:RCN)?(20[0-9]{6})", re.ASCII)),
-    "NZCS": _Numbering(re.compile(r"CC[0-9]{5}", re.ASCII)),
-    "ANBI": _Numbering(re.compile(r"[0-9]{9}", re.ASCII)),
-    "RNA": _Numbering(re.compile(r"W[0-9A-Z]{9}", re.ASCII)),
-    "CNPJ": _Numbering(re.compile(r"[0-9A-Z]{12}[0-9]{2}", re.ASCII)),
-    "RFC": _Numbering(re.compile(r"[A-ZÑ&]{3}[0-9]{6}[0-9A-Z]{3}", re.ASCII)),
-    "COC": _Numbering(re.compile(r"[0-9A-Z]{9,10}", re.ASCII)),
-    "NPO": _Numbering(re.compile(r"([0-9]{4,6})(?:NPO)?", re.ASCII)),
-    "FCRA": _Numbering(re.compile(r"[0-9]{9}", re.ASCII)),
-    "ZER": _Numbering(re.compile(r"[0-9A-Z]{4,30}", re.ASCII)),
-}
+    def is_of(self, registry: Registry) -> bool:
+        """Whether a register that is known is this one."""
+        said = (registry.code, registry.name, registry.english_name, registry.country_code)
+        return said == (self.code, self.name, self.english_name, self.country_code)
 
 
-def _clean(text: str, *, keep_hyphens: bool = False) -> str:
-    joined = "".join(text.translate(_HYPHENS).translate(_DROPPED).split()).upper()
-    return joined if keep_hyphens else joined.replace("-", "")
-
-
-def number_key(code: str, text: str) -> str | None:
-    """The key of a number in any spelling of the register ``code``; None when it is no number of that register."""
-    numbering = _NUMBERINGS.get(code)
-    return numbering.key(text) if numbering else _clean(text) or None
-
-
-def number_keys(text: str) -> list[str]:
-    """Every key that the text may stand for in any register, for a look-up that names none."""
-    keys = {numbering.key(text) for numbering in _NUMBERINGS.values()} | {_clean(text), _clean(text, keep_hyphens=True)}
-    return sorted(key for key in keys if key)
-
-
-def written(code: str, number: str) -> str:
-    """A number as people write it: EINs with their hyphen."""
-    return f"{number[:2]}-{number[2:]}" if code == "IRS" and len(number) == 9 else number
+def known(code: str) -> bool:
+    """Whether the form of a registry's numbers is known here; a declared one's is not."""
+    return code in NUMBERINGS
 
 
 def named(registry: Registry, text: str) -> bool:

@@ -18,9 +18,9 @@ routes = Routes("Registries")
 
 @routes.get("/v1/registries", key=PUBLISHABLE, scope="registries:read")
 async def list_registries(call: Call, query: RegistriesQuery) -> Listing[RegistryOut]:
-    """List the registries of a country, in one page."""
+    """List the registries of a country in the order of their codes, in one page."""
     rows = await registries.of_country(call.tx, query.country_code)
-    return call.all_of(rows, lambda row: registry_out(call.tx, row))
+    return call.all_of(rows, lambda row: registry_out(call.tx, row), query)
 
 
 @routes.get("/v1/registries/{id}", key=PUBLISHABLE, scope="registries:read")

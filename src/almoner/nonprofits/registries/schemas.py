@@ -2,20 +2,32 @@
 
 from pydantic import Field
 
-from almoner.kit.time import iso_or_none
+from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.db import Tx
-from almoner.platform.http.wire import CountryCode, Out, Query
+from almoner.platform.http.wire import CountryCode, Out, WholeQuery
 
 
-class RegistriesQuery(Query):
+class RegistriesQuery(WholeQuery):
     """The country whose registries are asked for."""
 
     country_code: CountryCode = Field(description="Three-letter country code.")
 
 
+class RegistrySourceOut(Out):
+    """A published file that lists a registry's organisations, and the day of its data."""
+
+    source: str
+    unverified: bool
+    data_as_of: str
+
+
 class RegistryOut(Out, object_name="Registry"):
-    """A registry as partners see it; ``dataAsOf`` is null while its register is not loaded."""
+    """A registry as partners see it; ``dataAsOf`` and ``unverified`` are null while its register is not loaded.
+
+    ``unverified`` is true when every reader of its files was written from their layout alone: then nothing is decided
+    by this registry without a person.
+    """
 
     id: str
     name: str
@@ -23,6 +35,8 @@ class RegistryOut(Out, object_name="Registry"):
     code: str
     country_code: str
     data_as_of: str | None
+    unverified: bool | None
+    sources: list[RegistrySourceOut]
 
 
 def registry_out(tx: Tx, registry: Registry) -> RegistryOut:
@@ -34,4 +48,9 @@ def registry_out(tx: Tx, registry: Registry) -> RegistryOut:
         code=registry.code,
         country_code=registry.country_code,
         data_as_of=iso_or_none(registry.data_as_of),
+        unverified=registry.unverified,
+        sources=[
+            RegistrySourceOut(source=one.source, unverified=one.unverified, data_as_of=iso(one.data_as_of))
+            for one in registry.sources
+        ],
     )

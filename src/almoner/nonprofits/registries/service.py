@@ -4,7 +4,7 @@ from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.registries import domain, store
-from almoner.nonprofits.registries.domain import Registry
+from almoner.nonprofits.registries.domain import Declared, Registry
 from almoner.platform.db import EVERYONE, Tx
 
 
@@ -18,6 +18,19 @@ async def get(tx: Tx, registry_id: UUID) -> Registry:
 async def of_country(tx: Tx, country_code: str) -> list[Registry]:
     """The registries of a country, by code; none for a country without."""
     return await store.of_country(tx, EVERYONE, country_code)
+
+
+async def every(tx: Tx) -> list[Registry]:
+    """All registries."""
+    return await store.every(tx, EVERYONE)
+
+
+async def declare(tx: Tx, declared: Declared) -> bool | None:
+    """Enter a registry unless it is known; true when it was not, None when its code is another registry's."""
+    if await store.insert(tx, EVERYONE, declared):
+        return True
+    known = next((row for row in await store.every(tx, EVERYONE) if row.code == declared.code), None)
+    return False if known is not None and declared.is_of(known) else None
 
 
 async def country_codes(tx: Tx) -> set[str]:

@@ -1,35 +1,65 @@
 """SQL of registries."""
 
+from dataclasses import replace
 from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.registries.domain import Registry
+from almoner.nonprofits.registries.domain import Declared, Loaded, Registry
 from almoner.platform.db import Everyone, Tx
 
 _COLUMNS = "id, code, name, english_name, country_code, data_as_of"
+_WITH_SOURCES = f"""
+    select {_COLUMNS}, codes, unverified, days from registry
+    cross join lateral (
+        select array_agg(s.code order by s.code) as codes, array_agg(s.unverified order by s.code) as unverified,
+            array_agg(s.data_as_of order by s.code) as days
+        from register_source s where s.registry_id = registry.id and s.lists and s.data_as_of is not null
+    ) loaded
+"""
 
 
 def _registry(row: Record) -> Registry:
     return Registry(row["id"], row["code"], row["name"], row["english_name"], row["country_code"], row["data_as_of"])
 
 
+def _with_sources(row: Record) -> Registry:
+    told = zip(row["codes"] or (), row["unverified"] or (), row["days"] or (), strict=True)
+    return replace(_registry(row), sources=tuple(Loaded(*one) for one in told))
+
+
 async def find(tx: Tx, _: Everyone, registry_id: UUID) -> Registry | None:
     """One registry."""
-    row = await tx.fetchrow(f"select {_COLUMNS} from registry where id = $1", registry_id)
-    return _registry(row) if row else None
+    row = await tx.fetchrow(f"{_WITH_SOURCES} where id = $1", registry_id)
+    return _with_sources(row) if row else None
 
 
 async def of_country(tx: Tx, _: Everyone, country_code: str) -> list[Registry]:
     """The registries of one country, by code."""
-    rows = await tx.fetch(f"select {_COLUMNS} from registry where country_code = $1 order by code", country_code)
-    return [_registry(row) for row in rows]
+    rows = await tx.fetch(f"{_WITH_SOURCES} where country_code = $1 order by code", country_code)
+    return [_with_sources(row) for row in rows]
 
 
 async def every(tx: Tx, _: Everyone) -> list[Registry]:
     """All registries, by country and code: a short table that is read whole."""
     rows = await tx.fetch(f"select {_COLUMNS} from registry order by country_code, code")
     return [_registry(row) for row in rows]
+
+
+async def insert(tx: Tx, _: Everyone, declared: Declared) -> bool:
+    """Enter a registry; false when its code is taken."""
+    done = await tx.execute(
+        """
+        insert into registry (id, code, name, english_name, country_code) values ($1, $2, $3, $4, $5)
+        on conflict (code) do nothing
+        """,
+        tx.new_id(),
+        declared.code,
+        declared.name,
+        declared.english_name,
+        declared.country_code,
+    )
+    return done.endswith(" 1")
 
 
 async def country_codes(tx: Tx, _: Everyone) -> set[str]:

@@ -1,0 +1,192 @@
+"""What the files of the IRS have in common: numbers, addresses without persons, and its three lists without a header.
+
+Publication 78, the revocations and the 990-N notices lie at one address, look alike and name themselves nowhere, so
+that one may be given for another: which it is, is told by the fields of its first lines.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date
+from functools import lru_cache
+from itertools import chain, islice
+from typing import Final, NamedTuple
+
+from almoner.nonprofits.registers.domain import BadRow, ImportRefused
+from almoner.nonprofits.registers.ports import SourceFile
+
+ENCODING: Final = "utf-8-sig"
+ALL: Final = "all"
+"""The part of a list that comes in one file."""
+
+NO_EIN: Final = "the EIN is not nine digits, or is 000000000"
+BROKEN: Final = "the row holds characters that are not UTF-8, or NUL"
+
+_LOOKED_AT: Final = 50
+_LONGEST_KEPT: Final = 2000
+_NOBODY: Final = "000000000"
+# "In care of" is mostly a person, wherever in a line it was typed; the house number or box behind it is the address.
+_CARE_OF: Final = re.compile(
+    r"(?:^|(?<=\s))(?:C/O|C-O\b|%|ATTN\b:?|IN CARE OF\b).*?(?=\s(?:\d|P\.? ?O\b|BOX\b|STE\b|SUITE\b|APT\b|UNIT\b)|$)",
+    re.IGNORECASE,
+)
+# Trustees and officers stand in the second line of a name as if they were it, mostly behind a person: "ROE JANE TTEE".
+_OFFICE: Final = (
+    r"(?:TTEES?|TRUSTEES?|EXECUTORS?|CHAIRMAN|PRES(?:IDENT)?|TREAS(?:URER)?|SEC(?:RETARY|Y)?"
+    r"|EXEC(?:UTIVE)? DIR(?:ECTOR)?)"
+)
+_OF_PERSON: Final = re.compile(rf"\b(?:CO-?)?{_OFFICE}(?: ET ?AL)?$|^(?:CO|{_OFFICE}) ", re.IGNORECASE)
+_OF_BODY: Final = re.compile(
+    r"\b(?:BANK|NA|TRUST CO|TRUST COMPANY|TR CO|INC|LTD|LLC|CORP|BOARD|CHURCH|AERIE)\b", re.IGNORECASE
+)
+_BEHIND_NAME: Final = re.compile(r"(?<=\S)\s+(?:C/O|ATTN\b).*", re.IGNORECASE)
+_DAY: Final = re.compile(r"[0-9]{2}-[A-Z]{3}-[0-9]{4}")
+_CODES: Final = re.compile(r"(?:[A-Z]+(?: *, *[A-Z]+)*)?")
+_STATE: Final = re.compile(r"(?:[A-Z]{2})?")
+_YEAR: Final = re.compile(r"[0-9]{4}", re.ASCII)
+
+
+def is_ein(text: str) -> bool:
+    """Whether it is nine ASCII digits and not all zeros: prefix 00 is in use, no prefix is refused."""
+    return len(text) == 9 and text.isascii() and text.isdigit() and text != _NOBODY
+
+
+def is_broken(text: str) -> bool:
+    """Whether it holds what no file of the IRS has: bytes that were no text, or NUL, which PostgreSQL refuses."""
+    return "\x00" in text or (not text.isascii() and "\ufffd" in text)
+
+
+def without_care_of(text: str) -> str:
+    """A line of an address, or a second line of a name, without the person in whose care it is."""
+    # Nearly every line has none of these, and there are millions of lines.
+    if (
+        "/" in text
+        or "%" in text
+        or "C-O" in text
+        or "TTN" in text
+        or "ttn" in text
+        or "ARE OF" in text
+        or "are of" in text
+    ):
+        return " ".join(_CARE_OF.sub("", text).split())
+    return text
+
+
+def second_name(text: str) -> str:
+    """The second line of a name; empty where it is a trustee or an officer who is a person."""
+    kept = without_care_of(text)
+    return "" if _OF_PERSON.search(kept) and not _OF_BODY.search(kept) else kept
+
+
+def body_alone(name: str) -> str:
+    """The name of a body without the person in whose care it is, which is typed behind it at times."""
+    return _BEHIND_NAME.sub("", name) if "/" in name or "TTN" in name else name
+
+
+def postcode(zip_code: str) -> str | None:
+    """ZIP+4 as people write it: without the extension where that is unknown, None where all is."""
+    five, _, four = zip_code.partition("-")
+    if not five.strip("0"):
+        return None
+    return zip_code if four.strip("0") else five
+
+
+@lru_cache(maxsize=8192)
+def iso_day(year: str, month: int, day: str) -> str | None:
+    """The day as ``2017-11-15``; None when the calendar has no such day."""
+    try:
+        return date(int(year), month, int(day)).isoformat()
+    except ValueError:
+        return None
+
+
+class Form(NamedTuple):
+    """How the lines of one list look. ``fits`` takes the fields of a line."""
+
+    source: str
+    title: str
+    fits: Callable[[Sequence[str]], bool]
+
+
+PUB78: Final = Form(
+    "irs-pub78",
+    "Publication 78",
+    lambda fields: (
+        6 <= len(fields) < 12
+        and is_ein(fields[0])
+        and _STATE.fullmatch(fields[-3].strip()) is not None
+        and _CODES.fullmatch(fields[-1].strip()) is not None
+    ),
+)
+REVOCATIONS: Final = Form(
+    "irs-revocations",
+    "the list of automatic revocations",
+    lambda fields: 12 <= len(fields) < 26 and is_ein(fields[0]) and _DAY.fullmatch(fields[-3].strip()) is not None,
+)
+NOTICES: Final = Form(
+    "irs-990n",
+    "the list of 990-N notices",
+    lambda fields: len(fields) >= 26 and is_ein(fields[0]) and _YEAR.fullmatch(fields[1].strip()) is not None,
+)
+FORMS: Final = (PUB78, REVOCATIONS, NOTICES)
+
+
+def rows(file: SourceFile, form: Form) -> Iterator[tuple[int, list[str]]]:
+    """(line, fields) of each line that is not blank.
+
+    Raises ImportRefused when the file is another one than ``form`` says, is empty, or ends in the middle of a line.
+    """
+    numbered = _lines(file)
+    first = list(islice(numbered, _LOOKED_AT))
+    _check_form(file, form, [fields for _, fields, _ in first])
+    for line, fields, ended in chain(first, numbered):
+        if not ended and not form.fits(fields):
+            raise ImportRefused(f"{file.name} ends in the middle of line {line}: it was cut off, fetch it again")
+        yield line, fields
+
+
+def _lines(file: SourceFile) -> Iterator[tuple[int, list[str], bool]]:
+    for nth, text in enumerate(file.lines(ENCODING), start=1):
+        bare = text.rstrip("\r\n")
+        if bare and not bare.isspace():
+            yield nth, bare.split("|"), bare != text
+
+
+def _check_form(file: SourceFile, form: Form, first: Sequence[Sequence[str]]) -> None:
+    if not first:
+        raise ImportRefused(f"{file.name} is empty: fetch it again")
+    if sum(form.fits(fields) for fields in first) * 2 > len(first):
+        return
+    for other in FORMS:
+        if other is not form and sum(other.fits(fields) for fields in first) * 2 > len(first):
+            raise ImportRefused(
+                f"{file.name} is {other.title}, not {form.title}: "
+                f"load it with `almoner registers import {other.source}`"
+            )
+    raise ImportRefused(f"{file.name} is not {form.title}, or its form has changed: {what_it_is('|'.join(first[0]))}")
+
+
+def what_it_is(line: str) -> str:
+    """A guess at a file of another form by its first line, for the sentence that refuses it."""
+    if not line:
+        return "it is empty"
+    if "\x00" in line or "\ufffd" in line:
+        return "it is no UTF-8 text; if it is UTF-16, save it as UTF-8"
+    if line.lstrip().startswith(("<", "{")):
+        return "it is a web page or an answer of a service; fetch the file again"
+    if line.upper().startswith("EIN,"):
+        return "it is a business master file, to be loaded with `almoner registers import irs-bmf`"
+    if line.startswith("PK"):
+        return "it is a zip without its ending .zip"
+    return "look at its first lines, or fetch it again"
+
+
+def aside(line: int, reason: str, kept: Sequence[str], *, file: int) -> BadRow:
+    """A row for quarantine of the fields that are certainly not personal."""
+    safe = [field for field in map(without_care_of, kept) if "@" not in field]
+    return BadRow(line, reason, "|".join(safe)[:_LONGEST_KEPT].replace("\x00", "\ufffd"), file)
+
+
+def number_alone(fields: Sequence[str]) -> list[str]:
+    """Of a row whose fields are not in their places, the number it begins with, if it does."""
+    first = fields[0].strip() if fields else ""
+    return [first] if first.isascii() and first.isdigit() else []

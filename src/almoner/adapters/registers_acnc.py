@@ -1,0 +1,238 @@
+"""Reads the register of the Australian charities commission (69 columns, looked up by name; CC BY 3.0 AU, weekly).
+
+Bodies whose number is withheld are published without one, and revoked ones leave the file. The column
+Other_Organisation_Names mixes names with remarks and with persons, so only what cannot be a person is taken of it:
+``other_names`` says how. Who may receive deductible gifts (DGR) is in another register.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from stdnum.au import abn
+
+from almoner.adapters.capitals import readable
+from almoner.adapters.registers_tables import Row, Table
+from almoner.adapters.registers_values import (
+    folded,
+    number_shown,
+    other_than,
+    present,
+    shown,
+    slashed_day,
+    two_lines,
+    websites,
+    written_day,
+)
+from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Unnumbered
+from almoner.nonprofits.registers.ports import SourceFile
+
+NUMBER: Final = ("ABN", "CABN")
+"""Older files call the number CABN."""
+NAME: Final = ("Charity_Legal_Name", "Charity Legal Name")
+NEEDED: Final = (
+    NUMBER,
+    NAME,
+    ("Town_City", "Town City"),
+    "State",
+    "Postcode",
+    ("Registration_Date", "Registration Date"),
+    ("Charity_Size", "Charity Size"),
+    "PBI",
+    "HPC",
+)
+PURPOSES: Final = (
+    "Preventing_or_relieving_suffering_of_animals",
+    "Advancing_Culture",
+    "Advancing_Education",
+    "Advancing_Health",
+    "Promote_or_oppose_a_change_to_law__government_poll_or_prac",
+    "Advancing_natual_environment",
+    "Promoting_or_protecting_human_rights",
+    "Purposes_beneficial_to_ther_general_public_and_other_analogous",
+    "Promoting_reconciliation__mutual_respect_and_tolerance",
+    "Advancing_Religion",
+    "Advancing_social_or_public_welfare",
+    "Advancing_security_or_safety_of_Australia_or_Australian_public",
+)
+BENEFICIARIES: Final = tuple(
+    """
+    Aboriginal_or_TSI Adults Aged_Persons Children Communities_Overseas Early_Childhood Ethnic_Groups Families Females
+    Financially_Disadvantaged LGBTIQA+ General_Community_in_Australia Males Migrants_Refugees_or_Asylum_Seekers
+    Other_Beneficiaries Other_Charities People_at_risk_of_homelessness People_with_Chronic_Illness
+    People_with_Disabilities Pre_Post_Release_Offenders Rural_Regional_Remote_Communities Unemployed_Person
+    Veterans_or_their_families Victims_of_crime Victims_of_Disasters Youth animals environment other_gender_identities
+    """.split()
+)
+STATES: Final = ("ACT", "NSW", "NT", "QLD", "SA", "TAS", "VIC", "WA")
+_CUT_AT: Final = 70
+_PROMINENCE: Final = {"Small": 2, "Medium": 5, "Large": 7}
+"""On the scale of the IRS income bands: under half a million dollars, under three, above."""
+_ABN: Final = re.compile(r"[0-9]{11}", re.ASCII)
+_ABN_BEFORE: Final = re.compile(r"previously known as ABN ((?:[0-9] ?){11})", re.IGNORECASE | re.ASCII)
+_WORDS: Final = re.compile(r"[^\W_]+")
+_NO_NAME: Final = frozenset("email e-mail phone fax mobile website web none nil na tba unknown other various".split())
+_OF_BODIES: Final = frozenset(
+    """
+    aboriginal academy action agency aid alliance animal anglican arts assembly assoc association associations
+    auxiliary band baptist board branch brigade campaign care cathedral catholic centre center chapel charitable charity
+    charities choir christian church churches circle club co coalition college commission committee community
+    congregation co-operative cooperative corporation council diocese disability education endowment ensemble federation
+    fellowship festival foundation friends fund gallery group groups guild health healthcare heritage historical home
+    homes hospice hospital housing inc incorporated initiative institute institution international islamic kindergarten
+    kindy landcare league legacy library limited lodge ltd lutheran ministries ministry mission missions mosque museum
+    neighbourhood network orchestra organisation organization outreach p&c parish parents partnership playgroup
+    preschool presbytery press program programme project pty radio refuge rescue research rotary school schools scouts
+    seminary service services shelter shed sisterhood society surf support synagogue synod temple theatre trust trustee
+    trustees union united uniting university volunteer volunteers welfare wildlife women youth
+    """.split()
+)
+_ALSO_SURNAMES: Final = frozenset(
+    "band branch care church college home league lodge parish press school temple".split()
+)
+"""Of two words with one of these, either may be a person's."""
+
+
+class Acnc:
+    """The reader of ``datadotgov_main.csv``."""
+
+    code = "acnc"
+    registry_code = "ACNC"
+    lists = True
+    unverified = False
+    repeats = False
+    joined = False
+    quiet = frozenset({"Number_of_Responsible_Persons", "Financial_Year_End"})
+    # Australian Red Cross, World Vision Australia, the University of Sydney, James Cook University
+    canaries = frozenset({"50169561394", "28004778081", "15211513464", "46253211955"})
+
+    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | Link | BadRow | Unnumbered]:
+        """The rows. Raises ImportRefused when a needed column is missing."""
+        for place, file in enumerate(files):
+            yield from _Columns(Table(file, number=_ABN, place=place), place).rows()
+
+
+class _Columns:
+    """One file, and where its columns are."""
+
+    def __init__(self, table: Table, place: int) -> None:
+        self._table, self._file = table, place
+        self._needed = table.places(*NEEDED)
+        self._purposes = list(zip(PURPOSES, table.places(*map(_spellings, PURPOSES)), strict=True))
+        self._beneficiaries = self._flags(BENEFICIARIES)
+        self._states = [(state, at) for state in STATES if (at := table.place(f"Operates_in_{state}")) is not None]
+
+    def _flags(self, names: Sequence[str]) -> list[tuple[str, int]]:
+        return [(name, at) for name in names if (at := self._table.place(*_spellings(name))) is not None]
+
+    def rows(self) -> Iterator[Entry | Link | BadRow | Unnumbered]:
+        """Every row as what it is."""
+        optional = {name: self._table.place(name, name.replace("_", " ")) for name in _OPTIONAL}
+        for row in self._table:
+            if isinstance(row, BadRow):
+                yield row
+                continue
+            more = {name: row.fields[at].strip() if at is not None else "" for name, at in optional.items()}
+            yield from self._row(row, more)
+
+    def _row(self, row: Row, more: dict[str, str]) -> Iterator[Entry | Link | BadRow | Unnumbered]:
+        abn_written, name, city, state, postcode, registered, size, pbi, hpc = (
+            row.fields[at].strip() for at in self._needed
+        )
+        if not abn_written:
+            yield Unnumbered(row.line, self._file)
+            return
+        number = "".join(abn_written.split())
+        if not _ABN.fullmatch(number) or not abn.is_valid(number):
+            reason = "the ABN is not eleven digits with a right check digit"
+            content = shown(ABN=number_shown(abn_written), Charity_Legal_Name=name)
+            yield BadRow(row.line, reason, content, self._file)
+            return
+        if not name or "\ufffd" in name:
+            reason = "Charity_Legal_Name is empty or damaged"
+            yield BadRow(row.line, reason, shown(ABN=number), self._file)
+            return
+        written = more["Other_Organisation_Names"]
+        first, second = two_lines(more[f"Address_Line_{nth}"] for nth in (1, 2, 3))
+        yield Entry(
+            number=number,
+            part="all",
+            name=name,
+            display_name=readable(name) if name.isupper() else None,
+            other_names=other_names(name, written),
+            types=["nonprofit"],
+            websites=websites(more["Charity_Website"]),
+            address_line_1=first,
+            address_line_2=second,
+            city=city or None,
+            state=state or None,
+            postcode=postcode or None,
+            registration_date=slashed_day(registered),
+            prominence=_PROMINENCE.get(size, 0),
+            facts=present({"PBI": pbi, "HPC": hpc, "Charity_Size": size} | self._facts(row, name, more)),
+        )
+        for before in _ABN_BEFORE.findall(written):
+            if (old := "".join(before.split())) != number and abn.is_valid(old):
+                yield Link("reregistered", "ACNC", old, "ACNC", number)
+
+    def _facts(self, row: Row, name: str, more: dict[str, str]) -> dict[str, object]:
+        return {
+            "purposes": _said(row, self._purposes),
+            "beneficiaries": _said(row, self._beneficiaries),
+            "operates_in": _said(row, self._states),
+            "Operating_Countries": re.findall(r"[A-Z]{3}", more["Operating_Countries"]),
+            "Country": more["Country"] if more["Country"].casefold() != "australia" else "",
+            "Address_Type": more["Address_Type"],
+            "Date_Organisation_Established": written_day(slashed_day(more["Date_Organisation_Established"])),
+            "Financial_Year_End": more["Financial_Year_End"],
+            "Number_of_Responsible_Persons": more["Number_of_Responsible_Persons"],
+            "name_may_be_cut": len(name) >= _CUT_AT,
+        }
+
+
+_OPTIONAL: Final = (
+    "Other_Organisation_Names",
+    "Address_Type",
+    "Address_Line_1",
+    "Address_Line_2",
+    "Address_Line_3",
+    "Country",
+    "Charity_Website",
+    "Date_Organisation_Established",
+    "Number_of_Responsible_Persons",
+    "Financial_Year_End",
+    "Operating_Countries",
+)
+
+
+def _spellings(column: str) -> tuple[str, ...]:
+    """A flag as published; two of them have a typing error that may be put right one day."""
+    right = column.replace("natual", "natural").replace("to_ther_", "to_the_")
+    return tuple(dict.fromkeys((column, right, column.replace("_", " "))))
+
+
+def _said(row: Row, flags: list[tuple[str, int]]) -> list[str]:
+    return [column for column, at in flags if row.fields[at].strip() == "Y"]
+
+
+def other_names(name: str, written: str) -> list[str]:
+    """The further names of a body that cannot be a person's.
+
+    Kept: what holds a word that bodies have in their names, what is made of the words or the initials of the legal
+    name, and single words. Left out: persons, e-mail addresses, remarks.
+    """
+    words = [word.casefold() for word in _WORDS.findall(name)]
+    initials = "".join(word[0] for word in words)
+    return other_than(name, [each for each in written.split(",") if _is_of_body(each.strip(), set(words), initials)])
+
+
+def _is_of_body(text: str, legal: set[str], initials: str) -> bool:
+    words = [word.casefold() for word in _WORDS.findall(text)]
+    if not words or "@" in text or "://" in text or _ABN_BEFORE.search(text) or "\ufffd" in text:
+        return False
+    if folded(text) in {folded(each) for each in _NO_NAME} or not any(word.isalpha() for word in words):
+        return False
+    if len(words) == 1:
+        return len(words[0]) >= 3 or words[0] in initials
+    telling = _OF_BODIES - _ALSO_SURNAMES if len(words) == 2 else _OF_BODIES
+    return not telling.isdisjoint(words) or set(words) <= legal

@@ -1,0 +1,174 @@
+"""Joins the tables of an extract in a file that the operating system forgets: whatever their order and size.
+
+SQLite with an empty name makes a private file on disk, unlinked as soon as it is open, so that nothing is left behind
+however the process ends. It lies where SQLITE_TMPDIR or TMPDIR say, else in /var/tmp; a whole extract takes about
+1.5 GB of it, and 32 MB of memory.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+
+from almoner.nonprofits.registers.domain import ImportRefused
+
+_BETWEEN: Final = "\x1f"
+_TOGETHER: Final = 2_000
+
+_CREATE: Final = """
+pragma journal_mode = off;
+pragma synchronous = off;
+pragma cache_size = -32000;
+pragma temp_store = file;
+create table charity (
+    organisation integer primary key, number text, linked integer, registered integer, registration text,
+    removal text, line integer, told text
+);
+create table said (organisation integer, kind text, told text);
+create table transfer (giver integer, taker integer, taker_number text, day text, incorporated integer);
+create table incorporated (giver integer primary key);
+create table superseded (organisation integer primary key, by integer);
+"""
+
+_ARRANGE: Final = """
+create index charity_number on charity (number, linked);
+insert into superseded
+select organisation, first_value(organisation) over same as by from charity
+where (number, linked) in (select number, linked from charity group by number, linked having count(*) > 1)
+window same as (partition by number, linked order by registered desc, registration desc, organisation desc);
+delete from superseded where organisation = by;
+insert into said select by, 'earlier', told from superseded join charity using (organisation);
+create index said_organisation on said (organisation, kind);
+"""
+
+_JOINED: Final = """
+select c.organisation, c.line, c.told,
+    c.linked = 0 and exists (
+        select 1 from charity other where other.number = c.number and other.linked > 0 and other.registered = 1
+    ),
+    s.kind, s.told
+from charity c left join said s on s.organisation = c.organisation
+where c.organisation not in (select organisation from superseded)
+order by c.organisation, s.kind, s.rowid
+"""
+
+# No merger: a gift of assets by a body that is still registered, or years before it was removed, or to several others
+# when it was wound up.
+_SUCCESSORS: Final = """
+select f.number, f.linked, coalesce(g.number, max(t.taker_number)), coalesce(g.linked, 0), max(t.day),
+    max(t.incorporated or i.giver is not null)
+from transfer t
+    join charity f on f.organisation = t.giver
+    left join charity g on g.organisation = t.taker
+    left join incorporated i on i.giver = t.giver
+where f.registered = 0 and t.day >= f.removal and t.taker != t.giver
+    and f.organisation not in (select organisation from superseded)
+group by f.organisation
+having min(t.taker) = max(t.taker) and coalesce(g.number, max(t.taker_number)) != ''
+    and (f.number, f.linked) != (coalesce(g.number, max(t.taker_number)), coalesce(g.linked, 0))
+"""
+
+
+class Charity(NamedTuple):
+    """What the table charity says of one body, and what every other table says of it, by kind."""
+
+    organisation: int
+    line: int
+    told: list[str]
+    has_linked: bool
+    said: dict[str, list[list[str]]]
+
+
+class Successor(NamedTuple):
+    """A removed body whose assets went to another on the day of its removal; both by number and linked number."""
+
+    number: str
+    linked: int
+    to_number: str
+    to_linked: int
+    day: str
+    incorporated: bool
+
+
+class Join:
+    """The rows of all tables, first added, then read by body."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._waiting: list[tuple[int, str, str]] = []
+
+    def add_charity(
+        self, key: tuple[str, int], organisation: int, registered: bool, days: tuple[str, str], line: int,
+        told: Sequence[str],
+    ) -> bool:  # fmt: skip
+        """Keep one body. False when its organisation number was there before."""
+        row = (organisation, *key, registered, *days, line, _joined(told))
+        return (
+            self._connection.execute("insert or ignore into charity values (?, ?, ?, ?, ?, ?, ?, ?)", row).rowcount == 1
+        )
+
+    def add(self, organisation: int, kind: str, told: Sequence[str]) -> None:
+        """Keep what another table says of a body."""
+        self._waiting.append((organisation, kind, _joined(told)))
+        if len(self._waiting) >= _TOGETHER:
+            self._write()
+
+    def add_transfer(self, giver: int, taker: int, taker_number: str, day: str, incorporated: bool) -> None:
+        """Keep that assets went from one organisation to another."""
+        row = (giver, taker, taker_number, day, incorporated)
+        self._connection.execute("insert into transfer values (?, ?, ?, ?, ?)", row)
+
+    def add_incorporated(self, giver: int) -> None:
+        """Keep that a body was removed because it became an incorporated one."""
+        self._connection.execute("insert or ignore into incorporated values (?)", (giver,))
+
+    def _write(self) -> None:
+        self._connection.executemany("insert into said values (?, ?, ?)", self._waiting)
+        self._waiting.clear()
+
+    def arrange(self) -> None:
+        """After the last row. Of bodies with one number the registered one stays, else the one registered last."""
+        self._write()
+        self._connection.executescript(_ARRANGE)
+
+    def charities(self) -> Iterator[Charity]:
+        """Every body, by organisation number."""
+        charity: Charity | None = None
+        for organisation, line, told, has_linked, kind, more in self._connection.execute(_JOINED):
+            if charity is None or charity.organisation != organisation:
+                if charity is not None:
+                    yield charity
+                charity = Charity(organisation, line, told.split(_BETWEEN), bool(has_linked), {})
+            if kind is not None:
+                charity.said.setdefault(kind, []).append(more.split(_BETWEEN))
+        if charity is not None:
+            yield charity
+
+    def successors(self) -> Iterator[Successor]:
+        """Where the assets of removed bodies went."""
+        for number, linked, to_number, to_linked, day, incorporated in self._connection.execute(_SUCCESSORS):
+            yield Successor(number, linked, to_number, to_linked, day, bool(incorporated))
+
+
+def _joined(told: Sequence[str]) -> str:
+    text = _BETWEEN.join(told)
+    if text.count(_BETWEEN) >= len(told):
+        text = _BETWEEN.join(value.replace(_BETWEEN, " ") for value in told)
+    return text
+
+
+@contextmanager
+def joining() -> Iterator[Join]:
+    """A join; its file is gone afterwards. Raises ImportRefused when the disk is full."""
+    # Rows may be asked for from different threads, one after the other.
+    connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    try:
+        connection.executescript(_CREATE)
+        connection.execute("begin")
+        yield Join(connection)
+    except sqlite3.OperationalError as error:
+        raise ImportRefused(
+            f"the tables could not be joined in a temporary file ({error}): give it room, TMPDIR says where it lies"
+        ) from error
+    finally:
+        connection.close()

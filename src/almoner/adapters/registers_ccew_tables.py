@@ -1,0 +1,244 @@
+"""The tables of the Charity Commission's extract, as text or as JSON, row by row.
+
+The text form has tabs, no quotes, backslash as its escape character and CRLF. Some rows are broken in two where a
+field ends: the next line then begins with the tab. The JSON form is one large array with the same columns.
+"""
+
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Final, NamedTuple
+from zipfile import BadZipFile
+
+from almoner.adapters import registers_json
+from almoner.nonprofits.registers.domain import BadRow, ImportRefused
+from almoner.nonprofits.registers.ports import SourceFile
+
+_NAMED: Final = re.compile(r"(?:^|[^a-z_])(charity(?:_[a-z]+)*)\.(?:txt|json)(?:\.|$)", re.IGNORECASE)
+_DAMAGED: Final = (BadZipFile, EOFError, OSError, zlib.error)
+_LONGEST_RECORD: Final = 500_000
+_SLASH, _TAB = "\ue000", "\ue001"  # stand for an escaped one while a row is taken apart
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_NUMBER: Final = re.compile(r"[0-9]{1,8}", re.ASCII)
+
+
+class Row(NamedTuple):
+    """One row: the line it begins in (in JSON: which of the array it is) and the table's columns in their order."""
+
+    line: int
+    values: list[str]
+
+
+class Table(NamedTuple):
+    """A table that is read. ``lacking`` says what is not known without it; empty: nothing is known without it."""
+
+    name: str
+    columns: tuple[str, ...]
+    lacking: str = ""
+
+
+def _table(name: str, columns: str, lacking: str = "") -> Table:
+    return Table(name, tuple(columns.split()), lacking)
+
+
+CHARITY: Final = _table(
+    "charity",
+    # without charity_contact_phone and charity_contact_email
+    """
+    organisation_number registered_charity_number linked_charity_number charity_name charity_type
+    charity_registration_status date_of_registration date_of_removal charity_reporting_status
+    latest_acc_fin_period_start_date latest_acc_fin_period_end_date latest_income latest_expenditure
+    charity_contact_address1 charity_contact_address2 charity_contact_address3 charity_contact_address4
+    charity_contact_address5 charity_contact_postcode charity_contact_web charity_company_registration_number
+    charity_insolvent charity_in_administration charity_previously_excepted charity_is_cdf_or_cif charity_is_cio
+    cio_is_dissolved date_cio_dissolution_notice charity_activities charity_gift_aid charity_has_land
+    """,
+)
+NAMES: Final = _table(
+    "charity_other_names", "organisation_number charity_name_type charity_name", "working and previous names"
+)
+CLASSES: Final = _table(
+    "charity_classification", "organisation_number classification_code", "classification, and with it activity tags"
+)
+AREAS: Final = _table(
+    "charity_area_of_operation",
+    "organisation_number geographic_area_type geographic_area_description welsh_ind",
+    "areas of operation",
+)
+DOCUMENT: Final = _table(
+    "charity_governing_document",
+    "organisation_number governing_document_description charitable_objects area_of_benefit",
+    "governing document and objects",
+)
+EVENTS: Final = _table(
+    "charity_event_history",
+    "organisation_number event_type date_of_event reason assoc_organisation_number assoc_registered_charity_number",
+    "reasons of removal, mergers and earlier registrations",
+)
+REGULATORS: Final = _table(
+    "charity_other_regulators", "organisation_number regulator_name regulator_web_url", "other regulators"
+)
+REPORTS: Final = _table(
+    "charity_published_report", "organisation_number report_name date_published", "the Commission's reports on it"
+)
+RETURNS: Final = _table(
+    "charity_annual_return_history",
+    """
+    organisation_number ar_cycle_reference fin_period_end_date reporting_due_date date_annual_return_received
+    total_gross_income total_gross_expenditure accounts_qualified
+    """,
+    "annual returns",
+)
+PART_A: Final = _table(
+    "charity_annual_return_parta",
+    """
+    organisation_number latest_fin_period_submitted_ind fin_period_end_date charity_raises_funds_from_public
+    charity_professional_fundraiser grant_making_is_main_activity income_from_government_contracts
+    income_from_government_grants charity_has_trading_subsidiary employees_salary_over_60k count_volunteers
+    """,
+    "volunteers, ways of raising funds",
+)
+PART_B: Final = _table(
+    "charity_annual_return_partb",
+    """
+    organisation_number latest_fin_period_submitted_ind fin_period_end_date income_donations_and_legacies
+    income_charitable_activities income_other_trading_activities income_investments income_other
+    expenditure_raising_funds expenditure_charitable_expenditure expenditure_grants_institution expenditure_governance
+    expenditure_other reserves funds_endowment funds_restricted funds_unrestricted funds_total count_employees
+    """,
+    "accounts in detail",
+)
+TABLES: Final[Mapping[str, Table]] = {
+    table.name: table
+    for table in (
+        CHARITY, NAMES, CLASSES, AREAS, DOCUMENT, EVENTS, REGULATORS, REPORTS, RETURNS, PART_A, PART_B,
+    )
+}  # fmt: skip
+NEVER_READ: Final = frozenset({"charity_trustee", "charity_policy"})
+"""Trustees are people; of policies only the names are told."""
+
+
+def found_in(files: Sequence[SourceFile]) -> dict[str, int]:
+    """Which file holds which table, by the publisher's names. Raises ImportRefused."""
+    places: dict[str, int] = {}
+    for place, file in enumerate(files):
+        named = _NAMED.search(file.name)
+        name = named[1].lower() if named else ""
+        if name in NEVER_READ:
+            continue
+        if name not in TABLES:
+            raise ImportRefused(
+                f"{file.name} is no table of the extract: keep the publisher's names (publicextract.charity.zip)"
+            )
+        if name in places:
+            raise ImportRefused(f"the table {name} is there twice, as {files[places[name]].name} and {file.name}")
+        places[name] = place
+    if CHARITY.name not in places:
+        raise ImportRefused("the table 'charity' is not among the files: nothing can be read without it")
+    return places
+
+
+def rows(table: Table, file: SourceFile, place: int) -> Iterator[Row | BadRow]:
+    """The rows of one table. Raises ImportRefused when a column is missing, or the file is damaged."""
+    try:
+        if ".json" in file.name.lower():
+            yield from _json_rows(table, file, place)
+        else:
+            yield from _text_rows(table, file, place)
+    except _DAMAGED as error:
+        raise ImportRefused(f"{file.name} is cut off or damaged ({error}): fetch it again") from error
+
+
+def _text_rows(table: Table, file: SourceFile, place: int) -> Iterator[Row | BadRow]:
+    found = _records(iter(file.lines("utf-8-sig")))
+    _, first = next(found, (1, ""))
+    if first.lstrip()[:1] in ("[", "{"):
+        raise ImportRefused(f"{file.name} holds JSON: its name has to end in .json")
+    header = [name.strip().lower() for name in first.split("\t")]
+    _check_columns(table, file, header)
+    places = [header.index(name) for name in table.columns]
+    width = len(header)
+    for line, record in found:
+        if "\x00" in record or "\ufffd" in record:
+            yield BadRow(line, "the row holds characters that are not UTF-8, or NUL", _safe(record), place)
+            continue
+        values = _fields(record, width)
+        if len(values) != width:
+            reason = f"the row has {len(values)} fields, the header has {width}"
+            yield BadRow(line, reason, _safe(record), place)
+        else:
+            yield Row(line, [values[column] for column in places])
+
+
+def _records(lines: Iterator[str]) -> Iterator[tuple[int, str]]:
+    """(number of its first line, row): rows that were broken in two are whole again.
+
+    A row ends where the header does: with CRLF, or with LF where somebody has converted the file. Other line ends
+    stand inside a text, and become a blank.
+    """
+    first = next(lines, "")
+    end = "\r\n" if first.endswith("\r\n") else "\n"
+    begun, pieces, length = 1, [first], 0
+    for number, line in enumerate(lines, 2):
+        whole = pieces[-1].endswith(end)
+        if (line.startswith("\t") or not whole) and length < _LONGEST_RECORD:
+            pieces[-1] = pieces[-1].rstrip("\r\n") + ("" if whole else " ")
+            pieces.append(line)
+            length += len(line)
+            continue
+        yield begun, "".join(pieces).rstrip("\r\n")
+        begun, pieces, length = number, [line], len(line)
+    yield begun, "".join(pieces).rstrip("\r\n")
+
+
+def _fields(record: str, width: int) -> list[str]:
+    plain = record.split("\t")
+    if "\\" not in record:
+        return plain
+    held = record.replace("\\\\", _SLASH).replace("\\\t", _TAB)
+    values = [value.replace("\\", "").replace(_TAB, " ").replace(_SLASH, "\\") for value in held.split("\t")]
+    # A text that ends in a backslash of its own escapes no tab: the number of fields tells.
+    return plain if len(values) != width and len(plain) == width else values
+
+
+def _check_columns(table: Table, file: SourceFile, header: Sequence[str]) -> None:
+    if missing := [name for name in table.columns if name not in header]:
+        raise ImportRefused(
+            f"{file.name} has no column {', '.join(missing)}: it is not the table {table.name} of the Charity "
+            "Commission's extract, or its form has changed"
+        )
+
+
+def _safe(record: str) -> str:
+    """What may be kept of a row whose fields cannot be told apart: its number, when it begins like every row."""
+    start = record[:80].split("\t")
+    if len(start) > 2 and _DAY.match(start[0]) and _NUMBER.fullmatch(start[1]):
+        return f"organisation_number {start[1]}"
+    return ""
+
+
+def _json_rows(table: Table, file: SourceFile, place: int) -> Iterator[Row | BadRow]:
+    seen = False
+    for number, item in enumerate(registers_json.items(file.binary()), 1):
+        if item is None:
+            yield BadRow(number, "the item is no object", "", place)
+            continue
+        if not seen:
+            _check_columns(table, file, list(item))
+            seen = True
+        values = [_text(item.get(name)) for name in table.columns]
+        if any("\x00" in value or "\ufffd" in value for value in values):
+            yield BadRow(number, "the row holds characters that are not UTF-8, or NUL", "", place)
+        else:
+            yield Row(number, values)
+
+
+def _text(value: object) -> str:
+    """A value of JSON as the text form writes it."""
+    if value is None:
+        return ""
+    if isinstance(value, Decimal):
+        return format(value, "f") if value.is_finite() and abs(value.adjusted()) < 20 else ""
+    text = value if isinstance(value, str) else str(value)
+    return " ".join(text.splitlines()) if "\n" in text or "\r" in text else text

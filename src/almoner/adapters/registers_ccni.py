@@ -1,0 +1,167 @@
+"""Reads the export of the Charity Commission for Northern Ireland (OGL v3; Windows-1252, or UTF-8 line by line).
+
+The columns Email and Telephone are never read; some bodies give an e-mail address as their website, which is dropped.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from almoner.adapters import registers_uk as uk
+from almoner.adapters.capitals import readable
+from almoner.adapters.registers_tables import Table
+from almoner.adapters.registers_values import websites
+from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Unnumbered
+from almoner.nonprofits.registers.ports import SourceFile
+from almoner.nonprofits.registries.domain import number_key
+
+REGISTRY: Final = "CCNI"
+EVERYTHING: Final = "all"
+NEEDED: Final = (
+    "Reg charity number", "Charity name", "Date registered", "Status", "Date for financial year ending", "Total income",
+    "Total spending", "Public address", "Website", "Company number", "What the charity does", "Who the charity helps",
+    "How the charity works", "Charitable purposes", "Other name", "Type of governing document",
+)  # fmt: skip
+_SUB: Final = "Sub charity number"
+"""In older exports: rows with one tell of a part of a charity that has no number of its own."""
+_FINANCE: Final = (
+    "Financial period start", "Financial period end", "Employed staff", "UK and Ireland volunteers",
+    "Income from donations and legacies", "Income from charitable activities", "Income from other trading activities",
+    "Income from investments", "Income from other", "Total income and endowments", "Expenditure on Raising funds",
+    "Expenditure on Charitable activities", "Expenditure on Governance", "Expenditure on Other", "Total expenditure",
+    "Assets and liabilities - Total fixed assets", "Total net assets and liabilities",
+)  # fmt: skip
+_NUMBER: Final = re.compile(r"^(?:NIC)?[0-9]{6}(?=,)", re.ASCII)
+_BETWEEN_ITEMS: Final = re.compile(r",(?! )")
+"""Items hold commas with a blank after them; those between items have none."""
+_DAYS: Final = re.compile(r"([0-9]{1,5}) days?", re.ASCII)
+_COMPANY: Final = re.compile(r"[0-9]{1,6}", re.ASCII)
+_NO_COMPANY: Final = frozenset(("", "0", "999999"))
+_NO_LONGER: Final = "charity no longer operates"
+_GONE: Final = ("remov", "dereg", "de-reg", "cancel", "ceas", "struck", "dissol")
+
+
+class Ccni:
+    """The reader of ``charitydetails.csv``."""
+
+    code = "ccni"
+    registry_code = REGISTRY
+    lists = True
+    unverified = False
+    repeats = False
+    joined = False
+    quiet = frozenset({"reporting_days", "income", "expenditure", "financial_year_end", "finance"})
+    canaries = frozenset({"100002", "100004", "100012", "100016"})
+    """Cancer Lifeline, Disability Action, the council for voluntary action (NICVA), and one more of the first."""
+
+    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | Link | BadRow | Unnumbered]:
+        """The charities, registered and removed."""
+        for place, file in enumerate(files):
+            yield from _rows(Table(file, number=_NUMBER, place=place), place)
+
+
+def _rows(table: Table, place: int) -> Iterator[Entry | BadRow | Unnumbered]:
+    columns = dict(zip(NEEDED, table.places(*NEEDED), strict=True))
+    columns |= {name: at for name in (*_FINANCE, _SUB) if (at := table.place(name)) is not None}
+    for row in table:
+        if isinstance(row, BadRow):
+            yield row
+            continue
+        told = {name: row.fields[at].strip() for name, at in columns.items()}
+        if told.get(_SUB, "0") not in ("", "0"):
+            yield Unnumbered(row.line, place)
+            continue
+        key = number_key(REGISTRY, told["Reg charity number"])
+        if key is None:
+            yield BadRow(row.line, "Reg charity number has not six digits", "", place)
+            continue
+        try:
+            yield _entry(key, told)
+        except ValueError as error:
+            yield BadRow(row.line, str(error), key, place)
+
+
+def _entry(key: str, told: Mapping[str, str]) -> Entry:
+    name = uk.name_of(told["Charity name"])
+    if not name:
+        raise ValueError("Charity name is empty")
+    status, days = _status(told["Status"])
+    income, spent = _amount("Total income", told), _amount("Total spending", told)
+    pieces = [] if _NO_LONGER in told["Public address"].lower() else told["Public address"].split(",")
+    place = uk.place_of(pieces)
+    return Entry(
+        number=key,
+        part=EVERYTHING,
+        name=name,
+        display_name=readable(name),
+        other_names=uk.other_names(name, [told["Other name"]]),
+        description=uk.free_text(told["Charitable purposes"]),
+        types=["nonprofit"],
+        active=not status.lower().startswith(_GONE),
+        websites=websites(told["Website"]),
+        address_line_1=place.address_line_1,
+        address_line_2=place.address_line_2,
+        city=place.city,
+        state=place.state,
+        postcode=place.postcode,
+        registration_date=_day("Date registered", told),
+        prominence=uk.prominence_of(income),
+        facts=uk.kept(
+            status=status,
+            reporting_days=days,
+            company_number=_company(told["Company number"]),
+            governing_document=told["Type of governing document"],
+            purposes=_list(told["What the charity does"]),
+            beneficiaries=_list(told["Who the charity helps"]),
+            activities=_list(told["How the charity works"]),
+            income=income,
+            expenditure=spent,
+            financial_year_end=_written("Date for financial year ending", told),
+            finance={column: told[column] for column in _FINANCE if told.get(column, "0") not in ("", "0")},
+        ),
+    )
+
+
+def _status(text: str) -> tuple[str, int | None]:
+    """(status, days late or overdue): ``Overdue: 838 days`` moves each day, its first word does not.
+
+    ``Received`` and ``Overdue`` tell how a registered body reports; only ``Removed`` is none any more.
+    """
+    status, _, tail = text.partition(":")
+    if not status.strip():
+        raise ValueError("Status is empty")
+    if not status.replace(" ", "").replace("-", "").isalpha():
+        raise ValueError("Status is no word")
+    found = _DAYS.search(tail)
+    return status.strip(), int(found[1]) if found else None
+
+
+def _list(text: str) -> list[str]:
+    return [tidy for item in _BETWEEN_ITEMS.split(text) if (tidy := " ".join(item.split()))]
+
+
+def _company(text: str) -> str | None:
+    """The number at Companies House: six digits after NI, without its leading zeros in the file."""
+    if text in _NO_COMPANY or not text.strip("0"):
+        return None
+    return f"NI{int(text):06d}" if _COMPANY.fullmatch(text) else None
+
+
+def _day(column: str, told: Mapping[str, str]) -> datetime | None:
+    try:
+        return uk.day(told[column])
+    except ValueError as error:
+        raise ValueError(f"{column} is no day") from error
+
+
+def _written(column: str, told: Mapping[str, str]) -> str | None:
+    found = _day(column, told)
+    return found.date().isoformat() if found else None
+
+
+def _amount(column: str, told: Mapping[str, str]) -> int | None:
+    try:
+        return uk.money(told[column])
+    except ValueError as error:
+        raise ValueError(f"{column} is no amount") from error

@@ -1,0 +1,201 @@
+"""Reads the public register of Ireland's Charities Regulator (xlsx, its first sheet; CC BY 4.0).
+
+Written from the documented layout alone. The column of trustees names persons and is never read; of the sheet of
+annual reports nothing is taken.
+"""
+
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+from typing import Any, BinaryIO, Final, cast
+from xml.etree.ElementTree import ParseError
+
+import openpyxl
+from defusedxml.common import DefusedXmlException
+from openpyxl.utils.exceptions import InvalidFileException
+
+from almoner.adapters.capitals import readable
+from almoner.adapters.registers_values import in_one_line, number_shown, other_than, present, shown, without_contacts
+from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
+from almoner.nonprofits.registers.ports import SourceFile
+
+SHEET: Final = "Public Register"
+NUMBER: Final = "Registered Charity Number"
+NAME: Final = "Registered Charity Name"
+STATUS: Final = "Status"
+NEEDED: Final = (NUMBER, NAME, "Also Known As", STATUS, "Primary Address", "Charitable Purpose")
+CLASSIFICATION: Final = "Charity Classification"
+"""Begins the name of its column, which goes on in brackets."""
+FACTS: Final = ("Also Operates In", "Governing Form", "CRO Number", "Country Established", "Charitable Purpose")
+OBJECTS: Final = "Charitable Objects"
+STATUSES: Final = {"registered": True, "deregistered": False, "deregistered s40 by revenue": False}
+
+_NUMBER: Final = re.compile(r"20[0-9]{6}", re.ASCII)
+_NO_COMPANY: Final = re.compile(r"0*|20[0-9]{6}", re.ASCII)
+"""The company number holds zeros, and charity numbers by mistake."""
+_MOST_COLUMNS: Final = 40
+_MOST_ROWS: Final = 200_000
+_MOST_MEMBERS: Final = 1_000
+_COPIED_IN_MEMORY: Final = 8 << 20
+_BROKEN: Final = (
+    ArithmeticError, AttributeError, DefusedXmlException, EOFError, InvalidFileException, LookupError, OSError,
+    ParseError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What openpyxl raises on files that are none of Excel's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a workbook may come to: bytes unpacked, and of its table of texts, which is held in memory, bytes and texts.
+
+    A text takes some sixty bytes beside its letters.
+    """
+
+    unpacked: int = 400 << 20
+    table: int = 160 << 20
+    texts: int = 1_500_000
+
+
+class Cri:
+    """The reader of the register's workbook."""
+
+    code = "cri"
+    registry_code = "CRI"
+    lists = True
+    unverified = True
+    repeats = False
+    joined = False
+    quiet: frozenset[str] = frozenset()
+    canaries: frozenset[str] = frozenset()  # none is known for certain without a real file
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
+
+    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow]:
+        """The rows. Raises ImportRefused when it is no such workbook, or a needed column is missing."""
+        for place, file in enumerate(files):
+            with _seekable(file, self._limits) as content:
+                rows = _rows(content, self._limits)
+                columns = _columns(_first(rows))
+                for line, row in rows:
+                    if any(value is not None for value in row):
+                        yield _entry(line, row, columns, place)
+
+
+@contextmanager
+def _seekable(file: SourceFile, limits: Limits) -> Iterator[BinaryIO]:
+    """The bytes where one can go back in them: a workbook is a zip, read from its end."""
+    with SpooledTemporaryFile(_COPIED_IN_MEMORY) as copied:
+        content = file.binary()
+        left = limits.unpacked
+        while chunk := content.read(1 << 20):
+            left -= len(chunk)
+            if left < 0:
+                raise ImportRefused(f"{file.name} is larger than {limits.unpacked >> 20} MiB: it is not this register")
+            copied.write(chunk)
+        copied.seek(0)
+        yield cast("BinaryIO", copied)
+
+
+def _rows(content: BinaryIO, limits: Limits) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """The rows of the register's sheet with their numbers. Raises ImportRefused for what is no workbook."""
+    try:
+        _check_sizes(content, limits)
+        book = openpyxl.load_workbook(content, read_only=True, data_only=True, keep_links=False)
+        if SHEET not in book.sheetnames:
+            named = ", ".join(book.sheetnames[:10])
+            raise ImportRefused(f"the workbook has no sheet '{SHEET}' (it has {named}): fetch the register again")
+        sheet = book[SHEET]
+        sheet.reset_dimensions()  # what the file says of its size may be wrong
+        for line, row in enumerate(sheet.iter_rows(max_col=_MOST_COLUMNS, values_only=True), start=1):
+            if line > _MOST_ROWS:
+                raise ImportRefused(f"the sheet has more than {_MOST_ROWS} rows: it is not this register")
+            yield line, row
+    except _BROKEN as error:
+        raise ImportRefused(f"the file is no Excel workbook, or is damaged ({error}): fetch it again") from error
+
+
+def _check_sizes(content: BinaryIO, limits: Limits) -> None:
+    with zipfile.ZipFile(content) as archive:
+        members = archive.infolist()
+        tables = [member for member in members if "strings" in member.filename.lower()]
+        strings = sum(member.file_size for member in tables)
+        unpacked = sum(member.file_size for member in members)
+        small = len(members) <= _MOST_MEMBERS and unpacked <= limits.unpacked and strings <= limits.table
+        if not small or sum(_texts(archive, member) for member in tables) > limits.texts:
+            raise ImportRefused("the workbook unpacks to more than any register has: it is not loaded")
+    content.seek(0)
+
+
+def _texts(archive: zipfile.ZipFile, table: zipfile.ZipInfo) -> int:
+    """How many texts a table has."""
+    ends = 0
+    with archive.open(table) as content:
+        while chunk := content.read(1 << 20):
+            ends += chunk.count(b"si>")
+    return ends // 2
+
+
+def _first(rows: Iterator[tuple[int, tuple[Any, ...]]]) -> tuple[Any, ...]:
+    """The header: the first row that is not empty."""
+    return next((row for _, row in rows if any(value is not None for value in row)), ())
+
+
+def _columns(header: tuple[Any, ...]) -> dict[str, int]:
+    named = {" ".join(str(value).split()): place for place, value in enumerate(header) if value is not None}
+    if missing := [name for name in NEEDED if name not in named]:
+        raise ImportRefused(
+            f"the sheet '{SHEET}' has no column {', '.join(missing)}: its form has changed. Look at its header"
+        )
+    wanted: tuple[str, ...] = (*NEEDED, *FACTS, OBJECTS)
+    taken = {name: named[name] for name in wanted if name in named}
+    classified = next((place for name, place in named.items() if name.startswith(CLASSIFICATION)), None)
+    return taken if classified is None else {**taken, CLASSIFICATION: classified}
+
+
+def _entry(line: int, row: tuple[Any, ...], columns: dict[str, int], file: int) -> Entry | BadRow:
+    said = {name: _text(row[place]) if place < len(row) else "" for name, place in columns.items()}
+    number, name, status = said[NUMBER], said[NAME], said[STATUS]
+    active = STATUSES.get(status.casefold())
+    if not _NUMBER.fullmatch(number):
+        reason = "the number is not eight digits beginning with 20"
+    elif not name or "\ufffd" in name:
+        reason = "the name is empty or damaged"
+    elif active is None:
+        reason = "the status is none of those known"
+    else:
+        company = "" if _NO_COMPANY.fullmatch(said.get("CRO Number", "")) else said.get("CRO Number", "")
+        classified = [part.strip() for part in re.split(r"[\[\];]", said.get(CLASSIFICATION, "")) if part.strip()]
+        return Entry(
+            number=number,
+            part="all",
+            name=name,
+            display_name=readable(name) if name.isupper() else None,
+            other_names=other_than(name, re.split(r"[;|\n]", said["Also Known As"])),
+            description=without_contacts(said.get(OBJECTS, "")),
+            types=["nonprofit"],
+            active=active,
+            address_line_1=in_one_line(said["Primary Address"]),
+            facts=present(
+                {
+                    **{column: said.get(column, "") for column in FACTS},
+                    "CRO Number": company,
+                    STATUS: status,
+                    "Classification": classified,
+                }
+            ),
+        )
+    return BadRow(line, reason, shown(RCN=number_shown(number), Name=name), file)
+
+
+def _text(value: Any) -> str:
+    """A cell as text: numbers without a fraction, without NUL."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).replace("\x00", "").strip()

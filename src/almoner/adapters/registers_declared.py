@@ -1,0 +1,50 @@
+"""The registry that a mapping file brings with it: its table ``[registry]``, checked."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from almoner.nonprofits.countries.domain import COUNTRIES
+from almoner.nonprofits.registries.domain import Declared, known
+
+_MEMBERS: Final = frozenset({"code", "name", "english_name", "country_code", "characters", "shortest", "longest"})
+_CODE: Final = re.compile(r"[A-Z][A-Z0-9-]{1,19}", re.ASCII)
+_CHARACTERS: Final = ("digits", "letters-and-digits")
+_LONGEST_NAME: Final = 200
+_LONGEST_NUMBER: Final = 50
+
+
+def read(table: object, say: Callable[[str], None]) -> Declared | None:
+    """The registry that the table declares; None after telling what is wrong with it."""
+    if not isinstance(table, dict):
+        say("registry is not a table: write [registry] and its members below it")
+        return None
+    problems = [*_problems(table)]
+    for problem in problems:
+        say(problem)
+    if problems:
+        return None
+    name, english_name, country = table["name"].strip(), table["english_name"].strip(), table["country_code"]
+    rule = table.get("shortest", 1), table.get("longest", _LONGEST_NUMBER), table.get("characters") == _CHARACTERS[0]
+    return Declared(table["code"], name, english_name, country, *rule)
+
+
+def _problems(table: dict[str, Any]) -> Iterator[str]:
+    for member in sorted(table.keys() - _MEMBERS):
+        yield f"[registry] has no member {member}: there are {', '.join(sorted(_MEMBERS))}"
+    code = table.get("code")
+    if not isinstance(code, str) or not _CODE.fullmatch(code):
+        yield "registry.code is not 2 to 20 capital letters, digits and hyphens: give the registry one"
+    elif known(code):
+        yield f"registry.code {code} is known here and cannot be declared: say source.registry instead"
+    for name in ("name", "english_name"):
+        if not isinstance(said := table.get(name), str) or not 1 <= len(said.strip()) <= _LONGEST_NAME:
+            yield f"registry.{name} is not a text of 1 to {_LONGEST_NAME} characters"
+    if table.get("country_code") not in COUNTRIES:
+        yield 'registry.country_code is no country: three capital letters, such as "DEU"'
+    # No pattern: one could take for ever on a line of a file.
+    if table.get("characters", _CHARACTERS[1]) not in _CHARACTERS:
+        yield f"registry.characters is none of {', '.join(_CHARACTERS)}"
+    shortest, longest = table.get("shortest", 1), table.get("longest", _LONGEST_NUMBER)
+    if type(shortest) is not int or type(longest) is not int or not 1 <= shortest <= longest <= _LONGEST_NUMBER:
+        yield f"registry.shortest and longest are not whole numbers from 1 to {_LONGEST_NUMBER}, in this order"

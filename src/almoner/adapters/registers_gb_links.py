@@ -1,0 +1,126 @@
+"""Reads what bodies of British registers have to do with each other: mergers, re-registrations, double registrations.
+
+The tables of charity-lookups (ODbL 1.0, made from the registers and from what charities told). They list no bodies, and
+are never shipped: who uses them fetches them.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final, Literal
+
+from almoner.adapters import registers_uk as uk
+from almoner.adapters.registers_tables import Table
+from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Unnumbered
+from almoner.nonprofits.registers.ports import SourceFile
+from almoner.nonprofits.registries.domain import number_key
+
+CCEW, OSCR = "CCEW", "OSCR"
+_NO_CHARITY: Final = frozenset(("", "000000"))
+_COMPANY: Final = re.compile(r"[0-9]{8}", re.ASCII)
+"""A number at Companies House: what a charity became is none."""
+_Rows = Iterator[Entry | Link | BadRow | Unnumbered]
+
+
+class _Links:
+    """What the three have in common.
+
+    Rows without the number of a charity at one end, and those within one charity, say nothing of two bodies: they are
+    counted as unnumbered.
+    """
+
+    registry_code = CCEW
+    lists = False
+    unverified = False
+    repeats = False
+    joined = False
+    quiet: frozenset[str] = frozenset()
+    canaries: frozenset[str] = frozenset()
+
+
+class Mergers(_Links):
+    """The register of mergers. Many who merged were excepted or never registered: their rows have no number."""
+
+    code = "gb-mergers"
+
+    def read(self, files: Sequence[SourceFile]) -> _Rows:
+        """One link for each merger between two registered charities."""
+        for place, file in enumerate(files):
+            table = Table(file, place=place)
+            columns = table.places(
+                "transferor_regno", "transferor_subno", "transferee_regno", "transferee_subno",
+                "date_property_transferred", "date_vesting_declaration", "date_merger_registered",
+            )  # fmt: skip
+            for row in table:
+                if isinstance(row, BadRow):
+                    yield row
+                    continue
+                giver, giver_sub, taker, taker_sub, *days = (row.fields[column].strip() for column in columns)
+                day = next(filter(None, days), "")
+                ends = (CCEW, _linked(giver, giver_sub)), (CCEW, _linked(taker, taker_sub))
+                yield _link("merged", ends, day, row.line, place)
+
+
+class Reregistrations(_Links):
+    """Charities that were registered again under a new number, most of them as incorporated bodies."""
+
+    code = "gb-reregistrations"
+
+    def read(self, files: Sequence[SourceFile]) -> _Rows:
+        """One link for each row."""
+        for place, file in enumerate(files):
+            table = Table(file, place=place)
+            old, new = table.places("Old charity number", "New charity number")
+            for row in table:
+                if isinstance(row, BadRow):
+                    yield row
+                else:
+                    ends = (CCEW, row.fields[old].strip()), (CCEW, row.fields[new].strip())
+                    yield _link("reregistered", ends, "", row.line, place)
+
+
+class DualRegistrations(_Links):
+    """Bodies that both the Scottish regulator and the Charity Commission have registered."""
+
+    code = "gb-dual"
+    registry_code = OSCR
+
+    def read(self, files: Sequence[SourceFile]) -> _Rows:
+        """One link for each pair."""
+        for place, file in enumerate(files):
+            table = Table(file, place=place)
+            scottish, english = table.places("Scottish Charity Number", "E&W Charity Number")
+            for row in table:
+                if isinstance(row, BadRow):
+                    yield row
+                else:
+                    ends = (OSCR, row.fields[scottish].strip()), (CCEW, row.fields[english].strip())
+                    yield _link("same", ends, "", row.line, place)
+
+
+def _linked(number: str, linked: str) -> str:
+    """A number with that of the linked charity, written ``1``, ``01`` or ``001``; 0 is the main one."""
+    own = linked.lstrip("0")
+    return f"{number}-{own}" if own else number
+
+
+def _link(
+    kind: Literal["same", "merged", "reregistered"],
+    ends: tuple[tuple[str, str], tuple[str, str]],
+    day: str,
+    line: int,
+    place: int,
+) -> Link | BadRow | Unnumbered:
+    (registry, written), (to_registry, to_written) = ends
+    if written == to_written or not _NO_CHARITY.isdisjoint((written, to_written)):
+        return Unnumbered(line, place)
+    if _COMPANY.fullmatch(to_written):
+        return Unnumbered(line, place)
+    number, to_number = number_key(registry, written), number_key(to_registry, to_written)
+    if number is None or to_number is None:
+        return BadRow(line, f"{registry if number is None else to_registry} has no such number", "", place)
+    try:
+        at: datetime | None = uk.day(day)
+    except ValueError:
+        return BadRow(line, "the date is no day", f"{number} {to_number}", place)
+    return Link(kind, registry, number, to_registry, to_number, at)

@@ -1,0 +1,59 @@
+"""Reads Publication 78, the bodies to which gifts are deductible (no header, ``|`` between six fields; public domain).
+
+EIN | legal name | city | state | country in words | deductibility codes, one or several. It lists nobody: its entries
+say more of bodies that the business master file lists, and subordinates of a group are not in it by design.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from almoner.adapters import irs
+from almoner.nonprofits.registers.domain import BadRow, Entry
+from almoner.nonprofits.registers.ports import SourceFile
+
+FIELDS: Final = 6
+
+
+class IrsPub78:
+    """The reader of ``data-download-pub78.txt``."""
+
+    code = "irs-pub78"
+    registry_code = "IRS"
+    lists = False
+    unverified = False
+    repeats = False
+    joined = False
+    quiet: frozenset[str] = frozenset()
+    canaries = frozenset({"135562976", "200049703", "271067272", "363673599", "530196605", "942278431"})
+
+    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow]:
+        """The rows of each file. Raises ImportRefused when one is another list or was cut off."""
+        for place, file in enumerate(files):
+            for line, fields in irs.rows(file, irs.PUB78):
+                made = _entry(fields)
+                if isinstance(made, Entry):
+                    yield made
+                else:
+                    whole = fields if len(fields) == FIELDS else irs.number_alone(fields)
+                    yield irs.aside(line, made, whole, file=place)
+
+
+def _entry(fields: list[str]) -> Entry | str:
+    """The entry of one row, or the sentence that says what is wrong with it."""
+    if len(fields) != FIELDS:
+        if not irs.PUB78.fits(fields):
+            return f"the row has {len(fields)} fields, the list has {FIELDS}"
+        fields = [fields[0], "|".join(fields[1:-4]), *fields[-4:]]  # the name holds the sign that parts the fields
+    ein, name, city, state, country, codes = (field.strip() for field in fields)
+    if not irs.is_ein(ein):
+        return irs.NO_EIN
+    if not name:
+        return "the name is empty"
+    if irs.is_broken("|".join(fields)):
+        return irs.BROKEN
+    facts: dict[str, object] = {"COUNTRY": country} if country else {}
+    if codes:
+        facts["DEDUCTIBILITY"] = [code for each in codes.split(",") if (code := each.strip())]
+    return Entry(
+        number=ein, part=irs.ALL, name=irs.body_alone(name), city=city or None, state=state or None, facts=facts
+    )

@@ -1,0 +1,83 @@
+"""Reads JSON of any size as events, in bounded memory, whatever the file holds.
+
+The C parser of ijson (3.6.0) breaks the interpreter on an integer of more than 4,300 digits, and what it builds items
+with keeps the path of every level of nesting: so numbers are looked at before they get there, and its plain events are
+used.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO, Final
+
+import ijson
+
+from almoner.nonprofits.registers.domain import ImportRefused
+
+_MOST_AT_ONCE: Final = 8 << 20
+"""Bytes between two tokens: a longer text would be held in memory as a whole."""
+_DEEPEST: Final = 50
+_NO_NUMBER: Final = re.compile(rb"[0-9]{1000}")
+_OVERLAP: Final = 1000
+_MARK: Final = b"\xef\xbb\xbf"
+
+
+class _Watched:
+    """Bytes for the parser without the mark that a UTF-8 file may begin with, counted since its last token."""
+
+    def __init__(self, content: BinaryIO) -> None:
+        self._content = content
+        self._begun = False
+        self._before = b""
+        self.since = 0
+
+    def read(self, size: int) -> bytes:
+        """More of the content. Raises ImportRefused when one token is as long as no register has it."""
+        chunk = self._content.read(size)
+        if size and not self._begun:
+            self._begun = True
+            chunk = chunk.removeprefix(_MARK) or self._content.read(size)
+        self.since += len(chunk)
+        if self.since > _MOST_AT_ONCE:
+            raise ImportRefused("the file has a text of many megabytes: it is not this register")
+        if _NO_NUMBER.search(self._before + chunk):
+            raise ImportRefused("the file has a number of more than a thousand digits: it is damaged, fetch it again")
+        self._before = chunk[-_OVERLAP:]
+        return chunk
+
+
+def events(content: BinaryIO) -> Iterator[tuple[str, Any]]:
+    """(event, value) as ijson names them; numbers are int and Decimal. Raises ImportRefused when it is no JSON."""
+    watched, depth = _Watched(content), 0
+    try:
+        for event, value in ijson.basic_parse(watched, use_float=False):
+            watched.since = 0
+            depth += event.startswith("start_") - event.startswith("end_")
+            if depth > _DEEPEST:
+                raise ImportRefused("the file is nested deeper than this register is: it is not loaded")
+            yield event, value
+    except (ijson.JSONError, ValueError, ArithmeticError) as error:
+        # Its words show a piece of the file, which may be anybody's.
+        raise ImportRefused(f"the file is no JSON, or was cut off ({type(error).__name__}): fetch it again") from error
+
+
+def items(content: BinaryIO) -> Iterator[dict[str, Any] | None]:
+    """The objects of one array with their plain members; None for an item that is no object. Raises ImportRefused."""
+    depth, name = 0, ""
+    item: dict[str, Any] | None = None
+    for event, value in events(content):
+        if depth == 0 and event != "start_array":
+            raise ImportRefused("the file is no JSON array: it is not this register, or its form has changed")
+        if event == "map_key":
+            name = value
+        elif event in ("start_map", "start_array"):
+            depth += 1
+            if depth == 2:
+                item = {} if event == "start_map" else None
+        elif event in ("end_map", "end_array"):
+            depth -= 1
+            if depth == 1:
+                yield item
+        elif depth == 1:
+            yield None
+        elif depth == 2 and item is not None:
+            item[name] = value

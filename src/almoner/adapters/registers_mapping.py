@@ -1,0 +1,393 @@
+"""What a mapping file (TOML) says of a register that has no reader of its own: checked whole, told whole.
+
+``docs/guides/register-mappings.md`` describes every member. A mapping names what it takes; nothing else is ever read.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from almoner.adapters import registers_declared as declared
+from almoner.nonprofits.registers.domain import ImportRefused
+from almoner.nonprofits.registries.domain import Declared, known, number_key
+
+Kind = Literal["text", "number", "list", "day", "flag", "fact"]
+
+MEMBERS: Final[Mapping[str, Kind]] = {
+    "number": "number",
+    "part": "text",
+    "name": "text",
+    "display_name": "text",
+    "other_names": "list",
+    "description": "text",
+    "active": "flag",
+    "websites": "list",
+    "address_line_1": "text",
+    "address_line_2": "text",
+    "city": "text",
+    "state": "text",
+    "postcode": "text",
+    "registration_date": "day",
+    "until": "day",
+    "group_key": "text",
+    "is_branch_parent": "flag",
+    "parent_number": "text",
+}
+"""The members of an entry that may be taken from columns, and what each holds."""
+_OPTIONS: Final[Mapping[Kind, frozenset[str]]] = {
+    "text": frozenset({"column", "columns", "join"}),
+    "number": frozenset({"column", "columns", "join", "remove"}),
+    "list": frozenset({"column", "columns", "separator"}),
+    "day": frozenset({"column", "format"}),
+    "flag": frozenset({"column", "true", "false"}),
+    "fact": frozenset({"column", "columns", "join", "separator", "format", "true", "false"}),
+}
+_TABLES: Final = frozenset({"source", "registry", "file", "columns", "constants", "facts", "personal"})
+_SOURCE: Final = frozenset({"code", "registry", "lists", "unverified", "repeats", "canaries", "quiet"})
+_FILE: Final = frozenset({"format", "encoding", "delimiter", "quote"})
+_CONSTANTS: Final = frozenset({"part", "types", "active", "city", "state", "facts"})
+_PERSONAL: Final = frozenset({"never", "none"})
+_TYPES: Final = frozenset({"nonprofit", "social_impact", "education"})
+ENCODINGS: Final = frozenset(
+    """
+    utf-8 utf-8-or-windows-1252 latin-1 iso-8859-1 iso-8859-2 iso-8859-15 windows-1250 windows-1251 windows-1252
+    windows-1253 windows-1254 windows-1255 windows-1256 windows-1257 windows-1258 gb18030 big5 shift_jis euc-jp euc-kr
+    """.split()
+)
+"""Encodings in which the end of a line is one byte."""
+_CODE: Final = re.compile(r"[a-z][a-z0-9-]{1,39}", re.ASCII)
+_SOUNDS_PERSONAL: Final = re.compile(
+    r"e[-_ ]?mail|phone|telefon|téléphone|mobile|\bfax|contact|trustee|director|officer|signator|birth|"
+    r"first.?name|last.?name|surname|vorname|nachname|civilit|declarant|déclarant|responsible person|care of|"
+    r"ansprechpartner|vorstand|chair(?:man|person|woman)|secretary|treasurer",
+    re.IGNORECASE,
+)
+_DIRECTIVES: Final = re.compile(r"%(.)")
+_KNOWN_DIRECTIVES: Final = frozenset("YmdHMSfBbyzpI%")
+
+
+_NONE_TAKEN: Final[Mapping[str, str | None]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """How one member or fact is taken: from which columns, and how their text is read."""
+
+    columns: tuple[str, ...]
+    join: str = " "
+    separator: str | None = None
+    formats: tuple[str, ...] = ()
+    yes: frozenset[str] = frozenset()
+    no: frozenset[str] = frozenset()
+    remove: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterMapping:
+    """A mapping file without a mistake."""
+
+    code: str
+    registry: str
+    declares: Declared | None = None
+    lists: bool = True
+    unverified: bool = True
+    repeats: bool = False
+    canaries: frozenset[str] = frozenset()
+    quiet: frozenset[str] = frozenset()
+    format: Literal["csv", "jsonl"] = "csv"
+    encoding: str = "utf-8"
+    delimiter: str = ","
+    quote: str = '"'
+    members: Mapping[str, Taking] = field(default_factory=dict)
+    facts: Mapping[str, Taking] = field(default_factory=dict)
+    constants: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that is read, once."""
+        takings = (*self.members.values(), *self.facts.values())
+        return tuple(dict.fromkeys(column for taking in takings for column in taking.columns))
+
+
+def from_file(path: Path, taken: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
+    """The mapping of a file. Raises ImportRefused that names every problem.
+
+    ``taken``: the code of every other source, and the registry that it lists, None when it lists none.
+    """
+    try:
+        return mapping_of(path.read_text("utf-8"), str(path), taken)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ImportRefused(f"the mapping {path} cannot be read: {error}") from error
+
+
+def mapping_of(text: str, name: str, taken: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
+    """The mapping of its text. Raises ImportRefused."""
+    try:
+        document = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ImportRefused(f"the mapping {name} is no TOML: {error}") from error
+    checking = _Checking(document)
+    mapping = checking.mapping(taken)
+    if checking.problems:
+        count = len(checking.problems)
+        listed = "".join(f"\n- {problem}" for problem in checking.problems)
+        raise ImportRefused(f"the mapping {name} has {count} problem{'s' * (count > 1)}:{listed}")
+    return mapping
+
+
+@dataclass
+class _Checking:
+    """Reads a document, and keeps every problem that it meets."""
+
+    document: dict[str, Any]
+    problems: list[str] = field(default_factory=list)
+
+    def mapping(self, taken: Mapping[str, str | None]) -> RegisterMapping:
+        """What the document says; of use only without problems."""
+        self._known("the mapping", self.document, _TABLES, "table")
+        source, file = self._table("source", _SOURCE), self._table("file", _FILE)
+        columns, constants = self._table("columns", frozenset(MEMBERS)), self._table("constants", _CONSTANTS)
+        personal = self._table("personal", _PERSONAL)
+        declares, registry = self._registry(source, taken)
+        members = {
+            name: taking
+            for name, said in columns.items()
+            if name in MEMBERS and (taking := self._taking(f"columns.{name}", said, MEMBERS[name]))
+        }
+        facts = {
+            name: taking
+            for name, said in self._table("facts", None).items()
+            if (taking := self._taking(f"facts.{name}", said, "fact"))
+        }
+        self._needed(source, members, constants)
+        self._without_persons({"columns": members, "facts": facts}, personal)
+        return RegisterMapping(
+            code=self._code(source, taken),
+            registry=registry,
+            declares=declares,
+            lists=self._flag(source, "source.lists", default=True),
+            unverified=self._flag(source, "source.unverified", default=True),
+            repeats=self._flag(source, "source.repeats", default=False),
+            canaries=self._keys(registry, self._texts(source, "source.canaries")),
+            quiet=self._quiet(self._texts(source, "source.quiet"), facts, constants),
+            members=members,
+            facts=facts,
+            constants=self._constants(constants, members, facts),
+            **self._file(file),
+        )
+
+    def say(self, problem: str) -> None:
+        """Keep a problem."""
+        self.problems.append(problem)
+
+    def _table(self, name: str, known: frozenset[str] | None) -> dict[str, Any]:
+        table = self.document.get(name, {})
+        if not isinstance(table, dict):
+            self.say(f"{name} is not a table: write [{name}] and its members below it")
+            return {}
+        if known is not None:
+            self._known(name, table, known, "member")
+        return table
+
+    def _known(self, where: str, table: Mapping[str, Any], known: frozenset[str], what: str) -> None:
+        for name in table:
+            if name not in known:
+                near = get_close_matches(name, sorted(known), 1)
+                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
+                self.say(f"{where} has no {what} {name}: {hint}")
+
+    def _code(self, source: Mapping[str, Any], taken: Mapping[str, str | None]) -> str:
+        code = source.get("code")
+        if not isinstance(code, str) or not _CODE.fullmatch(code):
+            self.say("source.code is not 2 to 40 small letters, digits and hyphens: give the source a name of its own")
+            return ""
+        if code in taken:
+            self.say(f"source.code {code} is the name of a source with a reader of its own: give yours another")
+        return code
+
+    def _registry(self, source: Mapping[str, Any], taken: Mapping[str, str | None]) -> tuple[Declared | None, str]:
+        if "registry" not in self.document:
+            return None, self._known_registry(source, taken)
+        declares = declared.read(self.document["registry"], self.say)
+        code = declares.code if declares else ""
+        if declares and source.get("registry", code) != code:
+            self.say(f"source.registry is not {code}, the code in [registry]: leave it out")
+        return declares, code
+
+    def _known_registry(self, source: Mapping[str, Any], taken: Mapping[str, str | None]) -> str:
+        code = source.get("registry")
+        if not isinstance(code, str) or not code:
+            self.say("source.registry is missing: name the registry by its code, as GET /v1/registries lists it (NPO)")
+            return ""
+        if not known(code):
+            self.say(
+                f"source.registry {code} is no registry: use a code that GET /v1/registries lists, or declare it in "
+                "[registry]"
+            )
+            return ""
+        lister = next((other for other, listed in taken.items() if listed == code), None)
+        if lister and source.get("lists", True) is True:
+            self.say(f"the bodies of {code} are listed by {lister}: say source.lists = false to add facts to them")
+        return code
+
+    def _file(self, file: Mapping[str, Any]) -> dict[str, Any]:
+        kind = file.get("format")
+        if kind not in ("csv", "jsonl"):
+            self.say('file.format is not "csv" or "jsonl": say which of them the files are')
+        encoding = file.get("encoding", "utf-8")
+        if not isinstance(encoding, str) or encoding not in ENCODINGS:
+            self.say(f"file.encoding {encoding} is not known: use one of {', '.join(sorted(ENCODINGS))}")
+        delimiter, quote = file.get("delimiter", ","), file.get("quote", '"')
+        if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
+            self.say('file.delimiter is not one character: "," or ";" or "\\t" or "|"')
+        if not isinstance(quote, str) or len(quote) > 1 or quote in ("\n", "\r") or (quote and quote == delimiter):
+            self.say('file.quote is not one character: "\\"" or "\'", or "" where nothing is quoted')
+        if kind == "jsonl" and (said := sorted({"delimiter", "quote"} & set(file))):
+            self.say(f"file.{said[0]} is for csv: leave it out")
+        return {"format": kind, "encoding": encoding, "delimiter": delimiter, "quote": quote}
+
+    def _taking(self, where: str, said: object, kind: Kind) -> Taking | None:
+        before = len(self.problems)
+        if isinstance(said, str):
+            said = {"column": said}
+        if not isinstance(said, dict):
+            self.say(f"{where} is neither the name of a column nor a table: {where} = " + '{ column = "..." }')
+            return None
+        self._known(where, said, _OPTIONS[kind], "option")
+        columns = [said["column"]] if "column" in said else said.get("columns")
+        if not isinstance(columns, list) or not columns or not all(isinstance(each, str) and each for each in columns):
+            self.say(f"{where} names no column: write column = or columns = [...]")
+            columns = []
+        if "column" in said and "columns" in said:
+            self.say(f"{where} has column and columns: keep one of them")
+        taking = Taking(
+            columns=tuple(columns),
+            join=self._text(said, f"{where}.join", " "),
+            separator=self._text(said, f"{where}.separator", None),
+            formats=self._formats(where, said),
+            yes=frozenset(text.casefold() for text in self._texts(said, f"{where}.true")),
+            no=frozenset(text.casefold() for text in self._texts(said, f"{where}.false")),
+            remove=self._text(said, f"{where}.remove", ""),
+        )
+        if kind == "day" and not taking.formats:
+            self.say(f'{where} has no format: say how days are written, such as format = "%d/%m/%Y"')
+        if kind == "flag" and not taking.yes:
+            self.say(f'{where} does not say which values mean yes: true = ["Registered"]')
+        if taking.yes & taking.no:
+            self.say(f"{where}: {', '.join(sorted(taking.yes & taking.no))} is both true and false")
+        if len([1 for asked in (taking.separator, taking.formats, taking.yes) if asked]) > 1:
+            self.say(f"{where} has more than one of separator, format and true: keep one of them")
+        return taking if len(self.problems) == before else None
+
+    def _formats(self, where: str, said: Mapping[str, Any]) -> tuple[str, ...]:
+        given = said.get("format", [])
+        formats = [given] if isinstance(given, str) else given
+        if not isinstance(formats, list) or not all(isinstance(each, str) and each for each in formats):
+            self.say(f'{where}.format is not a text or a list of texts: "%d/%m/%Y"')
+            return ()
+        for each in formats:
+            used = set(_DIRECTIVES.findall(each))
+            whole = {"d"} < used and ("Y" in used or "y" in used) and used & set("mBb")
+            if not used <= _KNOWN_DIRECTIVES or not whole or not _can_be_read(each):
+                self.say(f"{where}.format {each} does not name year, month and day: %Y %m %d, %B for names of months")
+        return tuple(formats)
+
+    def _needed(self, source: Mapping[str, Any], members: Mapping[str, Taking], constants: Mapping[str, Any]) -> None:
+        columns = self.document.get("columns", {})
+        said = set(columns) if isinstance(columns, dict) else set(members)
+        if "number" not in said:
+            self.say("columns.number is missing: name the column of the numbers in the register")
+        if source.get("lists", True) is not True:
+            return
+        if "name" not in said:
+            self.say("columns.name is missing: name the column of the names, or say source.lists = false")
+        if "active" not in said and "active" not in constants:
+            self.say(
+                "nothing says which bodies are active: columns.active with the values that mean it, or "
+                "constants.active = true when bodies leave the file as they leave the register"
+            )
+        if "types" not in constants:
+            self.say('constants.types is missing: types = ["nonprofit"], or [] when the register does not say it')
+
+    def _constants(
+        self, constants: Mapping[str, Any], members: Mapping[str, Taking], facts: Mapping[str, Taking]
+    ) -> dict[str, Any]:
+        for name in sorted(set(constants) & set(members)):
+            self.say(f"{name} is in columns and in constants: keep one of them")
+        types = self._texts(constants, "constants.types")
+        for wrong in sorted(set(types) - _TYPES):
+            self.say(f"constants.types: {wrong} is none of {', '.join(sorted(_TYPES))}")
+        for name in ("part", "city", "state"):
+            if name in constants and not (isinstance(constants[name], str) and constants[name]):
+                self.say(f"constants.{name} is not a text")
+        self._flag(constants, "constants.active", default=True)
+        own = constants.get("facts", {})
+        if not isinstance(own, dict) or not all(isinstance(value, str | bool | int) for value in own.values()):
+            self.say("constants.facts is not a table of texts, numbers and booleans")
+            own = {}
+        for name in sorted(set(own) & set(facts)):
+            self.say(f"the fact {name} is in facts and in constants.facts: keep one of them")
+        return dict(constants)
+
+    def _without_persons(self, takings: Mapping[str, Mapping[str, Taking]], personal: Mapping[str, Any]) -> None:
+        never = set(self._texts(personal, "personal.never"))
+        none = set(self._texts(personal, "personal.none"))
+        for table, members in takings.items():
+            for name, taking in members.items():
+                for column in taking.columns:
+                    if any(column == each or column.startswith(f"{each}.") for each in never):
+                        self.say(f"{table}.{name} reads {column}, which personal.never names: take one of them out")
+                    elif column not in none and _SOUNDS_PERSONAL.search(column):
+                        self.say(
+                            f"{table}.{name} reads {column}, which sounds like personal data: leave it out, or list it "
+                            "in personal.none if you have looked and it holds none"
+                        )
+        for column in sorted(never & none):
+            self.say(f"{column} is in personal.never and in personal.none: keep one of them")
+
+    def _keys(self, registry: str, canaries: Sequence[str]) -> frozenset[str]:
+        keys = {text: number_key(registry, text) for text in canaries} if registry else {}
+        for text, key in keys.items():
+            if key is None:
+                self.say(f"source.canaries: {text} is no number of {registry}")
+        return frozenset(key for key in keys.values() if key)
+
+    def _quiet(self, quiet: Sequence[str], facts: Mapping[str, Taking], constants: Mapping[str, Any]) -> frozenset[str]:
+        said = self.document.get("facts", {})
+        for name in quiet:
+            if name not in facts and name not in said and name not in constants.get("facts", {}):
+                self.say(f"source.quiet names {name}, which is no fact: add it to facts or take it out")
+        return frozenset(quiet)
+
+    def _flag(self, table: Mapping[str, Any], where: str, *, default: bool) -> bool:
+        value = table.get(where.rpartition(".")[2], default)
+        if not isinstance(value, bool):
+            self.say(f"{where} is not true or false")
+        return bool(value)
+
+    def _text(self, table: Mapping[str, Any], where: str, default: Any) -> Any:
+        value = table.get(where.rpartition(".")[2], default)
+        if value is not default and (not isinstance(value, str) or not value):
+            self.say(f"{where} is not a text")
+            return default
+        return value
+
+    def _texts(self, table: Mapping[str, Any], where: str) -> list[str]:
+        value = table.get(where.rpartition(".")[2], [])
+        if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            return value
+        self.say(f'{where} is not a list of texts: ["..."]')
+        return []
+
+
+def _can_be_read(form: str) -> bool:
+    day = datetime(2013, 6, 17)  # noqa: DTZ001 (tries the format, tells no time)
+    try:
+        return datetime.strptime(day.strftime(form), form).date() == day.date()  # noqa: DTZ007
+    except ValueError:
+        return False

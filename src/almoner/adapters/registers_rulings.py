@@ -1,0 +1,38 @@
+"""Registers that write a body once for each ruling: it stands when one of them does, else the latest tells of it."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused, Unnumbered
+
+MOST_ENDED: Final = 300_000
+"""Bodies whose rulings have all ended, held until the end of the file; about a kilobyte each."""
+_NO_DAY: Final = datetime(1, 1, 1, tzinfo=UTC)
+
+
+def latest(
+    rows: Iterable[tuple[Entry | BadRow | Unnumbered, datetime | None]], most_ended: int = MOST_ENDED
+) -> Iterator[Entry | BadRow | Unnumbered]:
+    """Each body once, by its number; ``rows`` come with the day on which a ruling ended.
+
+    A body with a ruling that stands is given by it, whatever ended before or after it in the file. Raises ImportRefused
+    when more have ended than any register has.
+    """
+    standing: set[str] = set()
+    ended: dict[str, tuple[datetime, Entry]] = {}
+    for row, day in rows:
+        if not isinstance(row, Entry):
+            yield row
+        elif row.active:
+            standing.add(row.number)
+            yield row
+        elif row.number not in standing:
+            known = ended.get(row.number)
+            if known is None or known[0] < (day or _NO_DAY):
+                ended[row.number] = (day or _NO_DAY, row)
+            if len(ended) > most_ended:
+                raise ImportRefused(f"more than {most_ended} bodies have ended: it is not this register")
+    for number, (_, row) in ended.items():
+        if number not in standing:
+            yield row

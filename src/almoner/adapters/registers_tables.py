@@ -1,0 +1,200 @@
+"""Reads delimiter-separated text as registers publish it: by column name, in bounded memory, one bad row at a time.
+
+A quote that is never closed costs its own row, not the thousands that follow it (T3010, 2013 to 2018); lines that are
+not UTF-8 are Windows-1252; a byte order mark, blank lines and empty columns at the end of a row are passed over.
+"""
+
+import csv
+import re
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import BinaryIO, Final, NamedTuple
+from zipfile import BadZipFile
+
+from almoner.nonprofits.registers.domain import BadRow, ImportRefused
+from almoner.nonprofits.registers.ports import SourceFile
+
+LONGEST_LINE: Final = 1 << 20
+"""Bytes of one line; what is longer is no row of a register."""
+_LINES_OF_A_ROW: Final = 50
+_CHUNK: Final = 1 << 18
+_NOTHING: Final = re.compile(r"(?!)")
+
+Decode = Callable[[bytes], str | None]
+
+
+class Row(NamedTuple):
+    """One row: the line where it begins, and its fields, as many as the header has."""
+
+    line: int
+    fields: list[str]
+
+
+class _Line(NamedTuple):
+    number: int
+    text: str
+    wrong: str | None = None
+
+
+def utf8_or_1252(raw: bytes) -> str:
+    """The text of one line, in the encoding that it is in."""
+    for encoding in ("utf-8", "cp1252"):
+        try:
+            return raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return raw.decode("latin-1")  # of which Windows-1252 leaves five bytes open
+
+
+def in_encoding(encoding: str) -> Decode:
+    """Decodes lines in one encoding; a line that is no text in it is None."""
+
+    def decode(raw: bytes) -> str | None:
+        try:
+            return raw.decode(encoding)
+        except UnicodeDecodeError:
+            return None
+
+    return decode
+
+
+def raw_lines(content: BinaryIO) -> Iterator[bytes | None]:
+    """The lines without their ends; None for one that is too long. Raises ImportRefused when it cannot be unpacked."""
+    rest, skipping = b"", False
+    try:
+        while chunk := content.read(_CHUNK):
+            lines = (rest + chunk).split(b"\n")
+            rest = lines.pop()
+            for line in lines:
+                yield None if skipping or len(line) > LONGEST_LINE else line
+                skipping = False
+            if len(rest) > LONGEST_LINE:
+                rest, skipping = b"", True
+    except (EOFError, OSError, zlib.error, BadZipFile) as error:
+        raise ImportRefused(f"the file cannot be unpacked ({error}): fetch it again") from error
+    if rest or skipping:
+        yield None if skipping else rest
+
+
+class Table:
+    """The rows of one file under its header, read once.
+
+    ``number`` finds the number of a body in a row that cannot be taken apart: all that is kept of it, since which of
+    its fields are personal is then unsure. Raises ImportRefused when there is no header.
+    """
+
+    def __init__(
+        self,
+        file: SourceFile,
+        *,
+        delimiter: str = ",",
+        quote: str = '"',
+        decode: Decode = utf8_or_1252,
+        number: re.Pattern[str] = _NOTHING,
+        place: int = 0,
+    ) -> None:
+        self._delimiter, self._quote, self._decode = delimiter, quote, decode
+        self._number, self._place = number, place
+        self._held: deque[_Line] = deque()
+        self._lines = self._texts(file)
+        self.header: tuple[str, ...] = ()
+        for line in self._lines:
+            if line.wrong is None and line.text.strip():
+                self.header = tuple(name.strip() for name in self._split(line.text) or [])
+                break
+        if not self.header:
+            raise ImportRefused(f"{file.name} has no header: it is empty, or not text")
+
+    def places(self, *names: str | Sequence[str]) -> list[int]:
+        """Where these columns are; several names are spellings of one column. Raises ImportRefused for missing ones."""
+        folded = [name.casefold() for name in self.header]
+        found: list[int] = []
+        missing: list[str] = []
+        for name in names:
+            spellings = (name,) if isinstance(name, str) else name
+            at = [place for place, column in enumerate(folded) if column in {each.casefold() for each in spellings}]
+            if len(at) == 1:
+                found.append(at[0])
+            else:
+                missing.append(f"{spellings[0]} (twice)" if at else spellings[0])
+        if missing:
+            page = "it is a web page; " if self.header[0].startswith("<") else ""
+            raise ImportRefused(
+                f"the file has no column {', '.join(missing)}: {page}"
+                "it is not this register, or its form has changed. Fetch it again, or look at its header"
+            )
+        return found
+
+    def place(self, *spellings: str) -> int | None:
+        """Where a column is that not every file has."""
+        folded = [name.casefold() for name in self.header]
+        return next((folded.index(each.casefold()) for each in spellings if each.casefold() in folded), None)
+
+    def __iter__(self) -> Iterator[Row | BadRow]:
+        width = len(self.header)
+        while (line := self._next()) is not None:
+            if line.wrong is not None:
+                yield self._bad(line, line.wrong)
+            elif line.text.strip():
+                yield self._row(line, width)
+
+    def _row(self, line: _Line, width: int) -> Row | BadRow:
+        text = line.text
+        taken: list[_Line] = []
+        while (fields := self._split(text, alone=not taken)) is None:
+            following = self._next() if len(taken) < _LINES_OF_A_ROW else None
+            if following is None or following.wrong is not None:
+                self._give_back(taken if following is None else [*taken, following])
+                return self._bad(line, "a quote in the row is never closed")
+            taken.append(following)
+            text = f"{text}\n{following.text}"
+        if len(fields) > width and not any(fields[width:]):
+            del fields[width:]
+        if len(fields) != width:
+            self._give_back(taken)
+            return self._bad(line, f"the row has {len(fields)} fields, the header has {width}")
+        return Row(line.number, fields)
+
+    def _split(self, text: str, *, alone: bool = True) -> list[str] | None:
+        """The fields, or None while a quoted one is still open.
+
+        A stray quote is a letter in a line ``alone``; over several it is none: they may be several bodies.
+        """
+        if not self._quote or self._quote not in text:
+            return text.split(self._delimiter)
+        try:
+            return next(csv.reader([text], delimiter=self._delimiter, quotechar=self._quote, strict=True))
+        except csv.Error as error:
+            if "unexpected end" in str(error):
+                return None
+            if not alone:
+                return []
+        try:
+            return next(csv.reader([text], delimiter=self._delimiter, quotechar=self._quote))
+        except csv.Error:
+            return []
+
+    def _bad(self, line: _Line, reason: str) -> BadRow:
+        found = self._number.search(line.text)
+        return BadRow(line.number, reason, found.group()[:40] if found else "", self._place)
+
+    def _next(self) -> _Line | None:
+        return self._held.popleft() if self._held else next(self._lines, None)
+
+    def _give_back(self, lines: list[_Line]) -> None:
+        self._held.extendleft(reversed(lines))
+
+    def _texts(self, file: SourceFile) -> Iterator[_Line]:
+        for number, raw in enumerate(raw_lines(file.binary()), start=1):
+            if raw is None:
+                yield _Line(number, "", "the line is longer than a mebibyte")
+                continue
+            bare = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+            text = self._decode(bare.rstrip(b"\r"))
+            if text is None:
+                yield _Line(number, "", "the row is not text in the encoding of the file")
+            elif "\x00" in text:
+                yield _Line(number, "", "the row holds NUL")
+            else:
+                yield _Line(number, text)

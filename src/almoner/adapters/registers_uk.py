@@ -1,0 +1,178 @@
+"""What the three registers of the United Kingdom have in common: places, contacts that are cut out, money, days.
+
+Addresses in these registers are those of bodies, but many small ones are run from somebody's kitchen and give it as
+"c/o Mrs ...": the line that names a person is dropped, and so is every e-mail address and telephone number in free
+text.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from almoner.adapters import registers_values as values
+
+_POSTCODE: Final = re.compile(r"([A-Z]{1,2}[0-9][0-9A-Z]?) ?([0-9][A-Z]{2})", re.ASCII)
+_AMOUNT: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]*)?", re.ASCII)
+_NO_NAME: Final = frozenset(("", "-", ".", "n/a", "na", "nil", "no", "none", "not applicable", "null"))
+_FIRST_YEAR: Final = 1000
+_LAST_YEAR: Final = 2200
+_MONTHS: Final = {
+    name: str(number)
+    for number, name in enumerate(
+        "january february march april may june july august september october november december".split(), 1
+    )
+}
+_INCOMES: Final = (1, 10_000, 25_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000, 50_000_000)
+"""The brackets of the IRS (INCOME_CD), in the currency of the register."""
+_TOWN: Final = re.compile(r"[^0-9]+(?: [0-9]{1,2})?", re.ASCII)
+_PARTS_OF_HOUSES: Final = ("apartment ", "apt ", "block ", "flat ", "floor ", "office ", "room ", "suite ", "unit ")
+_COUNTRIES: Final = frozenset(
+    (
+        "england",
+        "great britain",
+        "n ireland",
+        "n. ireland",
+        "northern ireland",
+        "scotland",
+        "uk",
+        "united kingdom",
+        "wales",
+    )
+)
+_COUNTIES: Final = frozenset(
+    """
+    avon bedfordshire berkshire buckinghamshire cambridgeshire cheshire cleveland clwyd cornwall cumbria derbyshire
+    devon dorset durham dyfed essex gloucestershire gwent gwynedd hampshire herefordshire hertfordshire kent lancashire
+    leicestershire lincolnshire merseyside middlesex norfolk northamptonshire northumberland nottinghamshire oxfordshire
+    powys rutland shropshire somerset staffordshire suffolk surrey warwickshire wiltshire worcestershire
+    """.split()
+)
+_TWO_WORDED: Final = frozenset(
+    "east sussex|west sussex|east yorkshire|north yorkshire|south yorkshire|west yorkshire|west midlands|tyne and wear|"
+    "greater manchester|greater london|isle of wight|mid glamorgan|south glamorgan|west glamorgan".split("|")
+)
+
+
+class Place(NamedTuple):
+    """An address in the members of an entry."""
+
+    address_line_1: str | None = None
+    address_line_2: str | None = None
+    city: str | None = None
+    state: str | None = None
+    postcode: str | None = None
+
+
+def place_of(lines: Iterable[str], postcode: str = "") -> Place:
+    """The lines of an address, the last of which is its town, or its county after the town."""
+    kept = [tidy for line in values.without_persons(lines) if (tidy := values.without_contacts(line).strip(" ,.;"))]
+    code = _code(postcode)
+    if code is None and kept and (code := _code(kept[-1])) is not None:
+        kept.pop()
+    kept = [
+        line
+        for place, line in enumerate(kept)
+        if line not in kept[:place] and _code(line) is None and line.casefold() not in _COUNTRIES
+    ]
+    state = kept.pop() if len(kept) > 1 and _county(kept[-1]) else None
+    at = next((place for place in reversed(range(len(kept))) if _town(kept[place])), None)
+    city = kept.pop(at) if at is not None else None
+    return Place(kept[0] if kept else None, ", ".join(kept[1:]) or None, city, state, code)
+
+
+def outward(postcode: str) -> str | None:
+    """The district of a postcode (``EH3``), shared by some thousand households."""
+    code = _code(postcode)
+    return code.split(" ")[0] if code else None
+
+
+def _code(text: str) -> str | None:
+    found = _POSTCODE.fullmatch(" ".join(text.upper().split()))
+    return f"{found[1]} {found[2]}" if found else None
+
+
+def _town(line: str) -> bool:
+    """Whether a line may be a town: it has no number, or that of a district (``Dublin 1``)."""
+    return _TOWN.fullmatch(line) is not None and not line.casefold().startswith(_PARTS_OF_HOUSES)
+
+
+def _county(line: str) -> bool:
+    folded = line.casefold()
+    return folded in _COUNTIES or folded in _TWO_WORDED or folded.startswith(("co ", "co. ", "county "))
+
+
+def free_text(text: str) -> str:
+    """A text that people wrote, on one line, without e-mail addresses and telephone numbers."""
+    return values.without_contacts(" ".join(text.replace("`", "'").split()))
+
+
+def name_of(text: str) -> str:
+    """A name on one line; a backtick stands for an apostrophe."""
+    return " ".join(text.replace("`", "'").split()) if "`" in text or "  " in text or text != text.strip() else text
+
+
+def other_names(first: str, names: Iterable[str]) -> list[str]:
+    """Further names, each once, without the first and without what people write for none."""
+    seen = {first.casefold()}
+    kept = []
+    for name in map(name_of, names):
+        folded = name.casefold()
+        if folded not in seen and folded not in _NO_NAME and "@" not in name:
+            seen.add(folded)
+            kept.append(name)
+    return kept
+
+
+def money(text: str) -> int | None:
+    """Whole pounds; None when nothing is said. Raises ValueError."""
+    plain = text.replace(",", "").removeprefix("£").strip()
+    if not plain:
+        return None
+    if _AMOUNT.fullmatch(plain) is None:
+        raise ValueError("no amount")
+    return int(plain.partition(".")[0])
+
+
+def prominence_of(income: int | None) -> int:
+    """0 to 9 by income."""
+    return sum(income >= least for least in _INCOMES) if income else 0
+
+
+@lru_cache(maxsize=8192)
+def day(text: str) -> datetime | None:
+    """A day in any form that these registers write, 00:00 UTC; None for no text. Raises ValueError.
+
+    ``2023-09-07 00:00:00.0000000`` and ``2023-09-07T00:00:00`` (CCEW), ``13/12/2013`` (OSCR, CCNI) and
+    ``31 March 2025`` (CCNI).
+    """
+    text = text.strip()
+    if not text:
+        return None
+    if text[4:5] == "-":
+        numbers = text[:10].split("-")
+    elif "/" in text:
+        numbers = text.split(" ")[0].split("/")[::-1]
+    else:
+        of_month, _, rest = text.partition(" ")
+        month, _, written_year = rest.partition(" ")
+        numbers = [written_year, _MONTHS.get(month.lower(), ""), of_month]
+    if len(numbers) != 3 or not all(part.isascii() and part.isdigit() for part in numbers):
+        raise ValueError("no day")
+    year, month_of_year, day_of_month = (int(part) for part in numbers)
+    found = datetime(year, month_of_year, day_of_month, tzinfo=UTC)
+    if not _FIRST_YEAR <= found.year <= _LAST_YEAR:
+        raise ValueError("no day of a register")
+    return found
+
+
+def day_written(text: str) -> str | None:
+    """A day as facts keep it, ``2013-12-13``. Raises ValueError."""
+    found = day(text)
+    return found.date().isoformat() if found else None
+
+
+def kept(**facts: object) -> dict[str, object]:
+    """Facts without the empty ones; False and 0 are said, not empty."""
+    return {name: value for name, value in facts.items() if value is not None and value not in ("", [], {}, ())}

@@ -1,0 +1,117 @@
+"""Activity tags and their sub-tags (settled 4): one versioned file, ``tags.json``, which names origin and licence."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+_FIRST: Final = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp() * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class SubTag:
+    """One activity. ``within`` is the code of the wider sub-tag that it is a kind of: orchestras, performing arts."""
+
+    id: UUID
+    tag_id: UUID
+    code: str
+    name: str
+    description: str
+    within: str | None
+    icnptso: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A field of activity. The sub-tag of its own code is for what none of the others names."""
+
+    id: UUID
+    code: str
+    name: str
+    description: str
+    sub_tags: tuple[SubTag, ...]
+
+
+class Activities(NamedTuple):
+    """What a body does, by its register: ``rules`` says for the code of each sub-tag what gave it (``ntee:B25``).
+
+    ``tag_ids`` holds the ids of these sub-tags, of the wider ones they are kinds of, and of their tags.
+    """
+
+    tag_ids: tuple[UUID, ...]
+    rules: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """Going through all bodies by the rules of a version. ``done_at`` is None until the last one."""
+
+    id: UUID
+    version: str
+    begun_at: datetime
+    done_at: datetime | None = None
+    bodies: int = 0
+    changed: int = 0
+
+
+NOTHING: Final = Activities((), MappingProxyType({}))
+
+
+def id_of(kind: str, code: str) -> UUID:
+    """The id for ever of a code: UUIDv7 in form, with the kind and the code in place of chance (settled 1)."""
+    tail = int.from_bytes(sha256(f"{kind}:{code}".encode()).digest()[:10])
+    return UUID(int=_FIRST << 80 | 7 << 76 | (tail >> 62 & 0xFFF) << 64 | 2 << 62 | tail & ((1 << 62) - 1))
+
+
+def read_file(name: str) -> Any:
+    """A data file of this slice."""
+    return json.loads(files("almoner.nonprofits.activities").joinpath(name).read_text(encoding="utf-8"))
+
+
+def _tag(row: Mapping[str, Any]) -> Tag:
+    tag_id = id_of("activitytag", row["code"])
+    sub_tags = (
+        SubTag(
+            id_of("activitysubtag", sub["code"]),
+            tag_id,
+            sub["code"],
+            sub["name"],
+            sub["description"],
+            sub.get("within"),
+            tuple(sub.get("icnptso", ())),
+        )
+        for sub in row["subTags"]
+    )
+    return Tag(tag_id, row["code"], row["name"], row["description"], tuple(sub_tags))
+
+
+_FILE: Final = read_file("tags.json")
+VERSION: Final = datetime.fromisoformat(_FILE["version"])
+"""Of the file: when the tags were last changed."""
+TAGS: Final[Mapping[UUID, Tag]] = {tag.id: tag for tag in map(_tag, _FILE["tags"])}
+"""By id, in the order of the file."""
+SUB_TAGS: Final[Mapping[str, SubTag]] = {sub.code: sub for tag in TAGS.values() for sub in tag.sub_tags}
+"""By code, in the order of the file."""
+_PLACES: Final = {code: place for place, code in enumerate(SUB_TAGS)}
+
+
+def in_order(codes: Iterable[str]) -> list[SubTag]:
+    """The sub-tags of these codes in the order of the file; codes that it no longer has are left out."""
+    return [SUB_TAGS[code] for code in sorted((code for code in codes if code in _PLACES), key=_PLACES.__getitem__)]
+
+
+def activities_of(rules: Mapping[str, str]) -> Activities:
+    """What is stored and searched for sub-tags by code, each with the rule that gave it."""
+    kept = {sub.code: rules[sub.code] for sub in in_order(rules)}
+    ids: dict[UUID, None] = {}
+    for code in kept:
+        sub = SUB_TAGS[code]
+        ids[sub.id] = ids[sub.tag_id] = None
+        if sub.within is not None:
+            ids[SUB_TAGS[sub.within].id] = None
+    return Activities(tuple(ids), kept)

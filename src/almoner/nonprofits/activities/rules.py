@@ -1,0 +1,165 @@
+"""From the codes of registers to sub-tags: pure, by the tables of ``mappings.json``.
+
+Every rule has a name that says what it rests on, so that whoever is told an activity can look it up: ``ntee:B25``,
+``ntee:B2* (B2Z unknown)``, ``classification:03:7``, ``foundation:10``, ``name:church``, ``ccew:102``. How each code
+is read, and how sure it is: ``docs/guides/activities.md``.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final
+
+from almoner.nonprofits.activities import domain
+from almoner.nonprofits.activities.domain import NOTHING, Activities, activities_of, read_file
+from almoner.nonprofits.registers.domain import Entry
+
+Given = tuple[tuple[str, str], ...]
+"""Pairs of a sub-tag's code and the rule that gave it, the surest first."""
+_Table = Mapping[str, list[str]]
+
+_MAPPINGS: Final = read_file("mappings.json")
+VERSION: Final = max(domain.VERSION, datetime.fromisoformat(_MAPPINGS["version"])).date().isoformat()
+"""The day on which tags or rules were last changed."""
+NTEE: Final[_Table] = _MAPPINGS["ntee"]["codes"]
+NTEE_LETTERS: Final[_Table] = _MAPPINGS["ntee"]["letters"]
+_SUBSECTION: Final[_Table] = _MAPPINGS["subsection"]
+_CLASSIFICATION: Final[_Table] = _MAPPINGS["classification"]
+_FOUNDATION: Final[_Table] = _MAPPINGS["foundation"]
+_CODE_LENGTH: Final = 3
+
+
+def _folded(label: str) -> str:
+    return " ".join(label.split()).casefold()
+
+
+_EVERY_GENDER: Final = frozenset(("females", "males", "other_gender_identities"))
+"""Ticked together they are everybody, and say nothing of whom a body is for."""
+
+
+def _names() -> dict[str, list[tuple[tuple[str, ...], str, list[str]]]]:
+    """By first word: the words that must follow, the whole, its sub-tags."""
+    found: dict[str, list[tuple[tuple[str, ...], str, list[str]]]] = {}
+    for phrase, codes in _MAPPINGS["names"].items():
+        first, *rest = phrase.split()
+        found.setdefault(first, []).append((tuple(rest), phrase, codes))
+    return found
+
+
+_NAMES: Final = _names()
+_PLAIN: Final = {ord(mark): " " for mark in '!"#$%&()*+,-./:;<=>?@[\\]^_{|}~'} | {ord(mark): "" for mark in "'`\u2019"}
+
+
+def of_ntee(code: str) -> tuple[list[str], str]:
+    """Sub-tags of an NTEE code and the rule's name. The fourth character is cut: a sub-type or filler."""
+    short = code[:_CODE_LENGTH]
+    if (found := NTEE.get(short)) is not None:
+        return found, f"ntee:{short}"
+    decile = short[:2] + "0"
+    if len(short) > 1 and (found := NTEE.get(decile)) is not None:
+        return found, f"ntee:{short[:2]}* ({short} unknown)"
+    return NTEE_LETTERS.get(short[:1], []), f"ntee:{short[:1]}* ({short} unknown)"
+
+
+@lru_cache(maxsize=65536)
+def _irs(ntee: str, subsection: str, classification: str, foundation: str) -> Activities | tuple[Given, Given]:
+    """What the codes of one body give. When NTEE says nothing: pairs, and those for a body of which nothing else tells.
+
+    The first digit of CLASSIFICATION is why a body is exempt; the others are further boxes that it ticked, of which
+    three in four do not show in what it does (docs/evidence/activities.md).
+    """
+    if ntee:
+        codes, rule = of_ntee(ntee)
+        if codes:
+            return activities_of(dict.fromkeys(codes, rule))
+    given = [(code, f"foundation:{foundation}") for code in _FOUNDATION.get(foundation, ())]
+    digits = [(digit, _CLASSIFICATION.get(f"{subsection}:{digit}", [])) for digit in classification]
+    given += [(code, f"classification:{subsection}:{digit}") for digit, codes in digits[:1] for code in codes]
+    given += [(code, f"subsection:{subsection}") for code in _SUBSECTION.get(subsection, ())]
+    further = [
+        (code, f"classification:{subsection}:{digit} (further)") for digit, codes in digits[1:] for code in codes
+    ]
+    return tuple(given), tuple(further)
+
+
+def by_name(name: str) -> Iterator[tuple[str, str]]:
+    """What words of a name give."""
+    words = name.lower().translate(_PLAIN).split()
+    for place, word in enumerate(words):
+        for rest, phrase, codes in _NAMES.get(word, ()):
+            if not rest or tuple(words[place + 1 : place + 1 + len(rest)]) == rest:
+                for code in codes:
+                    yield code, f"name:{phrase}"
+
+
+@lru_cache(maxsize=65536)
+def _made(given: Given) -> Activities:
+    rules: dict[str, str] = {}
+    for code, rule in given:
+        rules.setdefault(code, rule)
+    return activities_of(rules) if rules else NOTHING
+
+
+def _of_irs(entry: Entry) -> Activities:
+    fact: Callable[[str, Any], Any] = entry.facts.get
+    found = _irs(fact("NTEE_CD", ""), fact("SUBSECTION", ""), fact("CLASSIFICATION", ""), fact("FOUNDATION", ""))
+    if isinstance(found, Activities):
+        return found
+    given, further = found
+    return _made((*given, *by_name(entry.name)) or further)
+
+
+class _Labels:
+    """A register whose bodies tick codes or labels of a list."""
+
+    def __init__(self, prefix: str, *facts: str, flags: Iterable[str] = ()) -> None:
+        self._prefix = prefix
+        self._facts = facts
+        self._flags = tuple(flags)
+        self._table = {_folded(label): codes for label, codes in _MAPPINGS[prefix].items()}
+        self._given = lru_cache(maxsize=65536)(self._look_up)
+
+    def __call__(self, entry: Entry) -> Activities:
+        """What its ticks give; where there are none, its name."""
+        said = [label for fact in self._facts for label in _listed(entry.facts.get(fact))]
+        said += [flag for flag in self._flags if entry.facts.get(flag)]
+        return _made(self._given(tuple(said)) or tuple(by_name(entry.name)))
+
+    def _look_up(self, said: tuple[str, ...]) -> Given:
+        folded = {_folded(label) for label in said}
+        of_some = not folded >= _EVERY_GENDER
+        return tuple(
+            (code, f"{self._prefix}:{' '.join(label.split())}")
+            for label in said
+            if of_some or _folded(label) not in _EVERY_GENDER
+            for code in self._table.get(_folded(label), ())
+        )
+
+
+def _listed(value: object) -> list[str]:
+    if value is None:
+        return []
+    return [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
+
+
+def _by_name_alone(entry: Entry) -> Activities:
+    return _made(tuple(by_name(entry.name)))
+
+
+REGISTERS: Final[Mapping[str, Callable[[Entry], Activities]]] = {
+    "IRS": _of_irs,
+    "CCEW": _Labels("ccew", "classification"),
+    "OSCR": _Labels("oscr", "purposes", "beneficiaries", "activities"),
+    "CCNI": _Labels("ccni", "purposes", "beneficiaries", "activities"),
+    "ACNC": _Labels("acnc", "purposes", "beneficiaries", flags=("PBI", "HPC")),
+    "CRA": _by_name_alone,
+    "CRI": _by_name_alone,
+    "NZCS": _by_name_alone,
+}
+"""By code of the registry. Names are asked in English alone, so that a register of another language gives nothing."""
+
+
+def tags_of(registry_code: str, entry: Entry) -> Activities:
+    """What a register says that a body does."""
+    read = REGISTERS.get(registry_code)
+    return read(entry) if read else NOTHING

@@ -1,0 +1,56 @@
+"""Activity tags on the wire (settled 4 and 8)."""
+
+from almoner.kit.time import iso
+from almoner.nonprofits.activities.domain import VERSION, SubTag, Tag
+from almoner.platform.db import Tx
+from almoner.platform.http.wire import Out, WholeQuery
+
+
+class ActivityTagsQuery(WholeQuery):
+    """Activity tags have no filters."""
+
+
+class SubTagOut(Out):
+    """One activity of a tag."""
+
+    id: str
+    name: str
+    tag_id: str
+    description: str | None
+    created_at: str
+    updated_at: str
+
+
+class ActivityTagOut(Out, object_name="activity_tag"):
+    """A field of activity with its sub-tags."""
+
+    id: str
+    name: str
+    description: str | None
+    sub_tags: list[SubTagOut]
+    created_at: str
+    updated_at: str
+
+
+def activity_tag_out(tx: Tx, tag: Tag) -> ActivityTagOut:
+    """The answer for one tag."""
+    at = iso(VERSION)
+    return ActivityTagOut(
+        id=tx.ids.text("activitytag", tag.id),
+        name=tag.name,
+        description=tag.description,
+        sub_tags=[_sub_tag_out(tx, sub, at) for sub in tag.sub_tags],
+        created_at=at,
+        updated_at=at,
+    )
+
+
+def _sub_tag_out(tx: Tx, sub: SubTag, at: str) -> SubTagOut:
+    return SubTagOut(
+        id=tx.ids.text("activitysubtag", sub.id),
+        name=sub.name,
+        tag_id=tx.ids.text("activitytag", sub.tag_id),
+        description=sub.description,
+        created_at=at,
+        updated_at=at,
+    )

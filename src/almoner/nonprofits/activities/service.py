@@ -1,0 +1,34 @@
+"""What can be asked about activities."""
+
+from uuid import UUID
+
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.activities import rules, suggestions
+from almoner.nonprofits.activities.domain import TAGS, Activities, Tag
+from almoner.nonprofits.activities.suggestions import Suggestion
+from almoner.nonprofits.registers.domain import Entry
+
+
+def every_tag() -> list[Tag]:
+    """All tags in the order of the file."""
+    return list(TAGS.values())
+
+
+def get_tag(tag_id: UUID) -> Tag:
+    """One tag. Raises NotFound."""
+    if (tag := TAGS.get(tag_id)) is None:
+        raise NotFound
+    return tag
+
+
+def tags_of(registry_code: str, entry: Entry) -> Activities:
+    """What a register says that a body does: pure, and quick enough for every row of a load."""
+    return rules.tags_of(registry_code, entry)
+
+
+def suggest(name: str, activities: str = "", objects: str = "") -> list[Suggestion]:
+    """Sub-tags for a reviewer to look at, the likeliest first: nothing is tagged by them.
+
+    From its name, and what a body says that it does and is for.
+    """
+    return suggestions.suggest(name, activities, objects)

@@ -1,0 +1,123 @@
+"""SQL of activities: going through all bodies when the rules have changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.nonprofits.activities.domain import Activities, Application
+from almoner.platform.db import Everyone, Tx
+
+SOURCE: Final = "activity-tags"
+"""What stands in the history in place of a format of files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """A body as it is tagged now, and what its register says of it. ``record``: the members of an entry, if any."""
+
+    id: UUID
+    registry_id: UUID
+    registry_code: str
+    activities: Activities
+    record: dict[str, Any] | None
+
+
+async def page(tx: Tx, _: Everyone, after: UUID | None, limit: int) -> list[Tagged]:
+    """The next published bodies by id, held until the transaction ends.
+
+    What was last said of a body that is listed no more counts for it.
+    """
+    rows = await tx.fetch(
+        """
+        select o.id, o.registry_id, g.code, o.tag_ids, o.activities, coalesce((
+                select e.record from register_entry e
+                where e.number_key = o.number_key and e.source = o.source and e.valid_to is null
+            ), (
+                select e.record from register_entry e
+                where e.number_key = o.number_key and e.source = o.source and e.valid_to is not null
+                order by e.id desc limit 1
+            )) as record
+        from organisation o
+        join registry g on g.id = o.registry_id
+        where o.partner_id is null and ($1::uuid is null or o.id > $1)
+        order by o.id limit $2 for no key update of o
+        """,
+        after,
+        limit,
+    )
+    return [_tagged(row) for row in rows]
+
+
+def _tagged(row: Record) -> Tagged:
+    return Tagged(
+        row["id"],
+        row["registry_id"],
+        row["code"],
+        Activities(tuple(row["tag_ids"]), row["activities"] or {}),
+        row["record"],
+    )
+
+
+async def insert(tx: Tx, _: Everyone, application: Application) -> None:
+    """Begin to go through all bodies."""
+    await tx.execute(
+        "insert into activity_application (id, version, begun_at) values ($1, $2, $3)",
+        application.id,
+        application.version,
+        application.begun_at,
+    )
+
+
+async def count(tx: Tx, _: Everyone, application: Application) -> None:
+    """How far it is."""
+    await tx.execute(
+        "update activity_application set bodies = $2, changed = $3, done_at = $4 where id = $1",
+        application.id,
+        application.bodies,
+        application.changed,
+        application.done_at,
+    )
+
+
+async def insert_load(tx: Tx, _: Everyone, load_id: UUID, registry_id: UUID) -> None:
+    """What stands for the changes of one registry's bodies among the loads; no file came with it."""
+    await tx.execute(
+        """
+        insert into register_load (
+            id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced, status
+        ) values ($1, $2, $3, date_trunc('day', $4::timestamptz, 'UTC'), $4, 0, 0, 0, 0, 0, false, 'loaded')
+        """,
+        load_id,
+        registry_id,
+        SOURCE,
+        tx.now,
+    )
+
+
+async def change(tx: Tx, _: Everyone, changed: Sequence[tuple[Tagged, Activities, UUID]]) -> None:
+    """Tag these bodies anew, and keep what they were tagged before. Each with the load that stands for it."""
+    rows = [
+        {"id": str(body.id), "load": str(load_id), "tags": list(map(str, found.tag_ids)), "rules": dict(found.rules)}
+        for body, found, load_id in changed
+    ]
+    await tx.execute(
+        """
+        with told as (
+            select (row ->> 'id')::uuid as id, (row ->> 'load')::uuid as load_id, row -> 'rules' as rules,
+                array(select jsonb_array_elements_text(row -> 'tags')::uuid) as tag_ids
+            from jsonb_array_elements($1::jsonb) row
+        ), kept as (
+            insert into organisation_change (organisation_id, load_id, at, field, before, after)
+            select o.id, t.load_id, date_trunc('day', $2::timestamptz, 'UTC'), 'activities', o.activities,
+                nullif(t.rules, '{}')
+            from told t join organisation o on o.id = t.id order by o.id
+        )
+        update organisation o set tag_ids = t.tag_ids, activities = nullif(t.rules, '{}'), updated_at = $2
+        from told t where o.id = t.id
+        """,
+        rows,
+        tx.now,
+    )

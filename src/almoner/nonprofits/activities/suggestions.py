@@ -1,0 +1,189 @@
+"""Suggested sub-tags for what a body says of itself: for a reviewer to look at, never kept by themselves.
+
+A linear score for each sub-tag over the words of the text and the expressions of UK-CAT that it matches, with weights
+that ``tools/suggestions.py`` learnt from charities tagged by hand. ``weights.json.gz`` names their origin and licence.
+"""
+
+import gzip
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from itertools import accumulate
+from math import log, sqrt
+from typing import Any, Final, NamedTuple
+
+from almoner.nonprofits.activities.domain import SUB_TAGS, read_file
+
+MATCH_WEIGHTS: Final = {"*": 0.5, "name": 0.7, "activities": 0.5, "objects": 0.35}
+"""How much the match of an expression counts in the whole text and in each part, beside words that have length 1."""
+_MOST_CHARACTERS: Final = 4000
+_MOST_REASONS: Final = 3
+_WORD: Final = re.compile(r"[a-z]+")
+_APOSTROPHES: Final = re.compile("['\u2019]")
+_SHORTEST_PLURAL: Final = 5
+_WITH_E: Final = ("ches", "shes", "sses", "xes")
+_CAPITALS: Final = re.compile(r"(?<!\\)[A-Z]")
+"""Of an expression, not those that give a backslash its meaning."""
+
+
+class Suggestion(NamedTuple):
+    """A sub-tag by its code. ``score`` is about the share of bodies like this one that have it.
+
+    ``reasons`` are what weighed most: ``church`` (a word), ``name: choir`` (a word of the name), ``like Music`` (the
+    expression of a sub-tag).
+    """
+
+    code: str
+    score: float
+    reasons: tuple[str, ...]
+
+
+class Features(NamedTuple):
+    """Of a text: how much each word and each matched expression counts, before words are weighed by rarity."""
+
+    words: Mapping[str, float]
+    matches: Mapping[str, float]
+
+
+def features(name: str, activities: str, objects: str) -> Features:
+    """The features of one body. A word of the name counts twice: everywhere, and as ``name: word``."""
+    parts = {"name": name, "activities": activities[:_MOST_CHARACTERS], "objects": objects[:_MOST_CHARACTERS]}
+    counts: dict[str, int] = {}
+    of_name: dict[str, float] = {}
+    for part, text in parts.items():
+        for word in _words(text):
+            counts[word] = counts.get(word, 0) + 1
+            if part == "name":
+                of_name[f"name: {word}"] = 1.0
+    return Features({word: 1 + log(n) for word, n in counts.items()} | of_name, _matches(parts))
+
+
+def _words(text: str) -> list[str]:
+    return [_singular(word) for word in _WORD.findall(_APOSTROPHES.sub("", text.lower()))]
+
+
+def _singular(word: str) -> str:
+    if len(word) < _SHORTEST_PLURAL or not word.endswith("s") or word.endswith("ss"):
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-2] if word.endswith(_WITH_E) else word[:-1]
+
+
+def _matches(parts: Mapping[str, str]) -> dict[str, float]:
+    found = {}
+    lower = {part: text.lower() for part, text in parts.items()}
+    whole = " ".join(lower.values())
+    for code, expression in _expressions().items():
+        if expression.begins.search(whole) and expression.anywhere.search(whole):
+            for part, text in {"*": whole, **lower}.items():
+                if expression.holds(text):
+                    found[f"{part}:{code}"] = MATCH_WEIGHTS[part]
+    return found
+
+
+class _Expression(NamedTuple):
+    """Of one sub-tag, for text in lower case. ``begins`` finds no less, and faster: it looks for letters first."""
+
+    begins: re.Pattern[str]
+    anywhere: re.Pattern[str]
+    exclusion: re.Pattern[str] | None
+
+    def holds(self, text: str) -> bool:
+        """Whether it matches, and the text is not excluded."""
+        return bool(self.anywhere.search(text)) and not (self.exclusion and self.exclusion.search(text))
+
+
+@cache
+def _expressions() -> dict[str, _Expression]:
+    read = read_file("expressions.json")["expressions"]
+    return {
+        code: _Expression(
+            _lower(given[0].removeprefix(r"\b")), _lower(given[0]), _lower(given[1]) if given[1:] else None
+        )
+        for code, given in read.items()
+    }
+
+
+def _lower(expression: str) -> re.Pattern[str]:
+    return re.compile(_CAPITALS.sub(lambda found: found[0].lower(), expression))
+
+
+def matched(name: str, activities: str, objects: str) -> set[str]:
+    """The sub-tags whose expression matches: what UK-CAT itself gives, to stand beside."""
+    whole = f"{name} {activities} {objects}".lower()
+    return {code for code, expression in _expressions().items() if expression.holds(whole)}
+
+
+class Weights(NamedTuple):
+    """What was learnt. ``rarity``: the logarithm of how rare a word is; ``of``: by feature and code of a sub-tag."""
+
+    threshold: float
+    before: Mapping[str, float]
+    rarity: Mapping[str, float]
+    of: Mapping[str, Mapping[str, float]]
+
+    def vector(self, found: Features) -> dict[str, float]:
+        """The features as they are weighed: known words, together of length 1, and matches."""
+        words = {word: count * rarity for word, count in found.words.items() if (rarity := self.rarity.get(word))}
+        length = sqrt(sum(value * value for value in words.values())) or 1.0
+        return {word: value / length for word, value in words.items()} | dict(found.matches)
+
+    def scores(self, vector: Mapping[str, float]) -> dict[str, float]:
+        """The score of each sub-tag that was learnt."""
+        scores = dict(self.before)
+        for feature, value in vector.items():
+            for code, weight in self.of.get(feature, {}).items():
+                scores[code] += value * weight
+        return scores
+
+
+@cache
+def weights() -> Weights:
+    """The shipped ones, read when first asked for."""
+    packed = files("almoner.nonprofits.activities").joinpath("weights.json.gz").read_bytes()
+    return unpacked(json.loads(gzip.decompress(packed)))
+
+
+def unpacked(read: Mapping[str, Any]) -> Weights:
+    """Weights as their file holds them: whole numbers over ``scale``, for pairs of a sub-tag's place and a weight.
+
+    Places are differences to the one before.
+    """
+    codes, scale = read["codes"], read["scale"]
+    of = {
+        feature: dict(
+            zip((codes[place] for place in accumulate(row[::2])), (w / scale for w in row[1::2]), strict=True)
+        )
+        for feature, row in read["features"].items()
+    }
+    return Weights(read["threshold"], dict(zip(codes, read["before"], strict=True)), read["rarity"], of)
+
+
+def suggest(name: str, activities: str = "", objects: str = "", *, learnt: Weights | None = None) -> list[Suggestion]:
+    """Sub-tags for a body by its name and by what it says that it does and is for, the likeliest first."""
+    known = learnt or weights()
+    vector = known.vector(features(name, activities, objects))
+    likely = [(score, code) for code, score in known.scores(vector).items() if score >= known.threshold]
+    return [
+        Suggestion(code, round(min(score, 1.0), 3), _reasons(known, vector, code))
+        for score, code in sorted(likely, reverse=True)
+        if code in SUB_TAGS
+    ]
+
+
+def _reasons(known: Weights, vector: Mapping[str, float], code: str) -> tuple[str, ...]:
+    weighed = {
+        feature: value * known.of[feature][code]
+        for feature, value in vector.items()
+        if code in known.of.get(feature, {})
+    }
+    most = sorted((feature for feature, weight in weighed.items() if weight > 0), key=lambda one: -weighed[one])
+    return tuple(dict.fromkeys(_reason(feature) for feature in most))[:_MOST_REASONS]
+
+
+def _reason(feature: str) -> str:
+    part, _, code = feature.partition(":")
+    return f"like {SUB_TAGS[code].name}" if part in MATCH_WEIGHTS and code in SUB_TAGS else feature

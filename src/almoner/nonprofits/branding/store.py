@@ -1,0 +1,39 @@
+"""SQL of what organisations have said of how they are shown."""
+
+from uuid import UUID
+
+from almoner.nonprofits.branding.domain import Shown
+from almoner.platform.db import Everyone, Tx
+
+
+async def lock(tx: Tx, _: Everyone, organisation_id: UUID) -> Shown:
+    """What it has said so far; nobody else changes it until the transaction ends."""
+    await tx.execute(
+        "insert into organisation_branding (organisation_id) values ($1) on conflict do nothing", organisation_id
+    )
+    row = await tx.fetchrow(
+        """
+        select display_name, description, logo, images, primary_color from organisation_branding
+        where organisation_id = $1 for update
+        """,
+        organisation_id,
+    )
+    assert row is not None
+    return Shown(row["display_name"], row["description"], row["logo"], tuple(row["images"]), row["primary_color"])
+
+
+async def update(tx: Tx, _: Everyone, organisation_id: UUID, shown: Shown) -> None:
+    """Show it so from now on; its record has changed for its readers."""
+    await tx.execute(
+        """
+        update organisation_branding set display_name = $2, description = $3, logo = $4, images = $5, primary_color = $6
+        where organisation_id = $1
+        """,
+        organisation_id,
+        shown.display_name,
+        shown.description,
+        shown.logo,
+        list(shown.images),
+        shown.primary_color,
+    )
+    await tx.execute("update organisation set updated_at = $2 where id = $1", organisation_id, tx.now)

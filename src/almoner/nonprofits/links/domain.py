@@ -1,0 +1,111 @@
+"""One body under several numbers: which record answers for it, and what it became."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, Literal, NamedTuple
+from uuid import UUID
+
+Ending = Literal["merged", "reregistered"]
+_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+_LATEST: Final = datetime.max.replace(tzinfo=UTC)
+
+
+class Step(NamedTuple):
+    """One body went over into another. ``at`` is when, where the source says so."""
+
+    organisation_id: UUID
+    successor_id: UUID
+    kind: Ending
+    at: datetime | None = None
+
+
+class Successor(NamedTuple):
+    """What a body is now, at the end of the chain; ``kind`` is how the first step was made."""
+
+    organisation_id: UUID
+    kind: Ending
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What decides which of the records of one body answers for it."""
+
+    id: UUID
+    active: bool
+    registration_date: datetime | None
+    registry_code: str
+    number_key: str
+
+
+def successors(steps: Iterable[Step]) -> dict[UUID, Successor]:
+    """What each body became, chains followed to their end.
+
+    Of several steps of one body the newest counts, and of equals the one with the least id. Bodies that went over into
+    each other in a circle have no successor: nobody can say which of them is left. A chain that leads into a circle
+    ends where it enters it.
+    """
+    chosen: dict[UUID, Step] = {}
+    for step in steps:
+        if step.organisation_id != step.successor_id:
+            known = chosen.get(step.organisation_id)
+            if known is None or _age(step) > _age(known):
+                chosen[step.organisation_id] = step
+    circling = _circling({step.organisation_id: step.successor_id for step in chosen.values()})
+    found = {}
+    for begun, step in chosen.items():
+        if begun in circling:
+            continue
+        last = step.successor_id
+        while last in chosen and last not in circling:
+            last = chosen[last].successor_id
+        found[begun] = Successor(last, step.kind)
+    return found
+
+
+def _age(step: Step) -> tuple[datetime, int, str]:
+    return step.at or _EARLIEST, -step.successor_id.int, step.kind
+
+
+def _circling(following: Mapping[UUID, UUID]) -> set[UUID]:
+    """The bodies that a walk from themselves comes back to."""
+    seen: set[UUID] = set()
+    circling: set[UUID] = set()
+    for begun in following:
+        path: list[UUID] = []
+        here: UUID | None = begun
+        while here is not None and here not in seen:
+            seen.add(here)
+            path.append(here)
+            here = following.get(here)
+        if here in path:
+            circling.update(path[path.index(here) :])
+    return circling
+
+
+def principals(pairs: Iterable[tuple[UUID, UUID]], bodies: Mapping[UUID, Body]) -> dict[UUID, UUID]:
+    """For every record that another one answers for, that other one.
+
+    Records that are the same as a third are the same. Where that would make one body of two numbers of one register,
+    something in the chain is wrong and nobody can say what: none of them is joined. The one that answers: listed now
+    before not, then the earlier registration, then the registry's code and the number. It rests on the registers alone,
+    not on what was loaded first, so that every deployment chooses alike.
+    """
+    groups: dict[UUID, set[UUID]] = {}
+    for one, other in pairs:
+        if one == other or one not in bodies or other not in bodies:
+            continue
+        joined = groups.get(one, {one}) | groups.get(other, {other})
+        for member in joined:
+            groups[member] = joined
+    found = {}
+    for group in {id(group): group for group in groups.values()}.values():
+        if len({bodies[member].registry_code for member in group}) < len(group):
+            continue
+        first = min(group, key=lambda member: _rank(bodies[member]))
+        found.update({member: first for member in group if member != first})
+    return found
+
+
+def _rank(body: Body) -> tuple[bool, datetime, str, str]:
+    return not body.active, body.registration_date or _LATEST, body.registry_code, body.number_key

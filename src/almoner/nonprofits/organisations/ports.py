@@ -1,0 +1,13 @@
+"""What organisations need from outside."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol
+from uuid import UUID
+
+
+class Followers(Protocol):
+    """A slice that knows which partners have to do with organisations, and so are told when they change."""
+
+    async def __call__(self, tx: Any, organisation_ids: Sequence[UUID], /) -> Mapping[UUID, Collection[UUID]]:
+        """The partners that follow each of these; one that nobody follows may be left out."""
+        ...

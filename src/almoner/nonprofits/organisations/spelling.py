@@ -1,0 +1,207 @@
+"""What may stand for each word of a query, by what the dictionary knows; and the tsqueries made of that. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, pairwise
+from typing import Final
+
+from rapidfuzz.distance import OSA
+
+from almoner.nonprofits.organisations.words import INITIALS, WEAK, Query, spellings
+
+Counted = tuple[str, int]
+"""A word of the dictionary, and how often it occurs."""
+
+SIMILAR_WORDS: Final = 6
+"""Dictionary words that stand in for one misspelt word, at most."""
+
+COMPLETIONS: Final = 40
+"""The commonest words with a beginning that are looked at."""
+
+MOST_BEGUN: Final = 20_000
+"""Occurrences of words with one beginning up to which it excludes; of more it only ranks, unless it is all there is."""
+
+VAST: Final = 40_000
+"""Occurrences from which on there are more results than are counted, without counting."""
+
+BEARABLE: Final = 100_000
+"""Occurrences up to which names are looked through for words that may be misspelt or missing."""
+
+RARE: Final = 200
+"""Occurrences up to which a known word may yet be a slip: registers hold slips too."""
+
+SHORTEST_HALF: Final = 3
+MOST_ASKED: Final = 6
+"""The rarest words of a query that a result must have: further ones only rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What the dictionary says: words that it knows, words with the last one's beginning, words one slip away."""
+
+    known: Mapping[str, int] = field(default_factory=dict)
+    completions: Sequence[Counted] = ()
+    similar: Mapping[str, Sequence[Counted]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One needed word: as typed with its other spellings, as a beginning, and repaired."""
+
+    word: str
+    typed: tuple[str, ...]
+    begins: bool
+    repaired: tuple[str, ...]
+    weight: int
+    """How often all of these occur."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether nothing is known that could stand for it."""
+        return not self.weight
+
+    def named(self) -> str:
+        """The tsquery for names."""
+        return self._terms("", (*self.typed, *self.repaired))
+
+    def named_or_placed(self) -> str:
+        """The tsquery for names and places."""
+        everything = (*self.typed, *self.repaired)
+        return f"({self._terms('', everything)} | {self._terms('@', everything)})"
+
+    def anywhere(self) -> str:
+        """The tsquery for names, places and, as typed, descriptions."""
+        everything = (*self.typed, *self.repaired)
+        sides = [self._terms("", everything), self._terms("@", everything), self._terms("#", self.typed)]
+        return "(" + " | ".join(sides) + ")"
+
+    def _terms(self, mark: str, words: Iterable[str]) -> str:
+        # Words are [a-z0-9]+ only, so that nothing in them can end the quotes.
+        terms = [f"'{mark}{word}':*" if self.begins and word == self.word else _term(mark, word) for word in words]
+        return "(" + " | ".join(terms) + ")"
+
+
+def _term(mark: str, word: str) -> str:
+    parts = [f"'{mark}{part}'" for part in word.split()]
+    return parts[0] if len(parts) == 1 else "(" + " & ".join(parts) + ")"
+
+
+def asked_of_dictionary(query: Query) -> list[str]:
+    """The words to look up: the needed ones, other spellings of theirs, and neighbours written as one."""
+    joined = ["".join(pair) for pair in pairwise(query.words)]
+    return list(dict.fromkeys([*query.needed, *(other for word in query.needed for other in spellings(word)), *joined]))
+
+
+def repairable(word: str) -> bool:
+    """Whether a word may be misspelt: numbers and short words are taken as they stand."""
+    return len(word) >= 3 and not any(character.isdigit() for character in word)
+
+
+def similar(word: str, known: Sequence[Counted]) -> tuple[str, ...]:
+    """The known words that the word may be a slip of: fewest slips first, then the commoner one."""
+    slips = 1 if len(word) <= 4 else 2 if len(word) <= 8 else 3
+    near = []
+    for other, count in dict(known).items():
+        distance = OSA.distance(word, other, score_cutoff=slips)
+        if distance <= slips and other != word:
+            near.append((distance, -count, other))
+    return tuple(other for _, _, other in sorted(near)[:SIMILAR_WORDS])
+
+
+def groups(query: Query, heard: Heard, *, doubtful: bool = False) -> list[Group]:
+    """A group for each needed word; ``doubtful``: known words may be slips of others as well."""
+    made = [_group(word, query, heard, doubtful=doubtful) for word in query.needed]
+    place = {group.word: nth for nth, group in enumerate(made)}
+    for pair in pairwise(query.words):
+        joined = "".join(pair)
+        count = heard.known.get(joined, 0)
+        if count and any(word not in heard.known for word in pair):
+            for nth in (place[word] for word in pair if word in place):
+                one = made[nth]
+                made[nth] = replace(one, repaired=(*one.repaired, joined), weight=one.weight + count)
+    return made
+
+
+def _group(word: str, query: Query, heard: Heard, *, doubtful: bool) -> Group:
+    typed = [word, *(other for other in spellings(word) if other in heard.known)]
+    weight, begins = sum(heard.known.get(one, 0) for one in typed), False
+    if word == query.begun and heard.completions:
+        weight, begins = max(weight, sum(count for _, count in heard.completions)), True
+    if weight and not doubtful:
+        return Group(word, tuple(typed), begins, (), weight)
+    counts = dict(heard.similar.get(word, ()))
+    repaired = similar(word, heard.similar.get(word, ()))
+    return Group(word, tuple(typed), begins, repaired, weight + sum(counts[other] for other in repaired))
+
+
+def doubted(made: Sequence[Group]) -> list[str]:
+    """The words for which nothing stands, or what hardly anybody uses, so that two slips are likelier than one."""
+    return [group.word for group in made if group.lost or (group.repaired and group.weight <= RARE)]
+
+
+def asked_for(made: Sequence[Group]) -> list[Group]:
+    """The groups that a result must have, at least one where any stands for something.
+
+    Others only rank: those for which nothing stands, that may be a slip of a weak word, or begin too many words.
+    """
+    known = [group for group in made if not group.lost]
+    strong = [
+        group
+        for group in known
+        if not any(word in WEAK for word in group.repaired) and not (group.begins and group.weight > MOST_BEGUN)
+    ]
+    rarest = sorted(strong or known, key=lambda group: group.weight)[: MOST_ASKED if strong else 1]
+    return [group for group in known if group in rarest]
+
+
+def halves(word: str) -> list[tuple[str, str]]:
+    """The two words that a word may be when a blank was left out."""
+    return [(word[:at], word[at:]) for at in range(SHORTEST_HALF, len(word) - SHORTEST_HALF + 1)]
+
+
+def two_words(word: str, counts: Mapping[str, int]) -> list[Counted]:
+    """The known pairs of words that a word may be, each with a blank between."""
+    return [
+        (f"{left} {right}", min(counts[left], counts[right]))
+        for left, right in halves(word)
+        if left in counts and right in counts
+    ]
+
+
+def vast(asked: Sequence[Group]) -> bool:
+    """Whether there are certainly more results than are counted."""
+    return len(asked) == 1 and asked[0].weight > VAST
+
+
+def every(asked: Sequence[Group]) -> tuple[str, str]:
+    """(names, anywhere): the tsqueries of what has all of the groups."""
+    return " & ".join(one.named() for one in asked), " & ".join(one.anywhere() for one in asked)
+
+
+def initials(query: Query, heard: Heard) -> str | None:
+    """The tsquery of names with the initials that are typed, when there is one short word that is not common."""
+    if len(query.words) != 1 or len(query.text) not in INITIALS or heard.known.get(query.text, 0) > RARE:
+        return None
+    return f"'~{query.text}':*"
+
+
+def bearable(asked: Sequence[Group], lacking: int = 0) -> bool:
+    """Whether names that may lack so many of the words are found soon enough."""
+    return sum(sorted(one.weight for one in asked)[: lacking + 1]) <= BEARABLE
+
+
+def most(asked: Sequence[Group], lacking: int) -> str | None:
+    """The tsquery of what lacks ``lacking`` of the rarest groups; None with few to keep or too common ones.
+
+    A place that is typed with a name is no word that the name lacks.
+    """
+    if len(asked) < lacking + 2 or not bearable(asked, lacking):
+        return None
+    terms = [one.named_or_placed() for one in asked]
+    return " | ".join("(" + " & ".join(kept) + ")" for kept in combinations(terms, len(terms) - lacking))
+
+
+def any_of(asked: Sequence[Group]) -> str | None:
+    """The tsquery of names with one of several words that are not common; None without such."""
+    rare = [one.named() for one in asked if one.weight <= MOST_BEGUN]
+    return " | ".join(rare) if rare and len(asked) > 1 else None

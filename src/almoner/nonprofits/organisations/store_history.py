@@ -1,0 +1,167 @@
+"""SQL of what loads changed in organisations, and of how far partners were told of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.nonprofits.organisations.domain import Change, Source
+from almoner.nonprofits.organisations.store import Scope
+from almoner.platform.db import Everyone, Tx
+from almoner.platform.http.paging import Page
+
+# Activities that new rules of ours gave were told by no register (slice activities).
+_CHANGES: Final = """
+select c.id, c.at, c.field, c.before, c.after,
+    case l.source when 'activity-tags' then l.source else r.name end as source, c.kind,
+    l.status = 'rolled_back' or l.undoes is not null as taken_back
+from organisation_change c join register_load l on l.id = c.load_id join registry r on r.id = l.registry_id
+"""
+_RECORDS: Final = "c.organisation_id in (select id from organisation where id = $1 or same_as = $1)"
+
+
+async def every_change(tx: Tx, _: Scope, organisation_id: UUID) -> list[Change]:
+    """All changes of a record that the scope was shown to see, newest first."""
+    rows = await tx.fetch(_CHANGES + "where c.organisation_id = $1 order by c.id desc", organisation_id)
+    return [Change(*row) for row in rows]
+
+
+async def page_of_changes(tx: Tx, _: Scope, organisation_id: UUID, page: Page) -> tuple[list[Change], int]:
+    """One page of the changes of all records of an organisation in reading order, and their total."""
+    comparison, order = ("<", "desc") if page.reads_down else (">", "asc")
+    rows = await tx.fetch(
+        f"""
+        select shown.*, counted.total
+        from (select count(*) as total from organisation_change c where {_RECORDS}) counted
+        left join lateral (
+            {_CHANGES} where {_RECORDS} and ($2::bigint is null or c.id {comparison} $2)
+            order by c.id {order} limit $3
+        ) shown on true
+        order by shown.id {order}
+        """,
+        organisation_id,
+        page.position[0] if page.position else None,
+        page.limit,
+    )
+    return [Change(*row[:8]) for row in rows if row["id"] is not None], rows[0]["total"]
+
+
+async def listed_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> bool | None:
+    """Whether its register listed a body as standing in the data of a day; None for one that no load told of."""
+    row = await tx.fetchrow(
+        """
+        select bool_or(
+            e.valid_from <= $2 and (e.valid_to is null or e.valid_to > $2)
+            and coalesce((e.record->>'active')::boolean, true)
+        ) as listed
+        from organisation o join register_entry e on e.number_key = o.number_key and e.source = o.source
+        where o.id = $1
+        """,
+        organisation_id,
+        day,
+    )
+    return row["listed"] if row else None
+
+
+async def sources_at(tx: Tx, _: Scope, organisation_ids: Sequence[UUID], day: datetime) -> list[Source]:
+    """What told of these records in the data of a day; the listing of the first record comes first."""
+    rows = await tx.fetch(
+        """
+        select g.name, o.registry_number, s.code, s.unverified, loaded.data_as_of
+        from organisation o
+        join registry g on g.id = o.registry_id
+        join register_source s on s.registry_id = o.registry_id
+        cross join lateral (
+            select e.part from register_entry e
+            where e.number_key = o.number_key and e.source = s.code and e.valid_from <= $2
+                and (s.code = o.source or e.valid_to is null or e.valid_to > $2)
+            order by e.id desc limit 1
+        ) entry
+        cross join lateral (
+            select max(l.data_as_of) as data_as_of from register_load l join register_load_part p on p.load_id = l.id
+            where l.source = s.code and p.part = entry.part and l.data_as_of <= $2 and l.status = 'loaded'
+                and l.undoes is null
+        ) loaded
+        where o.id = any($1::uuid[])
+        order by array_position($1::uuid[], o.id), s.code is distinct from o.source, s.code
+        """,
+        list(organisation_ids),
+        day,
+    )
+    return [Source(*row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """How far the followers of what a load changed were told. ``told_to``: the last organisation."""
+
+    told_to: UUID | None
+    done: bool
+
+
+async def begin_telling(tx: Tx, _: Everyone, load_id: UUID) -> None:
+    """From here on the followers of what the load changed are to be told."""
+    await tx.execute("insert into organisation_telling (load_id) values ($1) on conflict (load_id) do nothing", load_id)
+
+
+async def lock_telling(tx: Tx, _: Everyone, load_id: UUID) -> Telling | None:
+    """How far it is, held until the transaction ends; None where nothing was begun."""
+    row = await tx.fetchrow(
+        "select told_to, done_at from organisation_telling where load_id = $1 for no key update", load_id
+    )
+    return Telling(row["told_to"], row["done_at"] is not None) if row else None
+
+
+async def advance_telling(tx: Tx, _: Everyone, load_id: UUID, told_to: UUID | None) -> None:
+    """The followers of organisations up to this one were told; None: all were."""
+    await tx.execute(
+        """
+        update organisation_telling set told_to = coalesce($2::uuid, told_to),
+            done_at = case when $2::uuid is null then $3::timestamptz end
+        where load_id = $1
+        """,
+        load_id,
+        told_to,
+        tx.now,
+    )
+
+
+async def changed_by(tx: Tx, _: Everyone, load_id: UUID, after: UUID | None, limit: int) -> list[tuple[UUID, UUID]]:
+    """Records that a load changed, after one, by id: (record, the one that answers for it).
+
+    Of several records of one body only the one with the least id is among them.
+    """
+    rows: list[Record] = await tx.fetch(
+        """
+        select changed.organisation_id, coalesce(o.same_as, o.id) as principal
+        from (
+            select distinct organisation_id from organisation_change
+            where load_id = $1 and ($2::uuid is null or organisation_id > $2) order by organisation_id limit $3
+        ) changed join organisation o on o.id = changed.organisation_id
+        order by changed.organisation_id
+        """,
+        load_id,
+        after,
+        limit,
+    )
+    return [(row["organisation_id"], row["principal"]) for row in rows]
+
+
+async def told_before(tx: Tx, _: Everyone, load_id: UUID, records: Sequence[UUID]) -> set[UUID]:
+    """Those of the records of which another record of the same body, with a lesser id, was changed by the load too."""
+    rows = await tx.fetch(
+        """
+        select o.id from organisation o
+        join organisation other on (other.id = o.same_as or other.same_as = coalesce(o.same_as, o.id))
+            and other.id < o.id
+        where o.id = any($2::uuid[]) and exists (
+            select from organisation_change c where c.load_id = $1 and c.organisation_id = other.id
+        )
+        """,
+        load_id,
+        list(records),
+    )
+    return {row["id"] for row in rows}

@@ -1,0 +1,44 @@
+"""Sub-tags of organisations on the wire (settled 4), each with the rule that gave it."""
+
+from collections.abc import Mapping
+
+from almoner.kit.time import iso
+from almoner.nonprofits.activities.domain import TAGS, VERSION, in_order
+from almoner.platform.db import Tx
+from almoner.platform.http.wire import Out
+
+
+class TagNameOut(Out):
+    """The tag of a sub-tag."""
+
+    id: str
+    name: str
+
+
+class ActivitySubTagOut(Out):
+    """An activity of the organisation. `rule` names what its register says: `ntee:B25`, `ccew:102`, `name:church`."""
+
+    id: str
+    name: str
+    tag: TagNameOut
+    description: str | None
+    rule: str
+    created_at: str
+    updated_at: str
+
+
+def sub_tags_out(tx: Tx, rules: Mapping[str, str] | None) -> list[ActivitySubTagOut]:
+    """The answer for sub-tags by code, in the order of the file. Codes that the file no longer has are left out."""
+    at = iso(VERSION)
+    return [
+        ActivitySubTagOut(
+            id=tx.ids.text("activitysubtag", sub.id),
+            name=sub.name,
+            tag=TagNameOut(tx.ids.text("activitytag", sub.tag_id), TAGS[sub.tag_id].name),
+            description=sub.description,
+            rule=(rules or {})[sub.code],
+            created_at=at,
+            updated_at=at,
+        )
+        for sub in in_order(rules or {})
+    ]

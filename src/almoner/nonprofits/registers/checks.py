@@ -1,0 +1,35 @@
+"""What the self-check asks of registers."""
+
+from typing import Final
+
+from almoner.platform.selfcheck import Check
+
+checks: Final = (
+    Check(
+        "registers.young_enough",
+        "The data of every register is younger than the greatest age that the deployment allows",
+        "Load a newer file: almoner registers import. If it refreshes itself, follow docs/runbooks/registers.md",
+        """
+        select code from register_source where data_as_of < (select at from moment) - greatest_age
+        """,
+    ),
+    Check(
+        "registers.none_put_aside",
+        "No load waits in quarantine: the newest of every source was good",
+        "Follow docs/runbooks/registers.md: fetch the files again, or load what holds rows as it is with --force",
+        """
+        select l.source || ', data of ' || to_char(l.data_as_of, 'YYYY-MM-DD') from register_load l
+        where l.status = 'quarantined' and not exists (
+            select from register_load newer where newer.source = l.source and newer.id > l.id
+        )
+        """,
+    ),
+    Check(
+        "registers.refresh",
+        "Every register that refreshes itself could be fetched",
+        "Follow docs/runbooks/registers.md: what its publisher answers is said here, and in the log (register_refresh)",
+        """
+        select source || ', ' || failures || ' times: ' || reason from register_refresh where failures >= 3
+        """,
+    ),
+)

@@ -1,0 +1,194 @@
+"""Reading the files of a load into staging, each in a transaction of its own, and saying how far it is."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from almoner.nonprofits.registers import domain, files, records, store_staging
+from almoner.nonprofits.registers.domain import (
+    BadRow,
+    Entry,
+    FileRead,
+    Fills,
+    ImportRefused,
+    Link,
+    Progress,
+    Unnumbered,
+)
+from almoner.nonprofits.registers.files import Found, OpenFile
+from almoner.nonprofits.registers.ports import RegisterSource
+from almoner.platform.db import EVERYONE, Database, Tx
+
+Report = Callable[[Progress], None]
+
+_ROWS_BETWEEN_REPORTS: Final = 5_000
+_ROWS_BETWEEN_TURNS: Final = 500
+_READING: Final = 0.5
+"""The share of the time of a load that reading takes; measured, and right enough for a line on a terminal."""
+_FIRST_ROW: Final = 2  # the header is line 1
+LINKS: Final = "links"
+"""The part of the links of a source that lists no bodies: its rows are counted, and guarded, as others are."""
+
+
+class Busy(ImportRefused):
+    """Another process loads the same files."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(f"another process is loading {source}: wait until it is done, and run the command again")
+
+
+@dataclass(slots=True)
+class Pace:
+    """How far a load is, told to whoever shows it."""
+
+    bytes: int
+    report: Report | None
+    wall: Callable[[], datetime]
+    rows: int = 0
+    _started: datetime = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._started = self.wall()
+
+    def read(self, position: int) -> None:
+        """So many bytes of all files are read."""
+        self._tell("reading", _READING * (position / self.bytes if self.bytes else 1.0))
+
+    def merged(self, steps: int, of: int) -> None:
+        """So many steps of the merge are done."""
+        self._tell("merging", _READING + (1 - _READING) * steps / of)
+
+    def _tell(self, stage: Any, share: float) -> None:
+        if self.report is not None:
+            elapsed = max((self.wall() - self._started).total_seconds(), 1e-6)
+            left = domain.seconds_left(share, elapsed)
+            self.report(Progress(stage, self.rows, self.rows / elapsed, share, left))
+
+
+async def read(
+    db: Database, source: RegisterSource, found: Sequence[Found], day: datetime, report: Report | None
+) -> tuple[UUID, Pace]:
+    """Read all files that were not read before an interruption, as data of a day. Raises Busy."""
+    hashes = [*(one.facts.sha256 for one in found), day.isoformat().encode()]
+    async with db.write() as tx:
+        if (begun := await store_staging.begin(tx, EVERYONE, source.code, hashes)) is None:
+            raise Busy(source.code)
+    reading_id, done = begun
+    pace = Pace(sum(one.facts.bytes for one in found), report, db.deployment.clock.wall)
+    pace.rows = sum(one.rows for one in done)
+    known = {one.position for one in done}
+    before = 0
+    for place, together in _units(source, found):
+        if place not in known:
+            async with db.write() as tx:
+                if not await store_staging.lock(tx, EVERYONE, reading_id):
+                    raise Busy(source.code)
+                await _Unit(tx, source, together, place, day, pace, before).read(reading_id)
+        before += sum(one.facts.bytes for one in together)
+    return reading_id, pace
+
+
+def _units(source: RegisterSource, found: Sequence[Found]) -> list[tuple[int, Sequence[Found]]]:
+    """What is read at once: all tables of an extract, or each file by itself. (position of the first file, files)."""
+    return [(0, found)] if source.joined else [(place, [one]) for place, one in enumerate(found)]
+
+
+async def _yielding(records: Iterator[tuple[Any, ...]]) -> AsyncIterator[tuple[Any, ...]]:
+    """The records, letting others have their turn: a worker prolongs its leases and does other jobs meanwhile."""
+    for nth, record in enumerate(records):
+        if nth % _ROWS_BETWEEN_TURNS == 0:
+            await asyncio.sleep(0)
+        yield record
+
+
+@dataclass(slots=True)
+class _Unit:
+    """Files that are read at once."""
+
+    tx: Tx
+    source: RegisterSource
+    found: Sequence[Found]
+    place: int
+    day: datetime
+    pace: Pace
+    before: int
+    rows: int = 0
+    staged: int = 0
+    unnumbered: int = 0
+    filled: dict[str, tuple[Counter[str], Counter[str]]] = field(default_factory=dict)
+
+    async def read(self, reading_id: UUID) -> None:
+        """Into staging; what refuses the files is kept as the reason."""
+        refused = None
+        try:
+            async with self.tx.savepoint():
+                await store_staging.copy(self.tx, EVERYONE, reading_id, _yielding(self._records()))
+        except ImportRefused as error:
+            refused = str(error)
+            if not any(one.facts.name in refused for one in self.found):
+                refused = f"{self.found[0].facts.name}: {refused}"
+            self.rows, self.staged, self.unnumbered, self.filled = 0, 0, 0, {}
+        read = FileRead(self.place, self.rows, self.staged, self.unnumbered, self._fills(), refused)
+        await store_staging.insert_file(self.tx, EVERYONE, reading_id, read)
+
+    def _records(self) -> Iterator[tuple[Any, ...]]:
+        """One record for each row that is kept."""
+        with ExitStack() as stack:
+            opened = [stack.enter_context(files.opened(one)) for one in self.found]
+            for nth, row in enumerate(self.source.read(opened)):
+                if nth % _ROWS_BETWEEN_REPORTS == 0:
+                    self._tell(opened)
+                if (record := self._record(row, nth + _FIRST_ROW)) is not None:
+                    self.staged += 1
+                    yield record
+            self.pace.rows += self.rows % _ROWS_BETWEEN_REPORTS
+
+    def _tell(self, opened: Sequence[OpenFile]) -> None:
+        self.pace.read(self.before + sum(file.position for file in opened))
+
+    def _record(self, row: Entry | Link | BadRow | Unnumbered, line: int) -> tuple[Any, ...] | None:
+        match row:
+            case Entry():
+                return self._entry(row, line)
+            case BadRow():
+                return records.staged_bad(row, self.place + row.file)
+            case Link():
+                if not self.source.lists:
+                    self._count(LINKS, ("number",), ())
+                return records.staged_link(row, self.place, line)
+            case Unnumbered():
+                self.unnumbered += 1
+                return None
+
+    def _entry(self, row: Entry, line: int) -> tuple[Any, ...]:
+        source = self.source
+        row = domain.standing_on(row, self.day)
+        record = records.record_of(row)
+        new_id = self.tx.new_id() if source.lists else None
+        staged = records.staged(source.registry_code, row, record, new_id, self.place, line)
+        if isinstance(staged, str):
+            return records.staged_bad(BadRow(line, staged, row.number[:100]), self.place)
+        self._count(row.part, record.keys(), row.facts.keys())
+        return staged
+
+    def _count(self, part: str, members: Iterable[str], facts: Iterable[str]) -> None:
+        """One more row of the part, with what it holds."""
+        self.rows += 1
+        if self.rows % _ROWS_BETWEEN_REPORTS == 0:
+            self.pace.rows += _ROWS_BETWEEN_REPORTS
+        if (filled := self.filled.get(part)) is None:
+            filled = self.filled[part] = (Counter(), Counter())
+        filled[0].update(members)
+        filled[1].update(facts)
+
+    def _fills(self) -> dict[str, Fills]:
+        """Every record names its number: as often as it does, there are rows."""
+        return {
+            part: {"rows": members["number"], **members, **{f"facts.{name}": n for name, n in facts.items()}}
+            for part, (members, facts) in self.filled.items()
+        }

@@ -1,0 +1,158 @@
+"""What is kept of a row: the record that says what its source said, and the columns that bodies are found by.
+
+Pure, and called once for every row of a load.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.nonprofits.activities import service as activities
+from almoner.nonprofits.organisations.domain import searchable
+from almoner.nonprofits.registers.domain import BadRow, Entry, Link
+from almoner.nonprofits.registries.domain import number_key
+
+LISTED: Final = (
+    "registry_number",
+    "name",
+    "display_name",
+    "other_names",
+    "description",
+    "types",
+    "active",
+    "websites",
+    "address_line_1",
+    "address_line_2",
+    "city",
+    "state",
+    "postcode",
+    "registration_date",
+    "group_key",
+    "is_branch_parent",
+    "usa_group_exempt",
+    "parent_key",
+    "prominence",
+    "tag_ids",
+    "activities",
+    "search_name",
+    "search_other",
+    "search_description",
+    "search_place",
+)
+"""The columns of a body that its source's entry gives, beside its part."""
+STAGED: Final = ("id", "file_position", "line", "number_key", "part", "record", "reason", *LISTED)
+"""The columns of staging, in the order of a copied record."""
+FILLABLE: Final = tuple(field for field in Entry._fields if field not in {"part", "active", "facts", "until"})
+"""The members whose content is counted, beside the facts."""
+
+_KEPT: Final = tuple((place, field) for place, field in enumerate(Entry._fields) if field in FILLABLE)
+_NO_BODY: Final = (None,) * len(LISTED)
+_TO_PARENT: Final = Entry._fields.index("parent_number")
+_LONGEST: Final = {"number": 100, "part": 100, "name": 500, "group_key": 100, "parent_number": 100}
+"""Characters of what is in an index: PostgreSQL takes 2,704 bytes. Registers cut names at 250 and sooner."""
+_LONGEST_WORD: Final = 200
+"""Letters of a word that bodies are found by; PostgreSQL takes 2,046 bytes."""
+_NO_WORD: Final = re.compile(rf"[^ ]{{{_LONGEST_WORD + 1},}} ?")
+_TWO_HALVES: Final = re.compile(r"([A-Z]{1,2}[0-9][A-Z0-9]?) ?([0-9][A-Z][A-Z0-9])", re.IGNORECASE)
+"""Postcodes of the United Kingdom and of Canada."""
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder().decode
+_NUL: Final = b"\\u0000"
+
+
+def record_of(entry: Entry) -> dict[str, Any]:
+    """The members of an entry that hold something, and its facts: what is stored. Its part is a column beside it."""
+    record: dict[str, Any] = {field: entry[place] for place, field in _KEPT if entry[place]}
+    if not entry.active:
+        record["active"] = False
+    if entry.usa_group_exempt is False:
+        record["usa_group_exempt"] = False
+    if entry.facts:
+        record["facts"] = entry.facts
+    return record
+
+
+def entry_of(part: str, record: Mapping[str, Any]) -> Entry:
+    """The entry that a stored record was made of."""
+    given = dict(record)
+    if isinstance(dated := given.get("registration_date"), str):
+        given["registration_date"] = datetime.fromisoformat(dated)
+    return Entry(part=part, **given)
+
+
+def staged(
+    registry_code: str, entry: Entry, record: Mapping[str, Any], new_id: UUID | None, place: int, line: int
+) -> tuple[Any, ...] | str:
+    """One record for COPY in the order of ``STAGED``; a sentence when it cannot be stored.
+
+    ``new_id``: of the body, should it be new; None when the source makes no bodies.
+    """
+    text = _encode(record)
+    if _NUL in text:
+        return "the row holds NUL"
+    if too_long := [field for field, most in _LONGEST.items() if len(getattr(entry, field) or "") > most]:
+        return f"its {' and '.join(too_long).replace('_', ' ')} is longer than any that a register has"
+    number = entry.number
+    key = number_key(registry_code, number) or number
+    if new_id is None:
+        return (None, place, line, key, entry.part, text.decode(), None, *_NO_BODY)
+    parent = entry.parent_number
+    tags = activities.tags_of(registry_code, entry)
+    others, description = entry.other_names, entry.description
+    return (
+        new_id,
+        place,
+        line,
+        key,
+        entry.part,
+        text.decode(),
+        None,
+        number,
+        *entry[2:_TO_PARENT],
+        (number_key(registry_code, parent) or parent) if parent else None,
+        entry.prominence,
+        tags.tag_ids,
+        _encode(tags.rules).decode() if tags.rules else None,
+        _words(entry.name),
+        _words(" ".join(others)) if others else "",
+        _words(description) if description else "",
+        _words(f"{entry.city or ''} {entry.state or ''} {_halves(entry.postcode)}"),
+    )
+
+
+def _halves(postcode: str | None) -> str:
+    """A postcode in the words that are typed for it: of ``YO1 1AA`` the first half, and the whole with or without."""
+    if postcode is None or (halves := _TWO_HALVES.fullmatch(postcode)) is None:
+        return postcode or ""
+    return f"{halves[1]} {halves[2]} {halves[1]}{halves[2]}"
+
+
+def _words(text: str) -> str:
+    """What it is found by, without words that no index takes."""
+    words = searchable(text)
+    return _NO_WORD.sub("", words).strip() if len(words) > _LONGEST_WORD else words
+
+
+def staged_as_kept(key: str, part: str, record: Mapping[str, Any], line: int) -> tuple[Any, ...]:
+    """A record that makes no body, as it was stored."""
+    return (None, 0, line, key, part, _encode(record).decode(), None, *_NO_BODY)
+
+
+def staged_bad(row: BadRow, place: int) -> tuple[Any, ...]:
+    """A row that is put aside."""
+    return (None, place, row.line, None, None, row.content.replace("\0", "\ufffd"), row.reason, *_NO_BODY)
+
+
+def staged_link(link: Link, place: int, line: int) -> tuple[Any, ...]:
+    """A link between numbers."""
+    return (None, place, line, None, None, _encode(link).decode(), None, *_NO_BODY)
+
+
+def link_of(text: str) -> Link:
+    """A link as staged."""
+    kind, registry_code, number, to_registry_code, to_number, at = _decode(text)
+    return Link(kind, registry_code, number, to_registry_code, to_number, datetime.fromisoformat(at) if at else None)

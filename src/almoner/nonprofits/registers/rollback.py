@@ -1,0 +1,99 @@
+"""Taking a load back: what it ended holds again, by a load of its own, so that nothing is forgotten."""
+
+from typing import Any, Final
+from uuid import UUID
+
+from almoner.nonprofits.links import service as links
+from almoner.nonprofits.registers import merging, records, store, store_diff, store_merge, store_staging
+from almoner.nonprofits.registers.domain import ImportRefused, Load
+from almoner.nonprofits.registers.merging import Record, registry_of
+from almoner.nonprofits.registers.ports import RegisterSource
+from almoner.nonprofits.registers.reading import Busy
+from almoner.nonprofits.registers.store_merge import Merge
+from almoner.platform.db import EVERYONE, Database, Tx
+
+_AT_ONCE: Final = 5_000
+
+
+async def roll_back(db: Database, source: RegisterSource, record: Record | None = None) -> Load:
+    """Take the newest load of a source back; the load that does. Raises ImportRefused.
+
+    Entries stand again as before, organisations get their fields back, bodies that it brought become inactive. The day
+    of the changes is that of the data which are taken back, so that no day is told of these data any more.
+    """
+    async with db.write() as tx:
+        registry = await registry_of(tx, source)
+        await store.lock_registry(tx, EVERYONE, registry.id)
+        undone = await store.newest_load(tx, EVERYONE, source.code)
+        if undone is None:
+            raise ImportRefused(f"nothing of {source.code} is loaded: there is nothing to take back")
+        if undone.undoes is not None:
+            raise ImportRefused(
+                f"the newest load of {source.code} was taken back already: load the files that are to count"
+            )
+        made = await _undo(tx, source, registry.id, undone)
+        if record is not None:
+            await record(tx, made)
+    async with db.write() as tx:
+        await store_merge.settle(tx, EVERYONE)
+    return made
+
+
+async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, undone: Load) -> Load:
+    load_id = tx.new_id()
+    if (begun := await store_staging.begin(tx, EVERYONE, source.code, [load_id.bytes])) is None:
+        raise Busy(source.code)
+    reading_id, _ = begun
+    await _stage(tx, source, reading_id, undone)
+    await store_staging.prepare(tx, EVERYONE, reading_id)
+    staged = store_staging.table_of(reading_id)
+    rows, counts = await store_merge.compare_touched(tx, EVERYONE, source.code, staged, undone.id)
+    await store_diff.set_rolled_back(tx, EVERYONE, undone.id)
+    await store_diff.return_parts(tx, EVERYONE, source.code, undone.id)
+    standing = await store.standing_parts(tx, EVERYONE, source.code)
+    doing = Merge(source.code, registry_id, load_id, undone.data_as_of, rows)
+    await store_merge.end_entries(tx, EVERYONE, doing)
+    await store_merge.insert_entries(tx, EVERYONE, doing)
+    if source.lists:
+        await merging.merge_bodies(tx, doing, known=True)
+    made = Load(
+        id=load_id,
+        registry_code=undone.registry_code,
+        source=source.code,
+        data_as_of=max((part.data_as_of for part in standing.values()), default=undone.data_as_of),
+        loaded_at=tx.now,
+        rows=counts.added + counts.changed,
+        added=counts.added,
+        changed=counts.changed,
+        gone=counts.gone,
+        quarantined=0,
+        forced=False,
+        files=(),
+        moved=counts.moved,
+        undoes=undone.id,
+    )
+    await store.insert_load(tx, EVERYONE, registry_id, made, [], {})
+    await store.date_source(tx, EVERYONE, source.code, registry_id)
+    await links.take_back(tx, undone.id, load_id)
+    await links.settle(tx, registry_id, load_id, undone.data_as_of)
+    await store_staging.end(tx, EVERYONE, reading_id)
+    return made
+
+
+async def _stage(tx: Tx, source: RegisterSource, reading_id: UUID, undone: Load) -> None:
+    """The versions that the load ended, as if a file held them."""
+    total = await store_diff.gather_ended(tx, EVERYONE, undone.id)
+    for after in range(0, total, _AT_ONCE):
+        ended = await store_diff.ended(tx, EVERYONE, after, after + _AT_ONCE)
+        rows = [_staged(tx, source, undone.registry_code, row, after + nth) for nth, row in enumerate(ended)]
+        await store_staging.copy(tx, EVERYONE, reading_id, rows)
+
+
+def _staged(tx: Tx, source: RegisterSource, registry_code: str, row: Any, line: int) -> tuple[Any, ...]:
+    record = row["record"]
+    if not source.lists:
+        return records.staged_as_kept(row["number_key"], row["part"], record, line)
+    entry = records.entry_of(row["part"], record)
+    staged = records.staged(registry_code, entry, record, tx.new_id(), 0, line)
+    assert not isinstance(staged, str)  # it could be stored
+    return staged

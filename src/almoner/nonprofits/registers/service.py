@@ -1,0 +1,68 @@
+"""What other parts ask of registers."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from almoner.nonprofits.registers import store, store_diff, store_refresh
+from almoner.nonprofits.registers.domain import Difference, DifferentRow, ImportRefused, Load, SourceStatus
+from almoner.nonprofits.registers.fetching import Fetched
+from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.telemetry import Telemetry
+
+
+async def keep_fetched(tx: Tx, load_id: UUID, fetched: Sequence[Fetched]) -> None:
+    """Keep where the files of a load were fetched from, in the transaction that loads them."""
+    await store_refresh.insert_fetched(tx, EVERYONE, load_id, fetched)
+
+
+async def measure(tx: Tx, telemetry: Telemetry) -> None:
+    """How old the data of each source is, and what became of its loads."""
+    ages, loads = await store_refresh.figures(tx, EVERYONE)
+    for source, seconds in ages.items():
+        telemetry.register_data_age.labels(source).set(seconds)
+    for (source, status), count in loads.items():
+        telemetry.register_loads.labels(source, status).set(count)
+
+
+async def every_source(tx: Tx) -> list[SourceStatus]:
+    """How each source that was ever loaded stands."""
+    return await store.every_source(tx, EVERYONE)
+
+
+async def unverified(tx: Tx) -> frozenset[str]:
+    """The sources whose readers were never run on a real file."""
+    return await store.unverified(tx, EVERYONE)
+
+
+async def every_load(tx: Tx, limit: int) -> list[Load]:
+    """The newest loads, newest first."""
+    return await store.every_load(tx, EVERYONE, limit)
+
+
+async def load_of(tx: Tx, source: str | None, named: UUID | datetime) -> Load:
+    """A load by its id, or the one whose data hold on a day. Raises ImportRefused."""
+    if isinstance(named, UUID):
+        found = await store.find_load(tx, EVERYONE, named)
+        if found is None or found.status == "quarantined":
+            raise ImportRefused("there is no such load: `almoner registers list` shows their ids")
+        return found
+    if source is None:
+        raise ImportRefused("say with --source of which source the days are")
+    if (found := await store.newest_load(tx, EVERYONE, source, named)) is None:
+        raise ImportRefused(
+            f"nothing of {source} is of {named:%Y-%m-%d} or before: `almoner registers list` shows what is"
+        )
+    return found
+
+
+async def difference(
+    tx: Tx, old: Load, new: Load, quiet: Iterable[str], rows: int
+) -> tuple[Difference, list[DifferentRow]]:
+    """What differs between two loads of one source, and so many of the numbers. Raises ImportRefused."""
+    if old.source != new.source:
+        raise ImportRefused(f"one load is of {old.source}, the other of {new.source}: name two of one source")
+    counted = await store_diff.difference(tx, EVERYONE, old.source, old.id, new.id, quiet)
+    if not rows:
+        return counted, []
+    return counted, await store_diff.different_rows(tx, EVERYONE, old.source, old.id, new.id, quiet, rows)

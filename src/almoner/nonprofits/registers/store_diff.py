@@ -1,0 +1,149 @@
+"""SQL of what lies between two loads of a source, and of taking one back."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.nonprofits.registers.domain import Difference, DifferentRow
+from almoner.platform.db import Everyone, Tx
+
+# As things stood after a load: what it or one before it brought, and it and those before it did not end.
+_STOOD = "load_id <= {0} and (ended_by is null or ended_by > {0})"
+_BESIDE = "array['facts', 'prominence']"
+_DIFFERENT = f"""
+    with touched as materialized (
+        select distinct number_key from register_entry
+        where source = $1 and (
+            (load_id > least($2::uuid, $3::uuid) and load_id <= greatest($2, $3))
+            or (ended_by > least($2, $3) and ended_by <= greatest($2, $3))
+        )
+    ), old as (
+        select e.number_key, e.part, e.record from register_entry e join touched using (number_key)
+        where e.source = $1 and {_STOOD.format("$2")}
+    ), new as (
+        select e.number_key, e.part, e.record from register_entry e join touched using (number_key)
+        where e.source = $1 and {_STOOD.format("$3")}
+    ), different as materialized (
+        select number_key, old.part as old_part, new.part as new_part, old.record as old, new.record as new,
+            case
+                when old.number_key is null then 'in'
+                when new.number_key is null then 'out'
+                when old.part = new.part and old.record - {_BESIDE} = new.record - {_BESIDE}
+                    and coalesce(old.record -> 'facts', '{{}}') - $4::text[]
+                        = coalesce(new.record -> 'facts', '{{}}') - $4::text[] then 'quiet'
+                else 'changed'
+            end as fate
+        from old full join new using (number_key)
+        where old.record is distinct from new.record or old.part is distinct from new.part
+    )
+"""
+
+
+async def difference(tx: Tx, _: Everyone, source: str, old: UUID, new: UUID, quiet: Iterable[str]) -> Difference:
+    """What differs between two loads of a source, counted."""
+    rows = await tx.fetch(
+        f"""
+        {_DIFFERENT}
+        select 'fate' as kind, fate as name, count(*) as n from different group by fate
+        union all
+        select 'fate', 'moved', count(*) from different where old_part <> new_part
+        union all
+        select 'fate', 'renamed', count(*) from different where old ->> 'name' <> new ->> 'name'
+        union all
+        select 'column', told.key, count(*) from different
+        cross join lateral (
+            select key from jsonb_each(old - 'facts') o full join jsonb_each(new - 'facts') n using (key)
+            where o.value is distinct from n.value
+            union all
+            select 'facts.' || key
+            from jsonb_each(old -> 'facts') o full join jsonb_each(new -> 'facts') n using (key)
+            where o.value is distinct from n.value
+        ) told
+        where fate in ('changed', 'quiet') group by told.key
+        """,
+        source,
+        old,
+        new,
+        list(quiet),
+    )
+    fates = {row["name"]: row["n"] for row in rows if row["kind"] == "fate"}
+    columns = {row["name"]: row["n"] for row in rows if row["kind"] == "column"}
+    return Difference(
+        fates.get("in", 0),
+        fates.get("out", 0),
+        fates.get("changed", 0),
+        fates.get("quiet", 0),
+        fates.get("moved", 0),
+        fates.get("renamed", 0),
+        dict(sorted(columns.items(), key=lambda item: (-item[1], item[0]))),
+    )
+
+
+async def different_rows(
+    tx: Tx, _: Everyone, source: str, old: UUID, new: UUID, quiet: Iterable[str], limit: int
+) -> list[DifferentRow]:
+    """The numbers that differ, those that came and went first."""
+    rows = await tx.fetch(
+        f"""
+        {_DIFFERENT}
+        select number_key, fate, old_part, new_part, old ->> 'name' as old_name, new ->> 'name' as new_name
+        from different order by array_position('{{in,out,changed,quiet}}', fate), number_key limit $5
+        """,
+        source,
+        old,
+        new,
+        list(quiet),
+        limit,
+    )
+    return [
+        DifferentRow(row["number_key"], row["fate"], row["old_part"], row["new_part"], row["old_name"], row["new_name"])
+        for row in rows
+    ]
+
+
+async def gather_ended(tx: Tx, _: Everyone, load_id: UUID) -> int:
+    """Find the versions that a load ended; how many they are."""
+    done = await tx.execute(
+        """
+        create temporary table register_back on commit drop as
+        select row_number() over (order by id) as nth, id from register_entry where ended_by = $1
+        """,
+        load_id,
+    )
+    await tx.execute("analyze register_back")
+    return int(done.split()[-1])
+
+
+async def ended(tx: Tx, _: Everyone, after: int, until: int) -> list[Record]:
+    """Some of the versions found: number_key, part, record."""
+    return await tx.fetch(
+        """
+        select e.number_key, e.part, e.record from register_back b join register_entry e on e.id = b.id
+        where b.nth > $1 and b.nth <= $2 order by b.nth
+        """,
+        after,
+        until,
+    )
+
+
+async def return_parts(tx: Tx, _: Everyone, source: str, load_id: UUID) -> None:
+    """The parts of a load are again what an earlier load brought of them, or not loaded at all."""
+    await tx.execute("delete from register_part where source = $1 and load_id = $2", source, load_id)
+    await tx.execute(
+        """
+        insert into register_part (source, part, load_id, data_as_of, rows)
+        select distinct on (k.part) $1, k.part, l.id, l.data_as_of, k.rows
+        from register_load_part k join register_load l on l.id = k.load_id
+        where l.source = $1 and l.id < $2 and l.status = 'loaded'
+            and k.part in (select part from register_load_part where load_id = $2)
+        order by k.part, l.id desc
+        """,
+        source,
+        load_id,
+    )
+
+
+async def set_rolled_back(tx: Tx, _: Everyone, load_id: UUID) -> None:
+    """The load counts no longer."""
+    await tx.execute("update register_load set status = 'rolled_back' where id = $1", load_id)

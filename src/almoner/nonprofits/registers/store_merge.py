@@ -1,0 +1,312 @@
+"""SQL of the merge: staged rows become versions of entries and, for sources that list bodies, organisations.
+
+Whole tables are joined once, to learn what differs; what follows touches only that. Rows are locked one by one and
+tables never, so that readers and writers of the service go on meanwhile.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.nonprofits.registers.records import LISTED
+from almoner.nonprofits.registers.store_staging import table_of
+from almoner.platform.db import Everyone, Tx
+
+_SMALL: Final = 50_000
+"""So many different rows are looked up one by one; more are joined with whole tables."""
+
+_TOLD: Final = (
+    "name",
+    "display_name",
+    "other_names",
+    "description",
+    "types",
+    "active",
+    "websites",
+    "address_line_1",
+    "address_line_2",
+    "city",
+    "state",
+    "postcode",
+    "registration_date",
+    "is_branch_parent",
+    "usa_group_exempt",
+    "activities",
+    "part",
+)
+"""The columns whose changes are kept in the history."""
+_COLUMNS: Final = ("part", *LISTED)
+_BESIDE: Final = "array['facts', 'prominence']"
+"""Members that say nothing of the body itself: facts are compared apart, and prominence orders results."""
+
+
+def _given(column: str) -> str:
+    """What a staged row gives for a column of the body."""
+    if column == "activities":
+        return "s.activities::jsonb"
+    # What stands against a body keeps it inactive though its register lists it (slice links).
+    return "(s.active and o.overruled is null)" if column == "active" else f"s.{column}"
+
+
+_SET: Final = ", ".join(f"{column} = {_given(column)}" for column in _COLUMNS)
+_OLD: Final = ", ".join(f"o.{column}" for column in _COLUMNS)
+_NEW: Final = ", ".join(_given(column) for column in _COLUMNS)
+_DIFFERS: Final = f"(o.last_seen is not null or o.source is distinct from $2 or ({_OLD}) is distinct from ({_NEW}))"
+_HISTORY: Final = ", ".join(f"('{column}', to_jsonb(o.{column}), to_jsonb({_given(column)}))" for column in _TOLD)
+# A body belongs to the source that lists it first, and goes over to another when that one no longer does.
+_OWN: Final = "(o.source is not distinct from $2 or o.last_seen is not null)"
+_CENTRAL: Final = """
+    select distinct on (group_key) group_key, id from (
+        select s.group_key, coalesce(o.id, s.id) as id from {rows}
+        left join organisation o on o.registry_id = $1 and o.number_key = s.number_key and o.partner_id is null
+        where s.is_branch_parent
+        union all
+        select group_key, id from organisation
+        where registry_id = $1 and is_branch_parent and active and partner_id is null
+    ) central order by group_key, id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """One merge. ``rows`` is the staged rows that differ, as an item of FROM named ``s``."""
+
+    source: str
+    registry_id: UUID
+    load_id: UUID
+    day: datetime
+    rows: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What differs: numbers by what became of them."""
+
+    added: int = 0
+    changed: int = 0
+    quiet: int = 0
+    moved: int = 0
+    gone: int = 0
+
+
+async def gather_repeated(tx: Tx, _: Everyone, reading_id: UUID) -> str:
+    """All rows of a number as one record; the table that holds them."""
+    await tx.execute(
+        f"""
+        create temporary table register_gathered on commit drop as
+        select number_key, min(part) as part,
+            jsonb_build_object('rows', jsonb_agg(record::jsonb order by file_position, line))::text as record
+        from {table_of(reading_id)} where number_key is not null group by number_key
+        """
+    )
+    await tx.execute("analyze register_gathered")
+    return "register_gathered"
+
+
+async def has_entries(tx: Tx, _: Everyone, source: str) -> bool:
+    """Whether anything of the source stands."""
+    return bool(
+        await tx.fetchval("select exists (select from register_entry where source = $1 and valid_to is null)", source)
+    )
+
+
+def all_new(staged: str) -> str:
+    """The rows of a source of which nothing stands."""
+    return f"(select * from {staged} where number_key is not null) s"
+
+
+async def compare(
+    tx: Tx, _: Everyone, source: str, staged: str, covered: Sequence[str], quiet: Iterable[str], day: datetime
+) -> tuple[str, Counts]:
+    """Learn what differs from what stands, in one pass: the rows that do, and their counts.
+
+    What the data of a later day found in another part is not moved back by those of an earlier one (``day``).
+    """
+    await tx.execute(
+        f"""
+        create temporary table register_delta on commit drop as
+        select coalesce(s.number_key, e.number_key) as number_key, e.id as entry_id, e.part <> s.part as moved,
+            case
+                when e.id is null then 'added'
+                when s.number_key is null then 'gone'
+                when e.part = s.part and e.record - {_BESIDE} = s.record::jsonb - {_BESIDE}
+                    and coalesce(e.record -> 'facts', '{{}}') - $3::text[]
+                        = coalesce(s.record::jsonb -> 'facts', '{{}}') - $3::text[] then 'quiet'
+                else 'changed'
+            end as fate
+        from (select id, number_key, part, record from register_entry where source = $1 and valid_to is null) e
+        full join (select number_key, part, record from {staged} where number_key is not null) s
+            on s.number_key = e.number_key
+        where e.id is null
+            or (s.number_key is null and e.part = any($2::text[]))
+            or (s.number_key is not null and e.part = s.part and e.record <> s.record::jsonb)
+            or (s.number_key is not null and e.part <> s.part and not exists (
+                select from register_part p where p.source = $1 and p.part = e.part and p.data_as_of > $4
+            ))
+        """,
+        source,
+        list(covered),
+        list(quiet),
+        day,
+    )
+    return await _differing(tx, staged)
+
+
+async def compare_touched(tx: Tx, _: Everyone, source: str, staged: str, load_id: UUID) -> tuple[str, Counts]:
+    """As ``compare``, for a staging that holds how things stood before a load did what it did."""
+    await tx.execute(
+        f"""
+        create temporary table register_delta on commit drop as
+        select coalesce(s.number_key, e.number_key) as number_key, e.id as entry_id, e.part <> s.part as moved,
+            case when e.id is null then 'added' when s.number_key is null then 'gone' else 'changed' end as fate
+        from (
+            select id, number_key, part from register_entry
+            where source = $1 and valid_to is null and load_id = $2
+        ) e
+        full join (select number_key, part from {staged} where number_key is not null) s
+            on s.number_key = e.number_key
+        """,
+        source,
+        load_id,
+    )
+    return await _differing(tx, staged)
+
+
+async def _differing(tx: Tx, staged: str) -> tuple[str, Counts]:
+    await tx.execute("analyze register_delta")
+    rows = await tx.fetch(
+        "select fate, count(*) as n, count(*) filter (where moved) as moved from register_delta group by 1"
+    )
+    fates = {row["fate"]: row["n"] for row in rows}
+    if sum(fates.values()) <= _SMALL:
+        await tx.execute("set local enable_nestloop = on")
+    counts = Counts(
+        fates.get("added", 0),
+        fates.get("changed", 0),
+        fates.get("quiet", 0),
+        sum(row["moved"] for row in rows),
+        fates.get("gone", 0),
+    )
+    return f"(select t.* from register_delta d join {staged} t on t.number_key = d.number_key) s", counts
+
+
+async def end_entries(tx: Tx, _: Everyone, merge: Merge) -> None:
+    """The versions that no longer hold end with the day of the data."""
+    await tx.execute(
+        """
+        update register_entry e set valid_to = greatest(e.valid_from, $1), ended_by = $2
+        from register_delta d where e.id = d.entry_id
+        """,
+        merge.day,
+        merge.load_id,
+    )
+
+
+async def insert_entries(tx: Tx, _: Everyone, merge: Merge) -> int:
+    """The versions that hold from now on."""
+    done = await tx.execute(
+        f"""
+        insert into register_entry (source, number_key, part, record, valid_from, load_id)
+        select $1, s.number_key, s.part, s.record::jsonb, $2, $3 from {merge.rows}
+        """,
+        merge.source,
+        merge.day,
+        merge.load_id,
+    )
+    return int(done.split()[-1])
+
+
+async def tell_changes(tx: Tx, _: Everyone, merge: Merge) -> None:
+    """What ``change_bodies`` is about to change, field by field, for the history."""
+    await tx.execute(
+        f"""
+        insert into organisation_change (organisation_id, load_id, at, field, before, after)
+        select o.id, $3, $4, told.field, told.before, told.after
+        from {merge.rows} join organisation o on o.number_key = s.number_key
+        cross join lateral (values {_HISTORY}) told (field, before, after)
+        where o.registry_id = $1 and o.partner_id is null and {_OWN} and {_DIFFERS}
+            and told.before is distinct from told.after
+        order by o.id
+        """,
+        merge.registry_id,
+        merge.source,
+        merge.load_id,
+        merge.day,
+    )
+
+
+async def change_bodies(tx: Tx, _: Everyone, merge: Merge) -> None:
+    """Bodies that were known and differ, or are listed again."""
+    await tx.execute(
+        f"""
+        update organisation o set {_SET}, source = $2, last_seen = null, updated_at = $3
+        from {merge.rows}
+        where o.registry_id = $1 and o.partner_id is null and o.number_key = s.number_key and {_OWN} and {_DIFFERS}
+        """,
+        merge.registry_id,
+        merge.source,
+        tx.now,
+    )
+
+
+async def insert_bodies(tx: Tx, _: Everyone, merge: Merge) -> None:
+    """Bodies that were not known; their ids go up in the order of the files."""
+    central = _CENTRAL.format(rows=merge.rows)
+    await tx.execute(
+        f"""
+        insert into organisation (
+            id, registry_id, country_code, number_key, {", ".join(_COLUMNS)}, branch_of, source, first_seen, created_at,
+            updated_at
+        )
+        select s.id, $1, g.country_code, s.number_key, {_NEW.replace(" and o.overruled is null", "")},
+            case when s.usa_group_exempt then c.id end, $2, $3, $4, $4
+        from {merge.rows}
+        join registry g on g.id = $1
+        left join ({central}) c on c.group_key = s.group_key
+        where not exists (
+            select from organisation o
+            where o.registry_id = $1 and o.partner_id is null and o.number_key = s.number_key
+        )
+        """,
+        merge.registry_id,
+        merge.source,
+        merge.day,
+        tx.now,
+    )
+
+
+_GONE: Final = """
+    register_delta d where d.fate = 'gone' and o.number_key = d.number_key and o.registry_id = $1
+    and o.partner_id is null and o.source = $2 and o.last_seen is null
+"""
+
+
+async def retire_bodies(tx: Tx, _: Everyone, merge: Merge) -> None:
+    """Bodies that their source no longer lists: kept, inactive, with the day they were last seen."""
+    await tx.execute(
+        f"""
+        insert into organisation_change (organisation_id, load_id, at, field, before, after)
+        select o.id, $3, $4, 'active', 'true', 'false' from organisation o, {_GONE} and o.active order by o.id
+        """,
+        merge.registry_id,
+        merge.source,
+        merge.load_id,
+        merge.day,
+    )
+    await tx.execute(
+        f"""
+        update organisation o set active = false, updated_at = $3, last_seen = greatest(
+            o.first_seen, (select p.data_as_of from register_part p where p.source = $2 and p.part = o.part)
+        ) from {_GONE}
+        """,
+        merge.registry_id,
+        merge.source,
+        tx.now,
+    )
+
+
+async def settle(tx: Tx, _: Everyone) -> None:
+    """Make the first searches after a load as fast as later ones."""
+    await tx.execute("select settle_organisations()")

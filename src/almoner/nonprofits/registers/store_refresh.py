@@ -1,0 +1,125 @@
+"""SQL of fetched files and of the schedule on which sources refresh themselves."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from almoner.nonprofits.registers.fetching import Fetched
+from almoner.nonprofits.registers.schedule import Refresh, Standing
+from almoner.platform.db import Everyone, Tx
+
+
+async def insert_fetched(tx: Tx, _: Everyone, load_id: UUID, fetched: Sequence[Fetched]) -> None:
+    """Where the files of a load came from."""
+    await tx.executemany(
+        """
+        insert into register_fetch (load_id, position, url, name, etag, last_modified, retrieved_at, sha256, bytes)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        """,
+        [
+            (
+                load_id,
+                place,
+                one.url,
+                one.path.name,
+                one.etag,
+                one.last_modified,
+                one.retrieved_at,
+                one.sha256,
+                one.size,
+            )
+            for place, one in enumerate(fetched)
+        ],
+    )
+
+
+async def fetched_for(tx: Tx, _: Everyone, load_id: UUID) -> list[tuple[bytes, datetime | None]]:
+    """(hash, publisher's date) of the files that a load was of. Others may lie here, fetched and never loaded."""
+    rows = await tx.fetch(
+        "select sha256, last_modified from register_fetch where load_id = $1 order by position", load_id
+    )
+    return [(row["sha256"], row["last_modified"]) for row in rows]
+
+
+async def next_due(tx: Tx, _: Everyone, plan: Sequence[Refresh]) -> datetime | None:
+    """When the next source is due; at once where the table is not what the schedule says."""
+    due: datetime | None = await tx.fetchval(
+        """
+        select case
+            when exists (
+                select from unnest($1::text[], $2::interval[]) planned (source, every)
+                full join register_refresh r using (source) where r.every is distinct from planned.every
+            ) or exists (select from register_source where greatest_age is distinct from $3) then $4
+            else (select min(due_at) from register_refresh)
+        end
+        """,
+        *_columns(plan),
+        tx.deployment.greatest_age,
+        tx.now,
+    )
+    return due
+
+
+async def keep_plan(tx: Tx, _: Everyone, plan: Sequence[Refresh]) -> None:
+    """Make the table what the schedule says; a source that is new in it is due at once."""
+    await tx.execute("delete from register_refresh where source <> all($1::text[])", [one.source for one in plan])
+    await tx.execute(
+        """
+        insert into register_refresh (source, every, due_at)
+        select source, every, $3 from unnest($1::text[], $2::interval[]) planned (source, every)
+        on conflict (source) do update set every = excluded.every
+        where register_refresh.every is distinct from excluded.every
+        """,
+        *_columns(plan),
+        tx.now,
+    )
+    await tx.execute(
+        "update register_source set greatest_age = $1 where greatest_age is distinct from $1",
+        tx.deployment.greatest_age,
+    )
+
+
+async def take_due(tx: Tx, _: Everyone) -> list[str]:
+    """The sources whose time has come; each is next due after its interval."""
+    rows = await tx.fetch("update register_refresh set due_at = $1 + every where due_at <= $1 returning source", tx.now)
+    return sorted(row["source"] for row in rows)
+
+
+async def standing(tx: Tx, _: Everyone, source: str) -> Standing | None:
+    """How the last try of a source went; None when the schedule does not name it."""
+    row = await tx.fetchrow("select status, failures, load_id from register_refresh where source = $1", source)
+    return Standing(row["status"], row["failures"], row["load_id"]) if row else None
+
+
+async def note(
+    tx: Tx, _: Everyone, source: str, now: Standing, reason: str | None, again: timedelta | None = None
+) -> None:
+    """How a try went. ``again``: when to try before the interval is over."""
+    await tx.execute(
+        """
+        update register_refresh set tried_at = $2::timestamptz, status = $3, failures = $4, load_id = $5, reason = $6,
+            due_at = least(due_at, $2::timestamptz + $7::interval)
+        where source = $1
+        """,
+        source,
+        tx.now,
+        now.status,
+        now.failures,
+        now.load_id,
+        reason,
+        again,
+    )
+
+
+async def figures(tx: Tx, _: Everyone) -> tuple[dict[str, float], dict[tuple[str, str], int]]:
+    """(seconds of age of each source's data, loads by source and status)."""
+    ages = await tx.fetch("select code, data_as_of from register_source where data_as_of is not null")
+    loads = await tx.fetch("select source, status, count(*) as n from register_load group by source, status")
+    return (
+        {row["code"]: (tx.now - row["data_as_of"]).total_seconds() for row in ages},
+        {(row["source"], row["status"]): row["n"] for row in loads},
+    )
+
+
+def _columns(plan: Sequence[Refresh]) -> tuple[list[str], list[timedelta]]:
+    return [one.source for one in plan], [one.every for one in plan]

@@ -1,0 +1,186 @@
+"""SQL of staging: rows of files that are being read, each file committed by itself."""
+
+from collections.abc import AsyncIterable, Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from almoner.nonprofits.registers.domain import BadRow, FileRead, Link
+from almoner.nonprofits.registers.records import STAGED, link_of
+from almoner.platform.db import Everyone, Tx
+
+
+def table_of(reading_id: UUID) -> str:
+    """The staging of a reading; the database names it alike."""
+    return f"register_staged_{reading_id.hex}"
+
+
+async def begin(tx: Tx, _: Everyone, source: str, hashes: Sequence[bytes]) -> tuple[UUID, list[FileRead]] | None:
+    """A reading of these files, and what was read of them before it was interrupted; None while another process reads.
+
+    A reading of other files of the source is given up. After None the transaction is good for nothing more.
+    """
+    try:
+        return await _begin(tx, source, hashes)
+    except (asyncpg.LockNotAvailableError, asyncpg.UniqueViolationError):
+        return None
+
+
+async def _begin(tx: Tx, source: str, hashes: Sequence[bytes]) -> tuple[UUID, list[FileRead]]:
+    known = await tx.fetchrow("select id, hashes from register_reading where source = $1 for update nowait", source)
+    if known is not None and known["hashes"] == list(hashes):
+        return known["id"], await _kept(tx, known["id"])
+    if known is not None:
+        await end(tx, Everyone(), known["id"])
+    reading_id = tx.new_id()
+    await tx.execute(
+        "insert into register_reading (id, source, hashes, begun_at) values ($1, $2, $3, $4)",
+        reading_id,
+        source,
+        list(hashes),
+        tx.now,
+    )
+    await tx.execute("select open_staging($1)", reading_id)
+    return reading_id, []
+
+
+async def _kept(tx: Tx, reading_id: UUID) -> list[FileRead]:
+    """The files whose rows are all in staging still: a crash of the server empties it."""
+    rows = await tx.fetch(f"select file_position, count(*) as n from {table_of(reading_id)} group by file_position")
+    there = {row["file_position"]: row["n"] for row in rows}
+    read = await files_read(tx, Everyone(), reading_id)
+    kept = [one for one in read if there.get(one.position, 0) == one.staged]
+    lost = [one.position for one in read if one not in kept]
+    if lost:
+        await tx.execute(f"delete from {table_of(reading_id)} where file_position = any($1::smallint[])", lost)
+        await tx.execute(
+            "delete from register_reading_file where reading_id = $1 and position = any($2::smallint[])",
+            reading_id,
+            lost,
+        )
+    return kept
+
+
+async def files_read(tx: Tx, _: Everyone, reading_id: UUID) -> list[FileRead]:
+    """The files that were read, in their order."""
+    rows = await tx.fetch("select * from register_reading_file where reading_id = $1 order by position", reading_id)
+    return [
+        FileRead(row["position"], row["rows"], row["staged"], row["unnumbered"], row["fills"], row["refused"])
+        for row in rows
+    ]
+
+
+async def lock(tx: Tx, _: Everyone, reading_id: UUID) -> bool:
+    """Keep others out until the transaction ends; false when another process has it, or has finished it."""
+    try:
+        held = await tx.fetchval("select true from register_reading where id = $1 for update nowait", reading_id)
+    except asyncpg.LockNotAvailableError:
+        return False
+    return bool(held)
+
+
+async def copy(
+    tx: Tx, _: Everyone, reading_id: UUID, rows: AsyncIterable[tuple[Any, ...]] | Iterable[tuple[Any, ...]]
+) -> None:
+    """COPY records in the order of ``records.STAGED``."""
+    await tx.copy_records(table_of(reading_id), STAGED, rows)
+
+
+async def insert_file(tx: Tx, _: Everyone, reading_id: UUID, read: FileRead) -> None:
+    """A file is read: its rows are in staging when this is committed."""
+    await tx.execute(
+        """
+        insert into register_reading_file (reading_id, position, rows, staged, unnumbered, fills, refused)
+        values ($1, $2, $3, $4, $5, $6, $7)
+        """,
+        reading_id,
+        read.position,
+        read.rows,
+        read.staged,
+        read.unnumbered,
+        read.fills,
+        read.refused,
+    )
+
+
+async def prepare(tx: Tx, _: Everyone, reading_id: UUID) -> None:
+    """Statistics, and room for joins of whole tables."""
+    await tx.execute("set local work_mem = '64MB'")
+    # Of the tables that are joined, the larger may have grown since it was analysed: nested loops would be wrong.
+    await tx.execute("set local enable_nestloop = off")
+    # Search goes on beside it: a comparison of millions with helpers of its own would take every processor.
+    await tx.execute("set local max_parallel_workers_per_gather = 0")
+    await tx.execute("select analyze_staging($1)", reading_id)
+
+
+async def put_repeated_aside(tx: Tx, _: Everyone, reading_id: UUID) -> dict[tuple[int, str], int]:
+    """Of numbers that occur twice, keep the first row; how many others there are by (file, part): they are bad now."""
+    table = table_of(reading_id)
+    if not await tx.fetchval(
+        f"select exists (select from {table} where number_key is not null group by number_key having count(*) > 1)"
+    ):
+        return {}
+    rows = await tx.fetch(
+        f"""
+        with numbered as (
+            select ctid as place, part, row_number() over (partition by number_key order by file_position, line) as nth
+            from {table} where number_key is not null
+        ), aside as (
+            update {table} s set number_key = null, reason = 'the number occurs earlier in the files',
+                record = concat_ws(',', coalesce(s.registry_number, s.number_key), s.name)
+            from numbered n where s.ctid = n.place and n.nth > 1
+            returning s.file_position, n.part
+        )
+        select file_position, part, count(*) as n from aside group by file_position, part
+        """
+    )
+    return {(row["file_position"], row["part"]): row["n"] for row in rows}
+
+
+async def count_bad(tx: Tx, _: Everyone, reading_id: UUID) -> dict[int, int]:
+    """Bad rows by file."""
+    rows = await tx.fetch(
+        f"""
+        select file_position, count(*) as n from {table_of(reading_id)} where reason is not null group by file_position
+        """
+    )
+    return {row["file_position"]: row["n"] for row in rows}
+
+
+async def bad_rows(tx: Tx, _: Everyone, reading_id: UUID, limit: int) -> list[BadRow]:
+    """The first bad rows in the order of the files."""
+    rows = await tx.fetch(
+        f"""
+        select file_position, line, reason, record from {table_of(reading_id)} where reason is not null
+        order by file_position, line limit $1
+        """,
+        limit,
+    )
+    return [BadRow(row["line"], row["reason"], row["record"], row["file_position"]) for row in rows]
+
+
+async def links(tx: Tx, _: Everyone, reading_id: UUID) -> list[Link]:
+    """The links between numbers, in the order of the files."""
+    rows = await tx.fetch(
+        f"""
+        select record from {table_of(reading_id)} where number_key is null and reason is null
+        order by file_position, line
+        """
+    )
+    return [link_of(row["record"]) for row in rows]
+
+
+async def holds_any(tx: Tx, _: Everyone, reading_id: UUID, keys: Sequence[str]) -> bool:
+    """Whether one of the numbers was read."""
+    return bool(
+        await tx.fetchval(
+            f"select exists (select from {table_of(reading_id)} where number_key = any($1::text[]))", list(keys)
+        )
+    )
+
+
+async def end(tx: Tx, _: Everyone, reading_id: UUID) -> None:
+    """Its rows are where they belong, or are not wanted."""
+    await tx.execute("delete from register_reading where id = $1", reading_id)
+    await tx.execute("select drop_staging($1)", reading_id)

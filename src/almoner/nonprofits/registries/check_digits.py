@@ -1,0 +1,58 @@
+"""Check digits of registers that have them, by python-stdnum (decision 0035).
+
+Its calculations alone are used: its validators refuse numbers that registers really use, and ask for the year.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from stdnum import luhn
+from stdnum.au import abn
+from stdnum.br import cnpj
+from stdnum.mx import rfc
+from stdnum.nl import bsn
+from stdnum.sg import uen
+
+
+def _abn(key: str) -> bool:
+    return abn.calc_check_digits(key[2:]) == key[:2]
+
+
+def _business_number(key: str) -> bool:
+    return luhn.checksum(key[:9]) == 0  # the suffix RR0001 has none, and stdnum.ca.bn refuses RR
+
+
+def _rsin(key: str) -> bool:
+    return bsn.checksum(key) == 0  # the eleven test of the citizens' numbers
+
+
+def _cnpj(key: str) -> bool:
+    return cnpj.calc_check_digits(key[:12]) == key[12:]
+
+
+def _rfc(key: str) -> bool:
+    return rfc.calc_check_digit(key[:-1]) == key[-1]
+
+
+def _uen(key: str) -> bool:
+    if len(key) == 9:
+        return uen.calc_business_check_digit(key[:-1]) == key[-1]
+    if key[0].isdigit():
+        return uen.calc_local_company_check_digit(key[:-1]) == key[-1]
+    return not set(key[:-1]) & set("IOYZ") and uen.calc_other_check_digit(key[:-1]) == key[-1]
+
+
+_RULES: Final[Mapping[str, Callable[[str], bool]]] = {
+    "ACNC": _abn,
+    "CRA": _business_number,
+    "ANBI": _rsin,
+    "CNPJ": _cnpj,
+    "RFC": _rfc,
+    "COC": _uen,
+}
+
+
+def agree(code: str, key: str) -> bool | None:
+    """Whether the check digits of a number of the right form are right; None where the register has none."""
+    rule = _RULES.get(code)
+    return None if rule is None else rule(key)

@@ -1,0 +1,170 @@
+"""The identifier check: whether a text is a number that a register could have given, and if not, why.
+
+It looks nothing up and compares no names: those are results of their own. What may have been meant is told as a hint
+and never taken: a guessed number is another body's.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from stdnum.us import ein
+
+from almoner.nonprofits.registries import check_digits, numbers
+from almoner.nonprofits.registries.numbers import MOST_CHARACTERS, NUMBERINGS, Numbering, Spelling
+
+Verdict = Literal["ok", "malformed", "wrong_check_digit", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a text is as a number of a register.
+
+    ``key`` is there whenever it has the form of one, so that it can be looked up although its check digit is wrong;
+    ``written`` is how the register writes it. ``reason`` is a whole sentence, ``hints`` are what may have been meant.
+    """
+
+    verdict: Verdict
+    reason: str
+    key: str | None = None
+    written: str | None = None
+    hints: tuple[str, ...] = ()
+
+
+def check(code: str, text: str) -> Check:
+    """The verdict on a text as a number of the register ``code``: of one that a mapping declares, any is one."""
+    if (numbering := NUMBERINGS.get(code)) is None:
+        return _of_declared(code, text)
+    if (key := numbers.number_key(code, text)) is None:
+        return _without_key(code, numbering, text)
+    written = numbers.written(code, key)
+    agree = check_digits.agree(code, key)
+    doubts = tuple(_doubts(code, text, key, agree=agree))
+    if agree is False:
+        return Check("wrong_check_digit", f"{written} breaks the rule of its check digit.", key, written, doubts)
+    proof = "its check digit is right" if agree else "it has no check digit to prove it by"
+    return Check("ok", f"The number has the form of its register; {proof}.", key, written, doubts)
+
+
+def _of_declared(code: str, text: str) -> Check:
+    key = numbers.number_key(code, text) if len(text) <= MOST_CHARACTERS else None
+    if key is None:
+        return Check("malformed", "There is no number, or the text is longer than any.")
+    return Check("ok", "The form of this register's numbers is not known here.", key, text.strip())
+
+
+def _doubts(code: str, text: str, key: str, *, agree: bool | None) -> Iterator[str]:
+    """What is odd about a number that has the form of one."""
+    if code == "IRS":
+        if re.fullmatch(r"\s*[0-9]{3}-[0-9]{2}-[0-9]{4}\s*", text):
+            yield "it is grouped like the social security number of a person: is it an EIN?"
+        if not ein.is_valid(key):
+            yield f"few EINs begin with {key[:2]}"  # yet real ones do: 00, 69, 78, 96, 97
+    if code == "RFC" and agree is False:
+        yield "some numbers in use break the rule: look it up before it is called wrong"  # about 1.5 % (stdnum.mx.rfc)
+
+
+def _without_key(code: str, numbering: Numbering, text: str) -> Check:
+    form = f"A number of this register has {numbering.form}, such as {numbering.example}"
+    spelling = Spelling(text)
+    if not spelling.joined:
+        return Check("malformed", f"There is no number. {form}.")
+    if len(text) > MOST_CHARACTERS:
+        return Check("malformed", f"The text is longer than any number. {form}.")
+    if numbers.is_quantity(text):
+        reason = "A spreadsheet has turned the number into a quantity, which loses digits: take it from its source."
+        return Check("malformed", reason, hints=_suggested(code, re.sub(r"[.,]0+\s*$", "", text)))
+    if spelling.joined in numbering.refused:
+        return Check("refused", "This number was never given to anybody: it fills a field that must not be empty.")
+    if (ascii_text := _ascii_digits(text)) != text:
+        reason = f"The digits are of another script or style: write them as 0 to 9. {form}."
+        return Check("refused", reason, hints=_suggested(code, ascii_text))
+    if (other := _other_number(code, numbering, text, spelling)) is not None:
+        return Check("refused", f"{other}. {form}.", hints=tuple(_hints(code, spelling)))
+    return Check("malformed", f"{form}.", hints=tuple(_hints(code, spelling)))
+
+
+def _ascii_digits(text: str) -> str:
+    """The text with the digits of every script as 0 to 9."""
+    digits = ((character, unicodedata.digit(character, None)) for character in text)
+    return "".join(character if digit is None else str(digit) for character, digit in digits)
+
+
+_OTHER_NUMBERS: Final = (
+    ("ACNC", re.compile(r"(?:ACN)?[0-9]{9}"), "Nine digits are the number of a company (ACN), not an ABN"),
+    ("CRI", re.compile(r"(?:IECHY)?CHY(?:NO)?[0-9]{1,6}"), "A CHY number is that of the tax office"),
+    ("ANBI", re.compile(r"(?:NL)?KVK[0-9]{8}"), "A KVK number is that of the trade register, not the fiscal number"),
+    ("RFC", re.compile(r"[A-ZÑ&]{4}[0-9]{6}[0-9A-Z]{3}"), "Thirteen characters are the number of a person"),
+    ("CRA", re.compile(r"(?:BN)?[0-9]{9}R[CMPTZ][0-9]{4}"), "This is another account of the business"),
+    ("RNA", re.compile(r"[0-9]{9}|[0-9]{14}"), "Nine or fourteen digits are a SIREN or SIRET"),
+)
+
+
+def _other_number(code: str, numbering: Numbering, text: str, spelling: Spelling) -> str | None:
+    """Which other number the text is, if that can be told."""
+    name = numbers.org_list(text)
+    if name is not None and name not in numbering.lists:
+        listed = numbers.org_id(text)
+        return f"{name} is the prefix of {'numbers of ' + listed[0] if listed else 'another list'}"
+    for of_code, pattern, sentence in _OTHER_NUMBERS:
+        if of_code == code and pattern.fullmatch(spelling.joined):
+            return sentence
+    return None
+
+
+def _hints(code: str, spelling: Spelling) -> Iterator[str]:
+    digits = re.sub(r"\D", "", spelling.joined, flags=re.ASCII)
+    if code in _LEADING_ZEROS and (padded := _padded(code, spelling.joined)):
+        yield f"a leading zero may be missing: {padded}?"
+    if replaced := _letters_for_digits(code, spelling.joined):
+        yield f"a letter may stand for a digit: {replaced}?"
+    if code == "CCEW":
+        yield from _hints_of_ccew(spelling, digits)
+    if code == "CRA" and re.fullmatch(r"(?:BN)?[0-9]{9}", spelling.joined) and _is_ok(code, f"{digits}RR0001"):
+        yield f"the account is missing, RR and four digits: {digits}RR0001?"
+    yield from (f"this is how {other} writes its numbers" for other in _others(code, spelling))
+
+
+def _hints_of_ccew(spelling: Spelling, digits: str) -> Iterator[str]:
+    if linked := re.search(r"([0-9]{6,7})\s*[./_]\s*([0-9]{1,5})\s*$", spelling.text):
+        yield f"a linked charity is written with a hyphen: {'-'.join(linked.groups())}?"
+    elif (stripped := digits.lstrip("0")) != digits and _is_ok("CCEW", stripped):
+        yield f"numbers of this register do not begin with 0: {stripped}?"
+
+
+def _others(code: str, spelling: Spelling) -> Iterator[str]:
+    """Registers whose numbers begin with letters of their own."""
+    own = (other for other in ("OSCR", "NZCS", "RNA", "CRA") if other != code)
+    return (other for other in own if NUMBERINGS[other].pattern.fullmatch(spelling.joined))
+
+
+_LEADING_ZEROS: Final = {"IRS": 9, "OSCR": 8, "CRA": 15, "ANBI": 9, "CNPJ": 14, "FCRA": 9}
+"""Registers whose numbers may begin with 0 (behind SC, for Scotland), and how long a number is."""
+
+
+def _padded(code: str, joined: str) -> str | None:
+    prefix, rest = ("SC", joined.removeprefix("SC")) if code == "OSCR" else ("", joined)
+    candidate = prefix + rest.rjust(_LEADING_ZEROS[code] - len(prefix), "0")
+    # More than two zeros make a number of anything.
+    return candidate if 0 < len(candidate) - len(prefix) - len(rest) <= 2 and _is_ok(code, candidate) else None
+
+
+_LOOK_ALIKES: Final = str.maketrans("OQILSB", "001158")
+
+
+def _letters_for_digits(code: str, joined: str) -> str | None:
+    prefix = joined[: 2 if code in ("OSCR", "NZCS") else 0]
+    candidate = prefix + joined[len(prefix) :].translate(_LOOK_ALIKES)
+    return candidate if candidate != joined and _is_ok(code, candidate) else None
+
+
+def _is_ok(code: str, candidate: str) -> bool:
+    key = numbers.number_key(code, candidate)
+    return key is not None and check_digits.agree(code, key) is not False
+
+
+def _suggested(code: str, candidate: str) -> tuple[str, ...]:
+    key = numbers.number_key(code, candidate)
+    return (f"{numbers.written(code, key)}?",) if key is not None and _is_ok(code, key) else ()

@@ -1,0 +1,263 @@
+"""How each register writes its numbers, and the key that all spellings of one number have in common.
+
+Keys are stored with every body: what a text gives here does not change for a number that is stored. Check digits play
+no part in a key (``identifiers`` judges them): a register may hold a number that breaks its own rule.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+MOST_CHARACTERS: Final = 100
+"""A longer text is no number in any spelling."""
+
+_DASHES: Final = "-\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
+_INVISIBLE: Final = "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
+_DROPPED: Final = str.maketrans("", "", "./_" + _INVISIBLE)
+_HYPHENS: Final = str.maketrans(dict.fromkeys(_DASHES, "-"))
+_MARKS: Final = str.maketrans("", "", "#:,;()[]'\"`\u2018\u2019\u201c\u201d")
+_NUMERO: Final = re.compile("№|N[°º]", re.IGNORECASE)
+# 5.3E+08, or 530196605.0: a table took the number for a quantity. With its dot dropped it could be another body's.
+_QUANTITY: Final = re.compile(r"\s*(?:[0-9](?:[.,][0-9]+E\+?|E\+)[0-9]{1,2}|[0-9]{4,}[.,]0{1,2})\s*", re.IGNORECASE)
+_LIST: Final = re.compile(rf"\s*([A-Za-z]{{2}})[{_DASHES}]([A-Za-z_]{{2,12}})[{_DASHES}](.+)", re.DOTALL)
+# What people write before a number of any register: "Reg. Charity No. 1173575".
+_LABELS: Final = (
+    "REGISTERED|REGISTRATION|REG|CHARITY|CHARITABLE|ORGANISATION|ORGANIZATION|TAX|BUSINESS|ACCOUNT|IDENTIFICATION|"
+    "IDENTIFIER|ID|NUMBER|NUMERO|NUM|NO|NR|REF"
+)
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """One text as it is compared: without blanks, dots and marks, in upper case."""
+
+    text: str
+
+    @cached_property
+    def hyphened(self) -> str:
+        """With its hyphens, all of one kind."""
+        return "".join(self.text.translate(_HYPHENS).translate(_DROPPED).split()).upper()
+
+    @cached_property
+    def joined(self) -> str:
+        """Without hyphens."""
+        return self.hyphened.replace("-", "")
+
+    @cached_property
+    def bare(self) -> str:
+        """With its hyphens but without marks, for what stands behind a label."""
+        return "".join(_NUMERO.sub("NO", self.hyphened).translate(_MARKS).split())
+
+    @cached_property
+    def usable(self) -> bool:
+        """Whether it can be a number at all."""
+        return len(self.text) <= MOST_CHARACTERS and not is_quantity(self.text)
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """The numbers of one register.
+
+    ``pattern`` holds for a number without separators, which is then its key. ``form`` says so in words. ``lists`` are
+    the prefixes of org-id identifiers, ``labels`` what people write before its numbers. ``linked``: a hyphen and the
+    number of a linked body may follow.
+    """
+
+    pattern: re.Pattern[str]
+    form: str
+    example: str
+    lists: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    refused: frozenset[str] = frozenset()
+    linked: bool = False
+    _labelled: re.Pattern[str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        prefixes = "|".join([*(name.replace("_", "").replace("-", "-?") for name in self.lists), *self.labels, _LABELS])
+        object.__setattr__(self, "_labelled", re.compile(rf"(?:(?:{prefixes})-?)+({self.pattern.pattern})", re.ASCII))
+
+    def key(self, spelling: Spelling) -> str | None:
+        """The key, or None when it is no number of this register."""
+        if not spelling.usable:
+            return None
+        key = next((key for text in self._readings(spelling) if (key := self._read(text)) is not None), None)
+        return None if key in self.refused else key
+
+    def _read(self, text: str) -> str | None:
+        found = self.pattern.fullmatch(text)
+        if found is None and (labelled := self._labelled.fullmatch(text)):
+            found = self.pattern.fullmatch(labelled.group(1))
+        if found is None:
+            return None
+        return found.group(1) if found.re.groups else found.group()
+
+    def _readings(self, spelling: Spelling) -> Iterator[str]:
+        if not self.linked:
+            yield spelling.joined
+            yield spelling.bare.replace("-", "")
+        elif not _DOUBTFUL.search(spelling.text):
+            yield _MAIN.sub("", spelling.hyphened)
+            yield _MAIN.sub("", spelling.bare)
+            if not _LINKED.search(spelling.bare):
+                yield spelling.bare.replace("-", "")
+
+
+_LINKED: Final = re.compile(r"[0-9]{6,7}-[0-9]")
+_MAIN: Final = re.compile(r"(?<=[0-9]{6})-0+$")  # linked number 0 is the main charity itself
+# 117357/1 is a linked charity or a number of seven digits: two bodies, so neither is taken.
+_DOUBTFUL: Final = re.compile(r"[0-9]{6,7}\s*[./_]\s*[0-9]{1,5}\s*$")
+
+
+def _numbering(pattern: str, form: str, example: str, **more: object) -> Numbering:
+    return Numbering(re.compile(pattern, re.ASCII), form, example, **more)  # type: ignore[arg-type]
+
+
+NUMBERINGS: Final[Mapping[str, Numbering]] = {
+    # Our own check of EINs: no check digit, and prefix 00 is in use (python-stdnum refuses real ones).
+    "IRS": _numbering(
+        "[0-9]{9}",
+        "nine digits",
+        "53-0196605",
+        lists=("US-EIN",),
+        labels=("US", "EIN", "FEIN", "TIN", "EMPLOYER", "FEDERAL"),
+        refused=frozenset({"000000000"}),
+    ),
+    "CCEW": _numbering(
+        "[1-9][0-9]{5,6}(?:-[1-9][0-9]{0,4})?",
+        "six or seven digits, and for a linked charity a hyphen and its number",
+        "1173575",
+        lists=("GB-CHC",),
+        labels=("UK", "CCEW", "RCN"),
+        linked=True,
+    ),
+    "OSCR": _numbering(
+        "SC[0-9]{6}", "SC and six digits", "SC042386", lists=("GB-SC",), labels=("SCOTTISH", "OSCR", "GB")
+    ),
+    "CCNI": _numbering(
+        "[0-9]{6}",
+        "six digits",
+        "100019",
+        lists=("GB-NIC",),
+        labels=("NIC", "NI", "CCNI"),
+        refused=frozenset({"000000"}),
+    ),
+    "HMRC": _numbering("[A-Z]{1,2}[0-9]{1,7}", "one or two letters and digits", "X6243", lists=("GB-REV",)),
+    "ACNC": _numbering(
+        "[0-9]{11}",
+        "eleven digits, the first two of them check digits",
+        "52 093 617 380",
+        lists=("AU-ABN", "AU-ACNC"),
+        labels=("ABN", "AUSTRALIAN", "ACNC"),
+        refused=frozenset({"00000000000"}),
+    ),
+    "CRA": _numbering(
+        "[0-9]{9}RR[0-9]{4}",
+        "nine digits, the last of them a check digit, then RR and four digits",
+        "119219814RR0001",
+        lists=("CA-CRA_ACR",),
+        labels=("BN", "CRA"),
+        refused=frozenset({"000000000RR0001"}),
+    ),
+    "CRI": _numbering(
+        "20[0-9]{6}", "eight digits beginning with 20", "20015763", lists=("IE-CHY",), labels=("RCN", "CRA", "IE")
+    ),
+    "NZCS": _numbering("CC[0-9]{5}", "CC and five digits", "CC12345", lists=("NZ-CR",), labels=("NZ",)),
+    "ANBI": _numbering(
+        "[0-9]{9}",
+        "nine digits, the last of them a check digit",
+        "123456782",
+        labels=("RSIN", "FISCAAL", "FISCAALNUMMER", "ANBI"),
+        refused=frozenset({"000000000"}),
+    ),
+    "RNA": _numbering("W[0-9A-Z]{9}", "W and nine digits or letters", "W751001234", labels=("RNA", "FR")),
+    "CNPJ": _numbering(
+        "[0-9A-Z]{12}[0-9]{2}",
+        "twelve digits or letters and two check digits",
+        "02.326.629/0001-51",
+        lists=("BR-CNPJ",),
+        labels=("CNPJ",),
+        refused=frozenset({"00000000000000"}),
+    ),
+    "RFC": _numbering(
+        "[A-ZÑ&]{3}[0-9]{6}[0-9A-Z]{3}",
+        "three letters, a date of six digits, and three characters, the last of them a check digit",
+        "MAB9307148T4",
+        lists=("MX-RFC",),
+        labels=("RFC",),
+    ),
+    "COC": _numbering(
+        "[0-9]{8}[A-Z]|[0-9]{9}[A-Z]|[RST][0-9]{2}[0-9A-Z]{2}[0-9]{4}[0-9A-Z]",
+        "nine or ten characters ending in a check letter",
+        "T01SS0187E",
+        lists=("SG-COC",),
+        labels=("UEN",),
+    ),
+    "NPO": _numbering(
+        "([0-9]{4,6})(?:NPO)?", "four to six digits", "181-465", lists=("ZA-NPO",), labels=("NPO", "NPC")
+    ),
+    "FCRA": _numbering("[0-9]{9}", "nine digits", "104860017", lists=("IN-MHA",), labels=("FCRA",)),
+    "ZER": _numbering("[0-9A-Z]{4,30}", "four to thirty digits or letters", "RA000220-VR8726"),
+}
+"""By the code of the register."""
+
+_LISTS: Final = {name: code for code, numbering in NUMBERINGS.items() for name in numbering.lists}
+
+
+def is_quantity(text: str) -> bool:
+    """Whether a spreadsheet has written the number as a quantity: 5.3E+08, 117357.0."""
+    return _QUANTITY.fullmatch(text) is not None
+
+
+def number_key(code: str, text: str) -> str | None:
+    """The key of a number in any spelling of the register ``code``; None when it is no number of that register."""
+    numbering = NUMBERINGS.get(code)
+    if numbering is None:
+        return Spelling(text).joined or None
+    found = numbering.pattern.fullmatch(text)  # most numbers come clean, and there are millions of them
+    if found is None:
+        return numbering.key(Spelling(text))
+    key = found.group(1) if numbering.pattern.groups else text
+    return None if key in numbering.refused else key
+
+
+def number_keys(text: str) -> list[str]:
+    """Every key that the text may stand for in any register, for a look-up that names none.
+
+    An org-id identifier (US-EIN-530196605) stands for one register's number alone.
+    """
+    if (listed := org_id(text)) is not None:
+        key = number_key(*listed)
+        return [] if key is None else [key]
+    spelling = Spelling(text)
+    keys = {numbering.key(spelling) for numbering in NUMBERINGS.values()}
+    if spelling.usable:
+        keys |= {spelling.joined, spelling.hyphened}
+    return sorted(key for key in keys if key)
+
+
+def org_list(text: str) -> str | None:
+    """The prefix of an identifier in the form of org-id, such as US-EIN, known here or not."""
+    found = _LIST.fullmatch(text)
+    return f"{found.group(1)}-{found.group(2)}".upper() if found else None
+
+
+def org_id(text: str) -> tuple[str, str] | None:
+    """(register code, the text) when it is an org-id identifier of a register known here: US-EIN-530196605."""
+    name = org_list(text)
+    return (_LISTS[name], text) if name in _LISTS else None
+
+
+def written(code: str, number: str) -> str:
+    """A number as people write it: EINs with their hyphen, ABNs and CNPJs in their groups."""
+    match code, len(number):
+        case "IRS", 9:
+            return f"{number[:2]}-{number[2:]}"
+        case "ACNC", 11:
+            return f"{number[:2]} {number[2:5]} {number[5:8]} {number[8:]}"
+        case "CNPJ", 14:
+            return f"{number[:2]}.{number[2:5]}.{number[5:8]}/{number[8:12]}-{number[12:]}"
+        case "NPO", 6:
+            return f"{number[:3]}-{number[3:]}"
+    return number

@@ -1,0 +1,279 @@
+"""Whether a body stands by what its registers say of it: yes or no, with each reason and the facts it rests on.
+
+Every step ends in ``pass``, ``fail``, ``warn``, ``not_applicable`` or ``unknown``. What is not known never blocks: a
+list that is not loaded says nothing. ``active`` follows from the steps in ``_DECISIVE`` alone; the others are for those
+who decide about deductibility.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from types import MappingProxyType
+from typing import Final, Literal
+
+Step = Literal["listing", "revocation", "terminated", "group", "deductibility", "publication_78", "foundation"]
+Verdict = Literal["pass", "fail", "warn", "not_applicable", "unknown"]
+Overruling = Literal["revoked", "terminated"]
+"""Why a body that its register lists is not active all the same."""
+
+BMF: Final = "irs-bmf"
+REVOCATIONS: Final = "irs-revocations"
+PUB_78: Final = "irs-pub78"
+E_POSTCARD: Final = "irs-990n"
+US_SOURCES: Final = (BMF, REVOCATIONS, PUB_78, E_POSTCARD)
+
+_WRONG_FROM, _WRONG_TO, _MEANT = date(2020, 4, 1), date(2020, 7, 14), date(2020, 7, 15)
+"""The IRS says that revocation dates of these days are wrong: filing was put off to the third."""
+_MONTHS: Final = "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split()
+_NEED_NOT_REGISTER: Final = frozenset({"06", "13", "14"})
+"""Filing requirements of churches and instrumentalities: that a list of filers lacks them says nothing."""
+_PRIVATE_FOUNDATIONS: Final = frozenset({"02", "03", "04"})
+_SUBORDINATE: Final = "9"
+_CHARITABLE: Final = "03"
+_DEDUCTIBLE, _NOT_DEDUCTIBLE = "1", "2"
+_DECISIVE: Final[frozenset[Step]] = frozenset({"listing", "revocation", "terminated"})
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one source says of a number.
+
+    ``rows`` are its facts, one mapping for each row that tells of it; none: the source does not list it.
+    ``data_as_of``: the day of the data that say so, None when the source is not loaded. ``active`` is False where the
+    source lists the body as removed.
+    """
+
+    source: str
+    data_as_of: datetime | None
+    rows: tuple[Mapping[str, object], ...] = ()
+    active: bool = True
+    unverified: bool = False
+
+    @property
+    def first(self) -> Mapping[str, object]:
+        """The facts of a source that has one row for a number."""
+        return self.rows[0] if self.rows else _NOTHING
+
+
+_NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """How one step ended, by which source of which day, and the facts it rests on under the source's own names."""
+
+    step: Step
+    verdict: Verdict
+    code: str
+    source: str
+    data_as_of: datetime | None
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """All steps, in the order they were asked."""
+
+    reasons: tuple[Reason, ...]
+
+    @property
+    def active(self) -> bool:
+        """Whether the body stands."""
+        return not any(reason.step in _DECISIVE and reason.verdict == "fail" for reason in self.reasons)
+
+    @property
+    def overruled(self) -> Overruling | None:
+        """What another list says against the register's listing; None when nothing does."""
+        failed = {reason.step for reason in self.reasons if reason.verdict == "fail"}
+        if "revocation" in failed:
+            return "revoked"
+        return "terminated" if "terminated" in failed else None
+
+    def of(self, step: Step) -> Reason | None:
+        """How a step ended; None when it was not asked."""
+        return next((reason for reason in self.reasons if reason.step == step), None)
+
+
+def of_listed(told: Told) -> Standing:
+    """The standing of a body whose register itself says registered or removed."""
+    return Standing((_listing(told),))
+
+
+def of_us_body(told: Mapping[str, Told], central: Mapping[str, Told] | None = None) -> Standing:
+    """The standing of a number of the IRS, from what each of ``US_SOURCES`` says of it.
+
+    ``central`` is what they say of the central body of its group, None when there is none of it.
+    """
+    said = {source: told.get(source) or Told(source, None) for source in US_SOURCES}
+    reasons = [_listing(said[BMF]), _revocation(said[REVOCATIONS], said[BMF]), _terminated(said[E_POSTCARD])]
+    if said[BMF].rows:
+        followed = _group(said[BMF], central)
+        reasons += [followed] if followed else []
+        reasons += [_deductibility(said[BMF], followed), _pub_78(said, central), _foundation(said[BMF])]
+    return Standing(tuple(reasons))
+
+
+def is_subordinate(facts: Mapping[str, object]) -> bool:
+    """Whether a body is exempt by the group ruling of a central one."""
+    return facts.get("AFFILIATION") == _SUBORDINATE and _group_number(facts) is not None
+
+
+def day(value: object) -> date | None:
+    """A day as the lists write it, ``2017-11-15`` or ``15-NOV-2017``; None for anything else."""
+    text = str(value or "").strip()
+    try:
+        if len(text) == 11 and text[3:6].upper() in _MONTHS:
+            return date(int(text[7:]), _MONTHS.index(text[3:6].upper()) + 1, int(text[:2]))
+        return date.fromisoformat(text[:10])
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """One revocation: when it took effect, when the list told of it, and whether a reinstatement cured it."""
+
+    revoked: date
+    posted: date
+    cured: bool
+    facts: Mapping[str, object]
+
+
+def latest_cycle(rows: Iterable[Mapping[str, object]]) -> Cycle | None:
+    """The revocation that counts of all that a number had: the latest one; None without a readable date.
+
+    A cycle may be listed twice, first open and later cured. Reinstatements are often dated back to the revocation
+    itself, so the same day cures; one from before it belongs to an earlier cycle, or is a mistake, and does not.
+    """
+    latest: Cycle | None = None
+    for facts in rows:
+        written = day(facts.get("REVOCATION_DATE"))
+        if written is None:
+            continue
+        revoked = _meant(written)
+        cycle = Cycle(revoked, day(facts.get("POSTING_DATE")) or revoked, _cures(facts, written), facts)
+        if latest is None or (cycle.revoked, cycle.cured, cycle.posted) > (latest.revoked, latest.cured, latest.posted):
+            latest = cycle
+    return latest
+
+
+def _cures(facts: Mapping[str, object], revoked: date) -> bool:
+    reinstated = day(facts.get("REINSTATEMENT_DATE"))
+    return reinstated is not None and reinstated >= revoked and _meant(reinstated) >= _meant(revoked)
+
+
+def _meant(written: date) -> date:
+    return _MEANT if _WRONG_FROM <= written <= _WRONG_TO else written
+
+
+def _reason(step: Step, verdict: Verdict, code: str, told: Told, *names: str) -> Reason:
+    facts = {name: told.first[name] for name in names if name in told.first}
+    return Reason(step, verdict, code, told.source, told.data_as_of, facts)
+
+
+def _listing(told: Told) -> Reason:
+    if told.data_as_of is None:
+        return _reason("listing", "unknown", "register_not_loaded", told)
+    if not told.rows:
+        return _reason("listing", "fail", "not_listed", told)
+    if not told.active:
+        return _reason("listing", "fail", "removed", told)
+    return _reason(
+        "listing", "warn" if told.unverified else "pass", "unverified" if told.unverified else "listed", told
+    )
+
+
+def _revocation(revocations: Told, bmf: Told) -> Reason:
+    if revocations.data_as_of is None:
+        return _reason("revocation", "unknown", "list_not_loaded", revocations)
+    if not revocations.rows:
+        return _reason("revocation", "pass", "not_revoked", revocations)
+    cycle = latest_cycle(revocations.rows)
+    if cycle is None:
+        return _reason("revocation", "unknown", "unreadable", revocations, "REVOCATION_DATE")
+    facts: dict[str, object] = {**cycle.facts, "revoked": cycle.revoked.isoformat(), "posted": cycle.posted.isoformat()}
+    code, verdict = _weighed(cycle, bmf)
+    return Reason("revocation", verdict, code, revocations.source, revocations.data_as_of, facts)
+
+
+def _weighed(cycle: Cycle, bmf: Told) -> tuple[str, Verdict]:
+    """A master file older than the posting could not know of it yet; a newer one that lists the body knows better."""
+    if cycle.cured:
+        return "reinstated", "pass"
+    posted = datetime(cycle.posted.year, cycle.posted.month, cycle.posted.day, tzinfo=UTC)
+    if bmf.rows and bmf.data_as_of is not None and bmf.data_as_of >= posted:
+        return "listed_since_revoked", "warn"
+    return "revoked", "fail"
+
+
+def _terminated(postcards: Told) -> Reason:
+    """The newest e-Postcard counts: what a body said of an earlier year, it has said otherwise since."""
+    if postcards.data_as_of is None:
+        return _reason("terminated", "unknown", "list_not_loaded", postcards)
+    if not postcards.rows:
+        return _reason("terminated", "not_applicable", "no_postcard", postcards)
+    newest = max(postcards.rows, key=lambda facts: (str(facts.get("TAX_YEAR", "")), facts.get("TERMINATED") == "T"))
+    over = newest.get("TERMINATED") == "T"
+    facts = {name: newest[name] for name in ("TAX_YEAR", "TERMINATED") if name in newest}
+    said = postcards.source, postcards.data_as_of, facts
+    return Reason("terminated", "fail", "terminated", *said) if over else Reason("terminated", "pass", "running", *said)
+
+
+def _group(bmf: Told, central: Mapping[str, Told] | None) -> Reason | None:
+    """How a subordinate stands by its central body; None for a body that is exempt by itself."""
+    if not is_subordinate(bmf.first):
+        return None
+    if central is None:
+        return _reason("group", "unknown", "central_body_not_found", bmf, "GROUP", "AFFILIATION")
+    if not of_us_body(central).active:
+        return _reason("group", "fail", "central_body_not_active", bmf, "GROUP", "AFFILIATION")
+    return _reason("group", "pass", "central_body_active", bmf, "GROUP", "AFFILIATION")
+
+
+def _deductibility(bmf: Told, group: Reason | None) -> Reason:
+    names = ("SUBSECTION", "DEDUCTIBILITY")
+    if group is not None and group.verdict == "fail":
+        return _reason("deductibility", "fail", group.code, bmf, "GROUP", *names)
+    if bmf.first.get("SUBSECTION") == _CHARITABLE or bmf.first.get("DEDUCTIBILITY") == _DEDUCTIBLE:
+        return _reason("deductibility", "pass", "deductible", bmf, *names)
+    if bmf.first.get("DEDUCTIBILITY") == _NOT_DEDUCTIBLE:
+        return _reason("deductibility", "fail", "not_deductible", bmf, *names)
+    return _reason("deductibility", "warn", "deductibility_not_reported", bmf, *names)
+
+
+def _pub_78(said: Mapping[str, Told], central: Mapping[str, Told] | None) -> Reason:
+    """Subordinates of a group are not in Publication 78 by design: their central body is."""
+    bmf, own = said[BMF], said[PUB_78]
+    if own.data_as_of is None:
+        return _reason("publication_78", "unknown", "list_not_loaded", own)
+    if own.rows:
+        return _reason("publication_78", "pass", "listed", own, "DEDUCTIBILITY")
+    if is_subordinate(bmf.first):
+        if central is None:
+            return _reason("publication_78", "unknown", "central_body_not_found", own)
+        through = central.get(PUB_78) or own
+        if through.rows:
+            return _reason("publication_78", "pass", "through_group", through, "DEDUCTIBILITY")
+        return _reason("publication_78", "warn", "group_not_listed", own)
+    if bmf.first.get("FILING_REQ_CD") in _NEED_NOT_REGISTER:
+        return _reason("publication_78", "not_applicable", "need_not_be_listed", own)
+    return _reason("publication_78", "warn", "not_listed", own)
+
+
+def _foundation(bmf: Told) -> Reason:
+    private = bmf.first.get("FOUNDATION") in _PRIVATE_FOUNDATIONS
+    code = "private_foundation" if private else "no_private_foundation"
+    return _reason("foundation", "warn" if private else "pass", code, bmf, "FOUNDATION")
+
+
+def _group_number(facts: Mapping[str, object]) -> str | None:
+    number = str(facts.get("GROUP") or "")
+    return number if number.strip("0") else None
+
+
+def rows_of(facts: Mapping[str, object]) -> tuple[Mapping[str, object], ...]:
+    """The rows that an entry keeps: several where its source repeats numbers, else the facts themselves."""
+    several = facts.get("rows")
+    if isinstance(several, Sequence) and not isinstance(several, str):
+        return tuple(row for row in several if isinstance(row, Mapping))
+    return (facts,)

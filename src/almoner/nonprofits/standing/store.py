@@ -1,0 +1,119 @@
+"""SQL of what sources say of numbers, for judging how bodies stand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.db import Everyone, Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source that was loaded. ``data_as_of``: the day of its newest data."""
+
+    code: str
+    registry_id: UUID
+    lists: bool
+    unverified: bool
+    data_as_of: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A body to be judged: what stands of each source (``entries``: source, part, record, data_as_of).
+
+    ``data_as_of`` is the day of the data that list it or would list it.
+    """
+
+    id: UUID
+    number_key: str
+    group_key: str | None
+    source: str | None
+    data_as_of: datetime | None
+    overruled: str | None
+    entries: list[dict[str, Any]]
+
+
+async def sources(tx: Tx, _: Everyone, registry_id: UUID) -> list[Source]:
+    """What was loaded for a registry."""
+    rows = await tx.fetch(
+        "select code, registry_id, lists, unverified, data_as_of from register_source where registry_id = $1",
+        registry_id,
+    )
+    return [Source(*row) for row in rows]
+
+
+_SUBJECT: Final = """
+    select o.id, o.number_key, o.group_key, o.source, listed.data_as_of, o.overruled,
+        coalesce(told.entries, '[]'::jsonb) as entries
+    from organisation o
+    left join register_part listed on listed.source = o.source and listed.part = o.part
+    left join lateral (
+        select jsonb_agg(jsonb_build_object(
+            'source', e.source, 'record', e.record, 'data_as_of', p.data_as_of
+        )) as entries
+        from register_entry e left join register_part p on p.source = e.source and p.part = e.part
+        where e.number_key = o.number_key and e.valid_to is null and e.source = any($2::text[])
+    ) told on true
+"""
+
+
+async def find(tx: Tx, _: Everyone, organisation_id: UUID, codes: Sequence[str]) -> Subject | None:
+    """One body with what these sources say of it."""
+    row = await tx.fetchrow(f"{_SUBJECT} where o.id = $1", organisation_id, codes)
+    return _subject(row) if row else None
+
+
+async def find_central(tx: Tx, _: Everyone, registry_id: UUID, group_key: str, codes: Sequence[str]) -> Subject | None:
+    """The central body of a group: a listed one before others, then the least number."""
+    row = await tx.fetchrow(
+        f"""
+        {_SUBJECT} where o.registry_id = $1 and o.group_key = $3 and o.is_branch_parent and o.partner_id is null
+        order by not o.active, o.number_key limit 1
+        """,
+        registry_id,
+        codes,
+        group_key,
+    )
+    return _subject(row) if row else None
+
+
+async def doubtful(
+    tx: Tx, _: Everyone, registry_id: UUID, codes: Sequence[str], after: UUID, limit: int
+) -> list[Subject]:
+    """Bodies after an id that another list may overrule, or that are overruled: by id."""
+    rows = await tx.fetch(
+        f"""
+        {_SUBJECT} where o.registry_id = $1 and o.partner_id is null and o.id > $3 and (
+            o.overruled in ('revoked', 'terminated') or exists (
+                select from register_entry d
+                where d.number_key = o.number_key and d.valid_to is null and d.source = any($4::text[])
+            )
+        ) order by o.id limit $5
+        """,
+        registry_id,
+        codes,
+        after,
+        [code for code in codes if code in OVERRULING],
+        limit,
+    )
+    return [_subject(row) for row in rows]
+
+
+OVERRULING: Final = ("irs-revocations", "irs-990n")
+
+
+def _subject(row: Record) -> Subject:
+    return Subject(
+        row["id"],
+        row["number_key"],
+        row["group_key"],
+        row["source"],
+        row["data_as_of"],
+        row["overruled"],
+        list(row["entries"]),
+    )
