@@ -46,6 +46,7 @@ create table internal_event (
 
 -- Work to do. due_at is business time, leased_until real time; a finished job is deleted, a dead one is kept.
 -- ready: the job of a lane is due (others need no such mark, since nothing holds them back once they are).
+-- attempt counts every claim; failures those in a row that ended in an exception or with their worker.
 create table job (
     id bigint generated always as identity primary key,
     kind text not null,
@@ -55,6 +56,7 @@ create table job (
     due_at timestamptz not null,
     ready boolean not null,
     attempt integer not null default 0 check (attempt >= 0),
+    failures integer not null default 0 check (failures >= 0),
     leased_until timestamptz,
     created_at timestamptz not null,
     last_error text,
@@ -100,7 +102,7 @@ create table business_clock (
 );
 insert into business_clock (ahead, version) values (interval '0', 0);
 
-grant select, insert, update (sequence) on event to almoner_app;
+grant select, insert, update (sequence), delete on event to almoner_app;
 grant select, insert, update on event_counter, queue_lane, schedule to almoner_app;
 grant select, insert, update, delete on internal_event, job, process to almoner_app;
 grant select, update on business_clock to almoner_app;

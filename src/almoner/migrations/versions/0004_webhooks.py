@@ -75,7 +75,8 @@ create table webhook_attempt (
 );
 
 grant select, insert, update on webhook_subscription, webhook_delivery to almoner_app;
-grant select, insert on webhook_attempt to almoner_app;
+grant delete on webhook_delivery to almoner_app;
+grant select, insert, delete on webhook_attempt to almoner_app;
 """
 
 

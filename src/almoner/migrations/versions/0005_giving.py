@@ -97,6 +97,8 @@ create table payment (
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     description text not null check (length(description) between 1 and 500),
     language text not null,
+    pages_url text not null,
+    api_url text not null,
     tries smallint not null check (tries >= 0),
     created_at timestamptz not null,
     status_changed_at timestamptz not null,
