@@ -4,34 +4,25 @@ Where only this machine can reach the service, the page shows the mails of all p
 of one partner, whose token a cookie takes the place of, and shows that partner's mails.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Final
-from uuid import UUID
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from almoner.platform.db import EVERYONE, Database, Everyone, Partner
-from almoner.platform.deployment import Deployment
 from almoner.platform.pages import visits
 from almoner.platform.pages.rendering import Pages
 from almoner.sandbox import store
+from almoner.sandbox.mailbox import ATTACHMENT, MAILBOX, PURPOSE, attachment_url
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
-MAILBOX: Final = "/sandbox/mailbox"
 
-_PURPOSE: Final = "mailbox"
 _SHOWN: Final = 50
 _COOKIE_SECONDS: Final = 8 * 3600
-
-
-def mailbox_url(deployment: Deployment, partner: UUID) -> str:
-    """Where a partner reads the sandbox's mails."""
-    page = deployment.links.pages + MAILBOX
-    if deployment.receivers.loopback:
-        return page
-    return f"{page}?token={deployment.vault.page_token(_PURPOSE, partner)}"
 
 
 class MailboxPages:
@@ -46,6 +37,7 @@ class MailboxPages:
         return [
             Route(MAILBOX, self.open, methods=["GET"]),
             Route(f"{MAILBOX}/{{id}}", self.show, methods=["GET"]),
+            Route(f"{MAILBOX}/attachments/{{name}}", self.download, methods=["GET"]),
         ]
 
     async def open(self, request: Request) -> Response:
@@ -53,26 +45,49 @@ class MailboxPages:
         deployment = self._db.deployment
         if deployment.receivers.loopback:
             return await self._list(EVERYONE)
-        partner = deployment.vault.read_page_token(_PURPOSE, request.query_params.get("token", ""))
+        partner = deployment.vault.read_page_token(PURPOSE, request.query_params.get("token", ""))
         if partner is None:
             return self._unknown()
         name = deployment.ids.text("partner", partner)
         response = RedirectResponse(f"{MAILBOX}/{name}", 303, {"Cache-Control": "no-store"})
-        visits.begin(deployment.vault, _PURPOSE, partner, name).keep(response, seconds=_COOKIE_SECONDS)
+        visits.begin(deployment.vault, PURPOSE, partner, name).keep(response, seconds=_COOKIE_SECONDS)
         return response
 
     async def show(self, request: Request) -> Response:
         """The mails of the partner whose link was opened in this browser."""
         deployment, name = self._db.deployment, request.path_params["id"]
         partner = deployment.ids.parse("partner", name)
-        if partner is None or visits.find(request, deployment.vault, _PURPOSE, partner, name) is None:
+        if partner is None or visits.find(request, deployment.vault, PURPOSE, partner, name) is None:
             return self._unknown()
         return await self._list(Partner(partner))
+
+    async def download(self, request: Request) -> Response:
+        """A file that a mail brings, for whoever has its address."""
+        mail_id = self._db.deployment.vault.read_page_token(ATTACHMENT, request.query_params.get("token", ""))
+        if mail_id is None:
+            return self._unknown()
+        name = request.path_params["name"]
+        async with self._db.read() as tx:
+            found = await store.find_attachment(tx, EVERYONE, mail_id, name)
+        if found is None:
+            return self._unknown()
+        headers = {
+            "Cache-Control": "no-store",
+            "Content-Disposition": f"attachment; filename*=utf-8''{quote(name)}",
+            "X-Content-Type-Options": "nosniff",
+        }
+        return Response(found[1], media_type=found[0], headers=headers)
 
     async def _list(self, scope: Partner | Everyone) -> Response:
         async with self._db.read() as tx:
             mails = await store.newest(tx, scope, _SHOWN)
-        return self._pages.page("mailbox.html", self._pages.language(None), mails=mails, shown=_SHOWN)
+        return self._pages.page(
+            "mailbox.html",
+            self._pages.language(None),
+            mails=mails,
+            shown=_SHOWN,
+            file_url=partial(attachment_url, self._db.deployment),
+        )
 
     def _unknown(self) -> Response:
         return self._pages.page("no_mailbox.html", self._pages.language(None), status=404)

@@ -1,18 +1,14 @@
 """Endpoints of the sandbox's tools (settled 9)."""
 
-from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
-from almoner.giving.donations.domain import InvalidState, TooManyTries, WrongTargetCurrency
-from almoner.giving.payments.domain import ProviderUnavailable
-from almoner.giving.sessions.domain import SessionCompleted, SessionExpired
-from almoner.kit.errors import NotFound
 from almoner.platform.http.caller import SECRET
 from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Raw, Routes
 from almoner.platform.http.paging import Listing
-from almoner.platform.http.wire import Out, envelope
-from almoner.sandbox import store
+from almoner.platform.http.wire import envelope
+from almoner.sandbox import simulate_donations, simulate_money, simulate_verifications, store
 from almoner.sandbox.clock import AlreadyMoving, SandboxClock
 from almoner.sandbox.schemas import (
     ClockIn,
@@ -23,7 +19,7 @@ from almoner.sandbox.schemas import (
     clock_out,
     mail_out,
 )
-from almoner.sandbox.simulate import Declined, Giver, Simulation, UnknownRecord, needed
+from almoner.sandbox.simulate import Simulation, UnknownRecord
 
 
 def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
@@ -54,13 +50,9 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         tx="around",
         errors=(
             UnknownRecord,
-            Declined,
-            InvalidState,
-            WrongTargetCurrency,
-            TooManyTries,
-            SessionExpired,
-            SessionCompleted,
-            ProviderUnavailable,
+            *dict.fromkeys(
+                (*simulate_donations.ERRORS, *simulate_money.ERRORS, *simulate_verifications.ERRORS),
+            ),
         ),
     )
     async def simulate(call: Call, body: SimulateIn) -> Raw:
@@ -68,38 +60,24 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
 
         `donate` on a donation session: a donor gives on its page (amount, firstName, lastName and email are required).
         `pay` on a donation: its donor pays. `card` is a test card; the payment provider's rules for it apply.
+
+        `settle` on a donation: the provider pays it out, less its fee. `disburse`: its organisation is paid all that is
+        settled and owed to it in that currency, unless the payout waits for something. `return`: the bank returns the
+        payout, and the next one is held, until `release`. `reassign` (organisationId): it is given to another
+        organisation.
+
+        `approve`, `reject` (rejectionReasonCode, `other` unless given), `expire` and `reopen` on a monetary donation
+        verification; `succeed_check` and `fail_check` end its check of the `type`. A failed check rejects it, the last
+        one to succeed approves it.
         """
         # The donor acts as in life, in transactions of their own; ours only keeps the answer for the Idempotency-Key.
-        return Raw(envelope(await _act(simulation, call, body)))
+        return Raw(envelope(await simulation.act(call.partner, body)))
 
     @routes.get("/v1/sandbox/mailbox", key=SECRET, scope="sandbox")
     async def list_sandbox_mails(call: Call, query: MailboxQuery) -> Listing[SandboxMailOut]:
         """List the e-mails that the sandbox would have sent, newest first."""
         page = call.page(query)
         rows, total = await store.page(call.tx, call.partner, page, query.to, query.subject)
-        return call.listing(page, rows, total, mail_out, lambda mail: (mail.id.bytes,))
+        return call.listing(page, rows, total, partial(mail_out, call.db.deployment), lambda mail: (mail.id.bytes,))
 
     return routes
-
-
-async def _act(simulation: Simulation, call: Call, body: SimulateIn) -> Out:
-    ids = call.db.deployment.ids
-    with suppress(NotFound):
-        if body.action == "donate" and (session_id := ids.parse("donationsession", body.id)):
-            return await simulation.donate(call.partner, session_id, _giver(body), body.card)
-        if body.action == "pay" and (donation_id := ids.parse("donation", body.id)):
-            return await simulation.pay(call.partner, donation_id, body.card)
-    raise UnknownRecord(f"body.id '{body.id}' names nothing that {body.action} can be done to")
-
-
-def _giver(body: SimulateIn) -> Giver:
-    needed(amount=body.amount, firstName=body.first_name, lastName=body.last_name, email=body.email)
-    return Giver(
-        amount=body.amount or 0,
-        currency=body.currency_code,
-        first_name=body.first_name or "",
-        last_name=body.last_name or "",
-        email=body.email or "",
-        consented=body.consented_to_be_contacted_by_org == "yes",
-        anonymous=body.anonymous == "yes",
-    )

@@ -3,15 +3,19 @@
 from typing import Annotated, Final, Literal
 
 import msgspec
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 
+from almoner.giving.verifications.domain import CheckType, RejectionReason
 from almoner.kit import email, money
 from almoner.kit.ids import Ids
+from almoner.kit.text import typed
 from almoner.kit.time import iso
-from almoner.platform.http.ids import SUCH_AS_KEYWORD
+from almoner.platform.deployment import Deployment
+from almoner.platform.http.ids import SUCH_AS_KEYWORD, IdText
 from almoner.platform.http.wire import CurrencyCode, In, Moment, Out, PageQuery, Text255, YesNo
 from almoner.sandbox.clock import FURTHEST, Reading
+from almoner.sandbox.mailbox import attachment_url
 from almoner.sandbox.store import SandboxMail
 
 _FURTHEST_SECONDS: Final = int(FURTHEST.total_seconds())
@@ -64,10 +68,20 @@ def _email(text: str) -> str:
     return text
 
 
+def _typed(value: object) -> object:
+    return typed(value) if isinstance(value, str) else value
+
+
+_Name = Annotated[Text255, BeforeValidator(_typed)]
+"""As the hosted page takes it: trimmed, without control characters."""
+
+
 class SimulateIn(In):
     """What somebody else does to a record.
 
     Donation sessions take ``donate`` with the gift; donations take ``pay``. Both take the number of a test card.
+    Donations also take ``settle``, ``disburse``, ``return``, ``release``, and ``reassign`` with an ``organisationId``.
+    Monetary donation verifications take the other actions; the two that end a check take its ``type``.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [_GIFT]})
@@ -75,15 +89,34 @@ class SimulateIn(In):
     id: Annotated[
         str, Field(max_length=100, description="The record.", json_schema_extra={SUCH_AS_KEYWORD: "donationsession"})
     ]
-    action: Literal["donate", "pay"]
+    action: Literal[
+        "donate",
+        "pay",
+        "settle",
+        "disburse",
+        "return",
+        "release",
+        "reassign",
+        "approve",
+        "reject",
+        "expire",
+        "reopen",
+        "succeed_check",
+        "fail_check",
+    ]
     amount: Annotated[int, Field(ge=1, le=money.MAX_MINOR, examples=[2500])] | None = None
     currency_code: CurrencyCode | None = None
-    first_name: Text255 | None = None
-    last_name: Text255 | None = None
+    first_name: _Name | None = None
+    last_name: _Name | None = None
     email: Annotated[Text255, AfterValidator(_email)] | None = None
     anonymous: YesNo = "no"
     consented_to_be_contacted_by_org: YesNo = "no"
     card: Annotated[str, Field(pattern=r"^[0-9 ]{12,25}$", examples=["4242 4242 4242 4242"])] = "4242424242424242"
+    organisation_id: Annotated[str, IdText("organisation")] | None = Field(
+        None, description="The organisation that a donation is reassigned to."
+    )
+    type: CheckType | None = Field(None, description="The check to end.")
+    rejection_reason_code: RejectionReason | None = Field(None, description="Why it is rejected.")
 
 
 class MailboxQuery(PageQuery):
@@ -91,6 +124,15 @@ class MailboxQuery(PageQuery):
 
     to: str | None = Field(None, max_length=255, description="The whole address of the reader.")
     subject: str | None = Field(None, max_length=255, description="Part of the subject.")
+
+
+class SandboxAttachmentOut(msgspec.Struct, frozen=True, rename="camel"):
+    """A file that an e-mail brings. ``size`` in bytes; ``url`` downloads it without a key."""
+
+    name: str
+    media_type: str
+    size: int
+    url: str
 
 
 class SandboxMailOut(Out, object_name="sandbox_mail"):
@@ -102,10 +144,11 @@ class SandboxMailOut(Out, object_name="sandbox_mail"):
     text: str
     html: str
     links: list[str]
+    attachments: list[SandboxAttachmentOut]
     created_at: str
 
 
-def mail_out(mail: SandboxMail) -> SandboxMailOut:
+def mail_out(deployment: Deployment, mail: SandboxMail) -> SandboxMailOut:
     """The answer for one e-mail."""
     return SandboxMailOut(
         sender=mail.sender,
@@ -114,5 +157,9 @@ def mail_out(mail: SandboxMail) -> SandboxMailOut:
         text=mail.text,
         html=mail.html,
         links=list(mail.links),
+        attachments=[
+            SandboxAttachmentOut(file.name, file.media_type, file.size, attachment_url(deployment, mail.id, file.name))
+            for file in mail.attachments
+        ],
         created_at=iso(mail.created_at),
     )

@@ -14,6 +14,15 @@ _COLUMNS: Final = "id, sender, recipient, subject, text, html, links, created_at
 
 
 @dataclass(frozen=True, slots=True)
+class SandboxAttachment:
+    """A file that a mail brings; ``size`` in bytes."""
+
+    name: str
+    media_type: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class SandboxMail:
     """One e-mail that the sandbox would have sent."""
 
@@ -25,11 +34,26 @@ class SandboxMail:
     html: str
     links: tuple[str, ...]
     created_at: datetime
+    attachments: tuple[SandboxAttachment, ...]
 
 
-def _mail(row: Record) -> SandboxMail:
+async def _mails(tx: Tx, _scope: Partner | Everyone, rows: list[Record]) -> list[SandboxMail]:
+    """Mails of rows that the scope was asked for, with what they bring."""
+    files: dict[UUID, list[SandboxAttachment]] = {row["id"]: [] for row in rows}
+    for mail_id, *about in await tx.fetch(
+        """
+        select mail_id, name, media_type, length(content) from sandbox_attachment
+        where mail_id = any($1) order by mail_id, name
+        """,
+        list(files),
+    ):
+        files[mail_id].append(SandboxAttachment(*about))
+    return [_mail(row, tuple(files[row["id"]])) for row in rows]
+
+
+def _mail(row: Record, attachments: tuple[SandboxAttachment, ...]) -> SandboxMail:
     values = {name: row[name] for name in _COLUMNS.split(", ")}
-    return SandboxMail(**{**values, "links": tuple(row["links"])})
+    return SandboxMail(**{**values, "links": tuple(row["links"])}, attachments=attachments)
 
 
 MAIL_PAGE: Final = f"""
@@ -53,7 +77,7 @@ async def page(
     down = page_.reads_down
     sql = MAIL_PAGE.format(comparison="<" if down else ">", order="desc" if down else "asc")
     rows = await tx.fetch(sql, partner.id, to, subject, page_.after_id, page_.limit)
-    return [_mail(row) for row in rows if row["id"] is not None], rows[0]["total"]
+    return await _mails(tx, partner, [row for row in rows if row["id"] is not None]), rows[0]["total"]
 
 
 async def newest(tx: Tx, scope: Partner | Everyone, limit: int) -> list[SandboxMail]:
@@ -64,4 +88,12 @@ async def newest(tx: Tx, scope: Partner | Everyone, limit: int) -> list[SandboxM
         partner,
         limit,
     )
-    return [_mail(row) for row in rows]
+    return await _mails(tx, scope, rows)
+
+
+async def find_attachment(tx: Tx, _scope: Everyone, mail_id: UUID, name: str) -> tuple[str, bytes] | None:
+    """Media type and content of what a mail brings."""
+    row = await tx.fetchrow(
+        "select media_type, content from sandbox_attachment where mail_id = $1 and name = $2", mail_id, name
+    )
+    return (row["media_type"], row["content"]) if row else None

@@ -1,0 +1,98 @@
+"""Simulated donors: they give on a session's page and pay, as real ones do (settled 9)."""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.donations import flows
+from almoner.giving.donations import service as donations
+from almoner.giving.donations.domain import Gift, InvalidState, SessionDonation, TooManyTries, WrongTargetCurrency
+from almoner.giving.donations.flows import PaymentWork
+from almoner.giving.payments.domain import ProviderUnavailable
+from almoner.giving.sessions import service as sessions
+from almoner.giving.sessions.domain import SessionCompleted, SessionExpired
+from almoner.kit.errors import BadRequest
+from almoner.kit.money import Money
+from almoner.platform.db import Partner
+from almoner.platform.http.wire import Out
+from almoner.sandbox.ports import Till
+from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.simulate import Moves, needed
+
+FALLBACK_CURRENCY: Final = "USD"
+
+
+class Declined(BadRequest):
+    code = "sandbox/payment_declined"
+    message = "The test provider declined the card, or the payment could not be made"
+
+
+ERRORS: Final = (
+    Declined,
+    InvalidState,
+    WrongTargetCurrency,
+    TooManyTries,
+    SessionExpired,
+    SessionCompleted,
+    ProviderUnavailable,
+)
+
+
+def moves(work: PaymentWork, till: Till) -> Moves:
+    """What donors do."""
+    donors = _Donors(work, till)
+    return {("donationsession", "donate"): donors.donate, ("donation", "pay"): donors.pay}
+
+
+class _Donors:
+    def __init__(self, work: PaymentWork, till: Till) -> None:
+        self._db = work.db
+        self._work = work
+        self._till = till
+
+    async def donate(self, partner: Partner, session_id: UUID, body: SimulateIn) -> Out:
+        """A donor opens the session's page, gives, and pays; the session afterwards.
+
+        Raises NotFound, SessionCompleted, Declined, and what ``flows.begin_payment`` raises.
+        """
+        needed(amount=body.amount, firstName=body.first_name, lastName=body.last_name, email=body.email)
+        async with self._db.read() as tx:
+            session = await sessions.get(tx, partner, session_id)
+        gift = _gift(body, body.currency_code or session.currency or FALLBACK_CURRENCY)
+        begun = await flows.begin_payment(self._work, session_id, gift)
+        if begun.url is None or begun.donation is None:
+            raise SessionCompleted
+        async with self._db.read() as tx:
+            payment = await donations.provider_payment(tx, partner, begun.donation.id)
+        await self._pay(payment, body.card, lambda: flows.return_from_provider(self._work, session_id))
+        async with self._db.read() as tx:
+            return sessions.record(tx, await sessions.get(tx, partner, session_id))
+
+    async def pay(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> Out:
+        """The donor pays a donation that waits for it; the donation afterwards.
+
+        Raises NotFound, Declined; donation InvalidState when it waits for no payment.
+        """
+        async with self._db.read() as tx:
+            payment = await donations.provider_payment(tx, partner, donation_id)
+            session_id = await donations.session_of(tx, donation_id)
+        await self._pay(payment, body.card, lambda: flows.return_from_provider(self._work, session_id))
+        async with self._db.read() as tx:
+            return donations.record(tx, await donations.get(tx, partner, donation_id))
+
+    async def _pay(self, payment: str, card: str, come_back: Callable[[], Awaitable[SessionDonation]]) -> None:
+        status = await self._till.pay(payment, card)
+        await come_back()
+        if status != "succeeded":
+            raise Declined(f"the payment is {status} after card {card[-4:]} was tried")
+
+
+def _gift(body: SimulateIn, currency: str) -> Gift:
+    return Gift(
+        Money(body.amount or 0, currency),
+        body.first_name or "",
+        body.last_name or "",
+        body.email or "",
+        consented=body.consented_to_be_contacted_by_org == "yes",
+        anonymous=body.anonymous == "yes",
+    )

@@ -1,0 +1,111 @@
+"""What becomes of a simulated gift's money: it is settled, paid out, returned, given to another (settled 9)."""
+
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.donations import service as donations
+from almoner.giving.donations.domain import CannotAcceptDonations, Donation, InvalidState, WrongTargetCurrency
+from almoner.giving.payments.domain import Tariff
+from almoner.giving.payouts import flows as payouts
+from almoner.giving.payouts import service as holding
+from almoner.giving.payouts.domain import PayoutRefused, Rules
+from almoner.giving.reassignments import service as reassignments
+from almoner.giving.reassignments.domain import UnknownOrganisation
+from almoner.giving.settlements import service as settlements
+from almoner.platform.db import Database, Partner, Tx
+from almoner.platform.http.wire import Out
+from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.simulate import Moves, needed
+
+ERRORS: Final = (InvalidState, CannotAcceptDonations, WrongTargetCurrency)
+_WHY: Final = "Simulated by the partner."
+
+
+def moves(db: Database, tariff: Tariff, rules: Rules) -> Moves:
+    """What happens to the money of a donation, of which the provider keeps what its tariff says."""
+    money = _Money(db, tariff, rules)
+    return {
+        ("donation", "settle"): money.settle,
+        ("donation", "disburse"): money.disburse,
+        ("donation", "return"): money.give_back,
+        ("donation", "release"): money.release,
+        ("donation", "reassign"): money.reassign,
+    }
+
+
+class _Money:
+    def __init__(self, db: Database, tariff: Tariff, rules: Rules) -> None:
+        self._db = db
+        self._tariff = tariff
+        self._rules = rules
+
+    async def settle(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> Out:
+        """The provider pays the donation out to us, less its fee. Raises NotFound, InvalidState."""
+        async with self._db.write() as tx:
+            donation = await donations.get(tx, partner, donation_id)
+            await settlements.settle_simulated(tx, partner, donation_id, self._tariff.fee(donation.money))
+            return await self._record(tx, partner, donation_id)
+
+    async def disburse(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> Out:
+        """The payout that the donation goes into is sent and paid. Raises NotFound; InvalidState when it waits."""
+        async with self._db.read() as tx:
+            donation = await donations.get(tx, partner, donation_id)
+        if donation.status != "RECEIVED_PAYMENT" or donation.settlement is None:
+            raise InvalidState(f"the donation is {_told(donation)}: only one that is settled can be paid out")
+        paid = await payouts.pay_donation(self._db, partner, donation, self._rules)
+        if paid is None:
+            raise InvalidState("the donation is being worked on by another call; try again in a moment")
+        if paid.waiting_reason is not None:
+            raise InvalidState(f"the payout waits, {paid.waiting_reason.value}: {paid.waiting_reason.sentence}")
+        async with self._db.read() as tx:
+            return await self._record(tx, partner, donation_id)
+
+    async def give_back(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> Out:
+        """The bank returns the payout that the donation was paid with. Raises NotFound, InvalidState."""
+        async with self._db.read() as tx:
+            donation = await donations.get(tx, partner, donation_id)
+        if donation.status != "DISBURSED" or donation.disbursement_id is None:
+            raise InvalidState(f"the donation is {donation.status}: only one that is DISBURSED can come back")
+        try:
+            await payouts.give_back(self._db, donation.disbursement_id, _WHY, noted_by="sandbox")
+        except PayoutRefused as refused:
+            raise InvalidState(str(refused)) from refused
+        async with self._db.read() as tx:
+            return await self._record(tx, partner, donation_id)
+
+    async def release(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> Out:
+        """People let the partner's gifts to the donation's organisation be paid out again.
+
+        Raises NotFound; InvalidState when they are not held.
+        """
+        async with self._db.write() as tx:
+            donation = await donations.get(tx, partner, donation_id)
+            try:
+                await holding.release(
+                    tx, partner, donation.organisation_id, note=_WHY, decided_by="sandbox", rules=self._rules
+                )
+            except PayoutRefused as refused:
+                raise InvalidState(str(refused)) from refused
+            return await self._record(tx, partner, donation_id)
+
+    async def reassign(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> Out:
+        """The donation is given to another organisation.
+
+        Raises NotFound, InvalidState, CannotAcceptDonations, WrongTargetCurrency.
+        """
+        needed(organisationId=body.organisation_id)
+        async with self._db.write() as tx:
+            target = tx.ids.parse("organisation", body.organisation_id or "")
+            if target is None:
+                raise UnknownOrganisation(f"body.organisationId '{body.organisation_id}' names no organisation")
+            await reassignments.reassign(
+                tx, partner, donation_id, target, reason=_WHY, reassigned_by="sandbox", rules=self._rules
+            )
+            return await self._record(tx, partner, donation_id)
+
+    async def _record(self, tx: Tx, partner: Partner, donation_id: UUID) -> Out:
+        return donations.record(tx, await donations.get(tx, partner, donation_id))
+
+
+def _told(donation: Donation) -> str:
+    return f"{donation.status} and not settled" if donation.status == "RECEIVED_PAYMENT" else donation.status

@@ -1,0 +1,64 @@
+"""Simulated officers and nonprofits: they decide about monetary donation verifications (settled 9)."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.verifications import service as verifications
+from almoner.giving.verifications.domain import Evidence, InvalidState, Outcome, Verification
+from almoner.platform.db import Database, Partner, Tx
+from almoner.platform.http.wire import Out
+from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.simulate import Move, Moves, needed
+
+ERRORS: Final = (InvalidState,)
+EVIDENCE: Final = Evidence("sandbox", "Simulated by the partner.")
+
+_Decide = Callable[[Tx, Partner, UUID, SimulateIn], Awaitable[Verification]]
+
+
+def moves(db: Database) -> Moves:
+    """What is decided about a verification; each raises NotFound, InvalidState."""
+    decisions: dict[str, _Decide] = {
+        "approve": _approve,
+        "reject": _reject,
+        "expire": _expire,
+        "reopen": _reopen,
+        "succeed_check": partial(_end_check, "succeeded"),
+        "fail_check": partial(_end_check, "failed"),
+    }
+    return {("monetarydonationverification", action): _move(db, decide) for action, decide in decisions.items()}
+
+
+def _move(db: Database, decide: _Decide) -> Move:
+    async def move(partner: Partner, verification_id: UUID, body: SimulateIn) -> Out:
+        async with db.write() as tx:
+            return verifications.record(tx, await decide(tx, partner, verification_id, body))
+
+    return move
+
+
+async def _approve(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> Verification:
+    return await verifications.approve(tx, partner, verification_id, EVIDENCE)
+
+
+async def _reject(tx: Tx, partner: Partner, verification_id: UUID, body: SimulateIn) -> Verification:
+    reason = body.rejection_reason_code or "other"
+    return await verifications.reject(tx, partner, verification_id, reason, EVIDENCE)
+
+
+async def _expire(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> Verification:
+    return await verifications.expire_now(tx, partner, verification_id)
+
+
+async def _reopen(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> Verification:
+    return await verifications.reopen(tx, partner, verification_id, EVIDENCE)
+
+
+async def _end_check(
+    outcome: Outcome, tx: Tx, partner: Partner, verification_id: UUID, body: SimulateIn
+) -> Verification:
+    needed(type=body.type)
+    assert body.type is not None, "needed says so"
+    return await verifications.end_check(tx, partner, verification_id, body.type, outcome)
