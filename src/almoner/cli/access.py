@@ -3,20 +3,33 @@
 from collections.abc import Iterable
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Final
 from uuid import UUID
 
 import typer
 
 from almoner.access.keys import domain
 from almoner.access.keys import service as key_service
+from almoner.access.members.service import key_ring
 from almoner.access.partners import service as partner_service
+from almoner.access.partners.domain import PartnerAccount
 from almoner.cli.database import in_transaction
+from almoner.cli.officer import Officer, administer
+from almoner.giving.brakes import service as brakes
+from almoner.giving.receipts import service as receipts
+from almoner.giving.receipts.domain import Issuer
+from almoner.kit.text import one_line
 from almoner.kit.time import iso, iso_or_none
+from almoner.platform import images
 from almoner.platform.db import Partner, Tx
+from almoner.platform.http.uploads import FiletypeNotSupported
 
 partners = typer.Typer(help="The products that use this deployment.", no_args_is_help=True)
 keys = typer.Typer(help="The keys of partners; a secret is shown once, when it is made.", no_args_is_help=True)
+
+LOGO_SIDE: Final = 320
+"""Twice the pixels of the largest logo that the page shows."""
 
 PartnerId = Annotated[str, typer.Option("--partner", help="Identifier, as `almoner partners list` shows it.")]
 KeyId = Annotated[str, typer.Argument(help="Identifier, as `almoner keys list` shows it.")]
@@ -31,31 +44,39 @@ class KeyKind(StrEnum):
 
 
 def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    """Print columns, each as wide as its widest value."""
-    lines = [list(titles), *([("-" if cell is None else str(cell)) for cell in row] for row in rows)]
+    """Print columns, each as wide as its widest value. What others have typed forges no rows and moves no cursor."""
+    lines = [list(titles), *([("-" if cell is None else one_line(str(cell))) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     for line in lines:
         typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
-def _read_id(tx: Tx, type_: str, text: str) -> UUID:
+def read_id(tx: Tx, type_: str, text: str) -> UUID:
+    """The UUID of an identifier. Raises BadParameter with what one looks like."""
     found = tx.ids.parse(type_, text)
     if found is None:
         raise typer.BadParameter(f"{text!r} is not the identifier of a {type_}, such as {tx.ids.example(type_)}")
     return found
 
 
+async def partner_of(tx: Tx, text: str) -> Partner:
+    """The partner of an identifier. Raises BadParameter, NoSuchPartner."""
+    return Partner((await partner_service.get(tx, Partner(read_id(tx, "partner", text)))).id)
+
+
 @partners.command("add")
 def add_partner(name: Annotated[str, typer.Argument(help="Its name, as people know it.")]) -> None:
     """Add a partner with one secret and one publishable key."""
 
-    async def use(tx: Tx) -> tuple[str, str, str]:
+    async def use(tx: Tx, officer: Officer) -> tuple[str, str, str]:
         account = await partner_service.create(tx, name)
-        _, secret = await key_service.create(tx, Partner(account.id), "secret", "first")
-        _, publishable = await key_service.create(tx, Partner(account.id), "publishable", "first")
+        await officer.record(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
+        scope = Partner(account.id)
+        _, secret = await key_ring.make(tx, scope, officer.by, "secret", "first", frozenset())
+        _, publishable = await key_ring.make(tx, scope, officer.by, "publishable", "first", frozenset())
         return tx.ids.text("partner", account.id), secret, publishable
 
-    partner_id, secret, publishable = in_transaction(use)
+    partner_id, secret, publishable = administer(use)
     typer.echo(f"partner          {partner_id}")
     typer.echo(f"secret key       {secret}")
     typer.echo(f"publishable key  {publishable}")
@@ -64,13 +85,69 @@ def add_partner(name: Annotated[str, typer.Argument(help="Its name, as people kn
 
 @partners.command("list")
 def list_partners() -> None:
-    """List all partners, oldest first."""
+    """List all partners, oldest first, and until when their donors are asked for a code: cards are being tested."""
 
     async def use(tx: Tx) -> list[list[object]]:
         found = await partner_service.all_accounts(tx)
-        return [[tx.ids.text("partner", one.id), one.name, iso(one.created_at)] for one in found]
+        tested = await brakes.alerts(tx)
+        return [
+            [tx.ids.text("partner", one.id), one.name, iso(one.created_at), iso_or_none(tested.get(one.id))]
+            for one in found
+        ]
 
-    table(("partner", "name", "created"), in_transaction(use))
+    table(("partner", "name", "created", "cards tested until"), in_transaction(use))
+
+
+@partners.command("brand")
+def brand_partner(
+    partner: Annotated[str, typer.Argument(help="Identifier, as `almoner partners list` shows it.")],
+    colour: Annotated[str | None, typer.Option(help="One colour, such as #0d5c4a; made legible by the page.")] = None,
+    logo: Annotated[
+        Path | None, typer.Option(help="A JPEG or PNG that stands on white.", exists=True, dir_okay=False)
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Show neither colour nor logo.")] = False,
+) -> None:
+    """Show a partner's colour and logo on the hosted page, beside the nonprofit."""
+    if clear == (colour is not None or logo is not None):
+        raise typer.BadParameter("give a colour, a logo or both, or --clear alone")
+
+    async def use(tx: Tx, officer: Officer) -> tuple[str, PartnerAccount]:
+        scope = Partner(read_id(tx, "partner", partner))
+        await officer.record(tx, scope.id, "partner.branded", partner, cleared=clear)
+        if clear:
+            return partner, await partner_service.clear_brand(tx, scope)
+        try:
+            image = await images.reencode(logo.read_bytes(), longest_side=LOGO_SIDE) if logo else None
+            return partner, await partner_service.brand(tx, scope, colour=colour, logo=image)
+        except FiletypeNotSupported:
+            raise typer.BadParameter(f"{logo} is no JPEG or PNG that can be read") from None
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+
+    name, account = administer(use)
+    typer.echo(f"{name}  colour {account.brand_colour or '-'}  logo {'yes' if account.brand_logo else '-'}")
+
+
+@partners.command("issuer")
+def name_issuer(
+    partner: Annotated[str, typer.Argument(help="Identifier, as `almoner partners list` shows it.")],
+    name: Annotated[str | None, typer.Option(help="Who issues its receipts; empty: the partner's own name.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="Before each number, such as ACME; empty: none.")] = None,
+) -> None:
+    """Show or set who issues the receipts of a partner's gifts. Numbers go on; issued receipts stay as they are."""
+
+    async def use(tx: Tx, officer: Officer | None = None) -> tuple[str, Issuer]:
+        account = await partner_service.get(tx, Partner(read_id(tx, "partner", partner)))
+        try:
+            issuer = await receipts.name_issuer(tx, Partner(account.id), name, prefix)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+        if officer is not None:
+            await officer.record(tx, account.id, "partner.issuer_named", partner, prefix=issuer.prefix)
+        return account.name, issuer
+
+    own, issuer = in_transaction(use) if name is None and prefix is None else administer(use)
+    typer.echo(f"issued by {issuer.name or own}  prefix {issuer.prefix or '-'}  last number {issuer.last_number}")
 
 
 @keys.command("add")
@@ -82,15 +159,12 @@ def add_key(
 ) -> None:
     """Make a key and show its secret, this once."""
 
-    async def use(tx: Tx) -> tuple[str, str]:
-        account = await partner_service.get(tx, Partner(_read_id(tx, "partner", partner)))
-        try:
-            key, secret = await key_service.create(tx, Partner(account.id), _KINDS[kind], name, frozenset(scope or ()))
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from error
+    async def use(tx: Tx, officer: Officer) -> tuple[str, str]:
+        whose, scopes = await partner_of(tx, partner), frozenset(scope or ())
+        key, secret = await key_ring.make(tx, whose, officer.by, _KINDS[kind], name.strip(), scopes, by_name=True)
         return tx.ids.text("apikey", key.id), secret
 
-    _show_key(*in_transaction(use))
+    _show_key(*administer(use))
 
 
 def _columns(key: domain.Key) -> list[object]:
@@ -103,8 +177,7 @@ def list_keys(partner: PartnerId) -> None:
     """List a partner's keys, newest first, without their secrets."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        account = await partner_service.get(tx, Partner(_read_id(tx, "partner", partner)))
-        found = await key_service.of_partner(tx, Partner(account.id))
+        found = await key_service.of_partner(tx, await partner_of(tx, partner))
         return [[tx.ids.text("apikey", one.id), *_columns(one)] for one in found]
 
     titles = ("key", "kind", "name", "ends in", "scopes", "created", "expires", "revoked", "last used")
@@ -118,21 +191,23 @@ def rotate_key(
 ) -> None:
     """Make a successor with the same scopes; the old key works until the overlap ends."""
 
-    async def use(tx: Tx) -> tuple[str, str]:
-        made, secret = await key_service.rotate(tx, _read_id(tx, "apikey", key), timedelta(hours=overlap_hours))
+    async def use(tx: Tx, officer: Officer) -> tuple[str, str]:
+        old = await key_service.get(tx, read_id(tx, "apikey", key))
+        made, secret = await key_ring.rotate(tx, officer.by, old, timedelta(hours=overlap_hours))
         return tx.ids.text("apikey", made.id), secret
 
-    _show_key(*in_transaction(use))
+    _show_key(*administer(use))
 
 
 @keys.command("revoke")
 def revoke_key(key: KeyId) -> None:
     """End a key at once, everywhere within a second."""
 
-    async def use(tx: Tx) -> str:
-        return tx.ids.text("apikey", (await key_service.revoke(tx, _read_id(tx, "apikey", key))).id)
+    async def use(tx: Tx, officer: Officer) -> str:
+        await key_ring.revoke(tx, officer.by, await key_service.get(tx, read_id(tx, "apikey", key)))
+        return key
 
-    typer.echo(f"{in_transaction(use)} is revoked.")
+    typer.echo(f"{administer(use)} is revoked.")
 
 
 _KINDS: dict[KeyKind, domain.Kind] = {

@@ -18,7 +18,9 @@ _OURS = (
     "secrets.*",
     "sandbox.*",
     "almoner.log",
+    "almoner.log.[0-9]",
     "files",
+    "audit-heads",
 )
 
 

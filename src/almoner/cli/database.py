@@ -7,7 +7,8 @@ from typing import TypeVar
 from almoner import migrations, settings
 from almoner.cli import local
 from almoner.kit.time import SystemClock
-from almoner.platform import db
+from almoner.platform import business_clock, db
+from almoner.platform.business_clock import BusinessClock
 from almoner.platform.db import Database, Tx
 from almoner.settings import Settings
 from almoner.wiring import deployment_of
@@ -33,8 +34,12 @@ def in_transaction(use: Callable[[Tx], Awaitable[Result]]) -> Result:
 
 async def _use(complete: Settings, use: Callable[[Database], Awaitable[Result]]) -> Result:
     (await migrations.state(complete.dsn)).refuse_unless_current()
-    database = await db.connect(complete.dsn, deployment_of(complete, SystemClock()), size=1)
+    clock = BusinessClock(SystemClock())
+    database = await db.connect(complete.dsn, deployment_of(complete, clock), size=1)
     try:
+        # A sandbox may live ahead of real time; what a command does happens at that time, too.
+        async with database.read() as tx:
+            clock.set_ahead((await business_clock.read(tx)).ahead)
         return await use(database)
     finally:
         await database.close()

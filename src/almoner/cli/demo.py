@@ -2,28 +2,23 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from almoner.access.accounts.domain import MEMBERS_HOME, OPERATORS_HOME
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import Kind
+from almoner.access.members.service import key_ring
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
+from almoner.cli.demo_people import member_logins, operator_logins
+from almoner.cli.officer import MACHINE
 from almoner.platform.db import Database, Partner, Tx
-from almoner.sandbox.pages import mailbox_url
+from almoner.sandbox.mailbox import mailbox_url
 
 FIRST, SECOND = "Demo product", "Second demo product"
 # The first partner may also move the sandbox's clock (settled 9).
 _FIRST_SCOPES = frozenset({"*", "sandbox_clock"})
-
-
-@dataclass(frozen=True, slots=True)
-class Pages:
-    """Addresses of the pages that exist."""
-
-    console: str | None = None
-    dashboard: str | None = None
 
 
 def read_sandbox_file(file: Path) -> dict[str, Any]:
@@ -31,24 +26,35 @@ def read_sandbox_file(file: Path) -> dict[str, Any]:
     return dict(json.loads(file.read_text())) if file.exists() else {}
 
 
-async def sandbox_content(db: Database, known: Mapping[str, Any], pages: Pages) -> dict[str, Any]:
+async def sandbox_content(db: Database, known: Mapping[str, Any]) -> dict[str, Any]:
     """What sandbox.json holds: of the known keys those that still work, and new ones for the others."""
     async with db.write() as tx:
         accounts = {account.name: account for account in reversed(await partners.all_accounts(tx))}
-        first = accounts.get(FIRST) or await partners.create(tx, FIRST)
-        second = accounts.get(SECOND) or await partners.create(tx, SECOND)
-        return {
+        first = accounts.get(FIRST) or await _partner(tx, FIRST)
+        second = accounts.get(SECOND) or await _partner(tx, SECOND)
+        first_id = tx.ids.text("partner", first.id)
+        content = {
             "baseUrl": tx.links.api,
             "publishableKey": await _key(tx, first, "publishable", known.get("publishableKey")),
             "secretKey": await _key(tx, first, "secret", known.get("secretKey"), _FIRST_SCOPES),
             "secondSecretKey": await _key(tx, second, "secret", known.get("secondSecretKey")),
-            "scimKey": None,
-            "partnerId": tx.ids.text("partner", first.id),
+            "scimKey": await _key(tx, first, "scim", known.get("scimKey")),
+            "partnerId": first_id,
             "mailboxUrl": mailbox_url(tx.deployment, first.id),
-            "consoleUrl": pages.console,
-            "dashboardUrl": pages.dashboard,
-            "logins": None,
+            "consoleUrl": f"{tx.links.pages}{OPERATORS_HOME}/sign-in",
+            "dashboardUrl": f"{tx.links.pages}{MEMBERS_HOME}/{first_id}/sign-in",
         }
+    logins = known.get("logins") or {}
+    operators = await operator_logins(db, logins.get("operators", ()))
+    members = await member_logins(db, Partner(first.id), logins.get("members", ()))
+    return {**content, "logins": {"members": members, "operators": operators}}
+
+
+async def _partner(tx: Tx, name: str) -> PartnerAccount:
+    """A new partner, as `almoner partners add` makes it."""
+    account = await partners.create(tx, name)
+    await MACHINE.record(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
+    return account
 
 
 async def _key(
@@ -59,5 +65,5 @@ async def _key(
         key = await keys.find(tx, known)
         if key is not None and key.partner_id == account.id and key.kind == kind:
             return known
-    _, secret = await keys.create(tx, Partner(account.id), kind, "demo", scopes)
+    _, secret = await key_ring.make(tx, Partner(account.id), MACHINE.by, kind, "demo", scopes, by_name=True)
     return secret

@@ -3,7 +3,9 @@
 import logging
 import sys
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
 
 import msgspec
 import structlog
@@ -11,6 +13,8 @@ import structlog
 from almoner.platform.failures import failure
 from almoner.platform.telemetry import Write
 
+_LARGEST: Final = 10_000_000  # bytes
+_OLD_FILES: Final = 3
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 
@@ -51,6 +55,42 @@ def to_stderr(line: bytes) -> None:
     """Write a line at once."""
     sys.stderr.buffer.write(line)
     sys.stderr.buffer.flush()
+
+
+class LogFile:
+    """A file of whole lines. When it is full it becomes ``<name>.1``, that ``.2`` and so on; the oldest goes."""
+
+    def __init__(self, file: Path, largest: int = _LARGEST, old_files: int = _OLD_FILES) -> None:
+        self._file = file
+        self._largest = largest
+        self._old_files = old_files
+
+    def __enter__(self) -> Self:
+        self._open()
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _frames: TracebackType | None
+    ) -> None:
+        self._lines.close()
+
+    def write(self, line: bytes) -> None:
+        """Append a line."""
+        if self._size and self._size + len(line) > self._largest:
+            self._lines.close()
+            for number in range(self._old_files - 1, 0, -1):
+                if (old := self._old(number)).exists():
+                    old.replace(self._old(number + 1))
+            self._file.replace(self._old(1))
+            self._open()
+        self._size += self._lines.write(line)
+
+    def _open(self) -> None:
+        self._lines = self._file.open("ab", buffering=0)
+        self._size = self._lines.tell()
+
+    def _old(self, number: int) -> Path:
+        return self._file.with_name(f"{self._file.name}.{number}")
 
 
 def configure(write: Write, level: str) -> None:

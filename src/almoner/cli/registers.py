@@ -1,4 +1,4 @@
-"""``almoner registers``: loading the registers of nonprofits, and what was loaded."""
+"""``almoner registers``: loading the registers of nonprofits, what was loaded, and taking it back."""
 
 import asyncio
 import sys
@@ -7,62 +7,250 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final
+from uuid import UUID
 
 import typer
 
+from almoner import settings
 from almoner.cli.access import table
 from almoner.cli.database import with_database
-from almoner.kit.time import iso
-from almoner.nonprofits.registers import flows
-from almoner.nonprofits.registers.domain import Load, Progress
-from almoner.platform.db import Database
+from almoner.cli.officer import administrator
+from almoner.kit.ids import Ids
+from almoner.kit.time import iso, iso_or_none
+from almoner.nonprofits.registers import fetching, flows, service
+from almoner.nonprofits.registers.domain import Difference, DifferentRow, ImportRefused, Load, Progress, SourceStatus
+from almoner.nonprofits.registers.fetching import Fetching
+from almoner.platform.audit import DEPLOYMENT
+from almoner.platform.db import Database, Tx
+from almoner.sources import register_source
 from almoner.wiring import REGISTER_SOURCES
 
-commands = typer.Typer(help="The registers of nonprofits.", no_args_is_help=True)
+commands = typer.Typer(
+    help="The registers of nonprofits: load them, see what changed, take a load back.", no_args_is_help=True
+)
 
 _SAMPLE: Final = Path(__file__).parents[1] / "samples" / "us_irs_bmf" / "2026-04-13"
 _SAMPLE_SOURCE: Final = "irs-bmf"
 _SHOW_EVERY_SECONDS: Final = 0.2
+_LOAD: Final = "registerload"
+
+Source = Annotated[
+    str, typer.Argument(help=f"The format: {', '.join(REGISTER_SOURCES)}, or a mapping file (.toml) for another.")
+]
 
 
 @commands.command("import")
 def import_register(
-    source: Annotated[str, typer.Argument(help=f"The format: {', '.join(REGISTER_SOURCES)}.")],
-    files: Annotated[list[Path], typer.Argument(help="Files as published, or compressed with gzip.", exists=True)],
+    source: Source,
+    places: Annotated[
+        list[str],
+        typer.Argument(metavar="PATH|URL...", help="Files as published, .gz, .zip, folders, or https addresses."),
+    ],
     as_of: Annotated[
         datetime | None,
         typer.Option(formats=["%Y-%m-%d"], help="The day of the data; else the one in a file's or folder's name."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Load files that shrank or are older than what is loaded.")
+        bool, typer.Option("--force", help="Load what the guards are against: files that shrank, are older, or broken.")
     ] = False,
 ) -> None:
-    """Load the files of one register as one snapshot: all of them or, when something is wrong, nothing."""
-    if source not in REGISTER_SOURCES:
-        raise typer.BadParameter(f"{source!r} is not a format of a register: use one of {', '.join(REGISTER_SOURCES)}")
+    """Load the files of one register as one snapshot: all of them or, when something is wrong, nothing.
+
+    Files are read one by one and then merged at once. A command that was interrupted goes on where it was when it is
+    typed again; the same files again change nothing. What looks broken is put into quarantine: what was loaded before
+    stays, `registers status` says why, and the exit status is 1.
+    """
+    reader = register_source(source)
     day = as_of.replace(tzinfo=UTC) if as_of else None
+    folder = settings.read().registers_folder / reader.code
 
     async def load(database: Database) -> Load:
+        who = await administrator(database)
+        async with database.write() as tx:
+            officer = await who(tx)  # refused before the minutes that it takes, and again when all is in place
+            if (entered := await flows.declare(tx, reader)) is not None:
+                named = {"name": entered.name, "country": entered.country_code, "by": reader.code}
+                await officer.record(tx, DEPLOYMENT, "registry.declared", entered.code, **named)
+        paths, fetched = await fetching.local_files(database, folder, places, _fetching())
+
+        async def record(tx: Tx, loaded: Load) -> None:
+            await service.keep_fetched(tx, loaded.id, fetched)
+            officer = await who(tx)
+            if loaded.status == "quarantined":
+                await officer.record(
+                    tx, DEPLOYMENT, "register.put_aside", loaded.source, reasons="; ".join(loaded.reasons)[:2000]
+                )
+                return
+            data_of = f"{loaded.data_as_of:%Y-%m-%d}"
+            await officer.record(
+                tx, DEPLOYMENT, "register.imported", loaded.registry_code, data_of=data_of, forced=force
+            )
+
         return await flows.import_files(
-            database, REGISTER_SOURCES[source], files, as_of=day, force=force, report=reporter()
+            database, reader, paths, as_of=day, force=force, report=reporter(), record=record
         )
 
     began = time.monotonic()
-    _tell(with_database(load), time.monotonic() - began)
+    try:
+        loaded = with_database(load)
+    finally:
+        _clear()
+    _tell(loaded, time.monotonic() - began)
 
 
 @commands.command("list")
 def list_registers(limit: Annotated[int, typer.Option(min=1, help="How many loads to show.")] = 50) -> None:
-    """List the loads, newest first: what came from where, and what it changed."""
-    loads = with_database(lambda database: flows.list_loads(database, limit))
-    titles = ("registry", "data of", "loaded at", "rows", "added", "changed", "gone", "aside", "files")
-    table(titles, map(_row, loads))
+    """List the loads, newest first: what came from where, and what it changed.
+
+    added, changed and gone count numbers; of quiet ones nothing moved but facts that mean nothing, as a tax period.
+    A load is loaded, quarantined (not merged), or rolled_back. Nothing is decided by an unverified source without a
+    person. ambiguous: links that are kept and join nothing.
+    """
+
+    async def read(database: Database) -> tuple[Ids, list[Load], frozenset[str]]:
+        async with database.read() as tx:
+            return database.deployment.ids, await service.every_load(tx, limit), await service.unverified(tx)
+
+    ids, loads, unverified = with_database(read)
+    titles = (
+        "load", "source", "status", "data of", "loaded at", "rows", "added", "changed", "quiet", "gone", "aside",
+        "ambiguous", "verified", "files",
+    )  # fmt: skip
+    table(titles, (_row(ids, load, verified=load.source not in unverified) for load in loads))
 
 
-def _row(load: Load) -> tuple[object, ...]:
+def _row(ids: Ids, load: Load, *, verified: bool) -> tuple[object, ...]:
     moments = (f"{load.data_as_of:%Y-%m-%d}", iso(load.loaded_at))
-    counts = (load.rows, load.added, load.changed, load.gone, load.quarantined)
-    return (load.registry_code, *moments, *counts, " ".join(file.name for file in load.files))
+    counts = (load.rows, load.added, load.changed, load.quiet, load.gone, load.quarantined, load.ambiguous)
+    names = f"takes back {ids.text(_LOAD, load.undoes)}" if load.undoes else " ".join(file.name for file in load.files)
+    return (
+        ids.text(_LOAD, load.id),
+        load.source,
+        load.status,
+        *moments,
+        *counts,
+        "yes" if verified else "unverified",
+        names,
+    )
+
+
+@commands.command("status")
+def show_status() -> None:
+    """Show how each register stands: its data, how old they are, and what waits in quarantine.
+
+    An unverified source was written from its layout alone and never run on a real file: nothing is decided by it
+    without a person.
+    """
+
+    async def read(database: Database) -> tuple[Ids, datetime, list[SourceStatus]]:
+        async with database.read() as tx:
+            return database.deployment.ids, tx.now, await service.every_source(tx)
+
+    ids, now, sources = with_database(read)
+    titles = (
+        "source", "registry", "data of", "age", "oldest", "parts", "rows", "active", "last load", "aside", "verified"
+    )  # fmt: skip
+    table(titles, (_standing(one, now) for one in sources))
+    for one in sources:
+        for load_id, at, reasons in one.quarantined:
+            typer.echo(f"\nIn quarantine since {iso(at)}: {ids.text(_LOAD, load_id)} of {one.source}")
+            for reason in reasons:
+                typer.echo(f"  - {reason}")
+    if any(one.quarantined for one in sources):
+        typer.echo(
+            "\nFetch these files again and import them; those that hold rows of this register can be taken as they are "
+            "with `import --force`."
+        )
+
+
+def _standing(one: SourceStatus, now: datetime) -> tuple[object, ...]:
+    age = f"{(now - one.data_as_of).days} d" if one.data_as_of else "-"
+    days = [f"{day:%Y-%m-%d}" if day else "-" for day in (one.data_as_of, one.oldest)]
+    active = one.active if one.lists else "-"
+    verified = "unverified" if one.unverified else "yes"
+    loaded = iso_or_none(one.loaded_at) or "-"
+    counts = (one.parts, one.rows, active, loaded, len(one.quarantined))
+    return (one.source, one.registry_code, days[0], age, days[1], *counts, verified)
+
+
+@commands.command("diff")
+def show_difference(
+    old: Annotated[str, typer.Argument(help="A load, as `registers list` shows it, or a day (2026-03-09).")],
+    new: Annotated[str, typer.Argument(help="Another load of the same source, or a later day.")],
+    source: Annotated[str | None, typer.Option(help="The source that the days are of.")] = None,
+    rows: Annotated[int, typer.Option(min=0, help="So many of the numbers that differ, with their names.")] = 0,
+) -> None:
+    """Show what differs between two loads of a source, or between two days of it.
+
+    in and out: numbers that came and went. moved: found in another part, as another state. quiet: nothing moved but
+    facts that mean nothing. Below, in how many numbers each column differs.
+    """
+
+    async def read(database: Database) -> tuple[Load, Load, Difference, list[DifferentRow]]:
+        async with database.snapshot() as tx:
+            one = await service.load_of(tx, source, _named(tx, old))
+            other = await service.load_of(tx, source, _named(tx, new))
+            quiet = REGISTER_SOURCES[one.source].quiet if one.source in REGISTER_SOURCES else ()
+            return one, other, *await service.difference(tx, one, other, quiet, rows)
+
+    before, after, difference, different = with_database(read)
+    typer.echo(f"{before.source}: {before.data_as_of:%Y-%m-%d} to {after.data_as_of:%Y-%m-%d}")
+    for name, count in (
+        ("in", difference.came),
+        ("out", difference.gone),
+        ("changed", difference.changed),
+        ("  of these moved", difference.moved),
+        ("  of these renamed", difference.renamed),
+        ("quiet", difference.quiet),
+    ):
+        typer.echo(f"{name:<20}{count:>10,}")
+    if difference.columns:
+        typer.echo()
+        table(("column", "numbers"), difference.columns.items())
+    if different:
+        typer.echo()
+        table(("number", "what", "from", "to", "name"), map(_different, different))
+
+
+def _named(tx: Tx, given: str) -> UUID | datetime:
+    if (load_id := tx.ids.parse(_LOAD, given)) is not None:
+        return load_id
+    try:
+        return datetime.strptime(given, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        raise ImportRefused(f"{given!r} is neither a load, as `almoner registers list` shows it, nor a day") from None
+
+
+def _different(row: DifferentRow) -> tuple[object, ...]:
+    names = " -> ".join(dict.fromkeys(name for name in (row.old_name, row.new_name) if name))
+    return (row.number, row.fate, row.old_part or "-", row.new_part or "-", names)
+
+
+@commands.command("rollback")
+def roll_back(source: Source) -> None:
+    """Take the newest load of a source back, by a load of its own: nothing is deleted.
+
+    What its files changed is as it was before, bodies that they brought become inactive, and its files can be loaded
+    again. The history shows both.
+    """
+    reader = register_source(source)
+
+    async def undo(database: Database) -> Load:
+        who = await administrator(database)
+
+        async def record(tx: Tx, made: Load) -> None:
+            assert made.undoes is not None
+            officer = await who(tx)
+            taken_back = tx.ids.text(_LOAD, made.undoes)
+            await officer.record(tx, DEPLOYMENT, "register.rolled_back", made.source, taken_back=taken_back)
+
+        return await flows.roll_back(database, reader, record)
+
+    made = with_database(undo)
+    typer.echo(
+        f"Took the newest load of {made.source} back; its data are of {made.data_as_of:%Y-%m-%d} again: "
+        f"{made.added:,} are back, {made.changed:,} as before, {made.gone:,} that it brought are inactive."
+    )
 
 
 async def load_samples(database: Database, stop: asyncio.Event) -> None:
@@ -78,6 +266,7 @@ async def load_samples(database: Database, stop: asyncio.Event) -> None:
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait({loading, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
+    _clear()
     if loading.done():
         _tell(loading.result(), time.monotonic() - began)
     else:
@@ -96,20 +285,46 @@ def reporter() -> Callable[[Progress], None]:
         shown = time.monotonic()
         left = f", {progress.seconds_left:.0f} s left" if progress.seconds_left is not None else ""
         pace = f"{progress.rows:,} rows, {progress.rows_per_second:,.0f} rows/s, {progress.share:.0%}"
-        text = f"{progress.stage}: {pace}{left}"
-        typer.echo(f"\r  {text:<76}", nl=False)
+        _show(f"{progress.stage}: {pace}{left}")
 
     return report
 
 
-def _tell(load: Load, seconds: float) -> None:
+def _fetching() -> Callable[[Fetching], None]:
+    shown = 0.0
+
+    def report(progress: Fetching) -> None:
+        nonlocal shown
+        if not sys.stdout.isatty() or time.monotonic() - shown < _SHOW_EVERY_SECONDS:
+            return
+        shown = time.monotonic()
+        of = f" of {progress.total / 1e6:,.0f}" if progress.total else ""
+        _show(f"fetching {progress.name}: {progress.size / 1e6:,.0f}{of} MB")
+
+    return report
+
+
+def _show(text: str) -> None:
+    typer.echo(f"\r  {text:<76}", nl=False)
+
+
+def _clear() -> None:
     if sys.stdout.isatty():
         typer.echo("\r" + " " * 78 + "\r", nl=False)
+
+
+def _tell(load: Load, seconds: float) -> None:
     if load.status == "unchanged":
         typer.echo("These files are loaded already: nothing to do.")
         return
     typer.echo(
-        f"Loaded {load.rows:,} rows of {load.registry_code} as of {load.data_as_of:%Y-%m-%d}: {load.added:,} added, "
-        f"{load.changed:,} changed, {load.gone:,} gone, {load.quarantined:,} put aside; "
+        f"Loaded {load.rows:,} rows of {load.source} as of {load.data_as_of:%Y-%m-%d}: {load.added:,} added, "
+        f"{load.changed:,} changed, {load.quiet:,} changed quietly, {load.gone:,} gone, "
+        f"{load.quarantined:,} put aside; "
         f"{seconds:.1f} s, {load.rows / max(seconds, 0.001):,.0f} rows/s."
     )
+    if load.ambiguous:
+        typer.echo(
+            f"{load.ambiguous:,} links of {load.source} are ambiguous and join nothing: "
+            "they name several numbers of one register for one body."
+        )

@@ -31,7 +31,7 @@ Try
 
   curl -s -H 'Authorization: {secretKey}' '{baseUrl}/v1/organisations?query=food+bank&countryCode=USA'
 
-These keys and addresses are in {file}; the log is {log}.
+These keys and addresses are in {file}, with logins for the pages; the log is {log}.
 """
 
 
@@ -51,7 +51,7 @@ def run() -> None:
             asyncio.run(_ensure_app_role(complete.owner_dsn))
         migrations.migrate(complete.owner_dsn, tell=lambda step: typer.echo(f"database: applied {step}"))
         log = given.data_dir.resolve() / "almoner.log"
-        with log.open("ab", buffering=0) as lines:
+        with logs.LogFile(log) as lines:
             logs.configure(lines.write, complete.log_level)
             uvloop.run(_live(complete, sockets, provider_sockets, Telemetry(lines.write), log, began))
     typer.echo("Stopped.")
@@ -86,7 +86,7 @@ async def _live(
         if stop.is_set():
             return
         file = complete.data_dir.resolve() / "sandbox.json"
-        sandbox = await demo.sandbox_content(house.db, demo.read_sandbox_file(file), demo.Pages())
+        sandbox = await demo.sandbox_content(house.db, demo.read_sandbox_file(file))
         local.write_private(file, sandbox)
         async with asyncio.TaskGroup() as group:
             group.create_task(live(house, "server and worker", stop, sockets, provider_sockets))

@@ -13,13 +13,40 @@ import asyncpg
 import typer
 
 from almoner import __version__, settings
-from almoner.access.keys.domain import OverlapTooLong
 from almoner.access.keys.service import NoSuchKey
+from almoner.access.members.domain import NoSuchGroup
+from almoner.access.operators.domain import Refused
+from almoner.access.operators.service import NoSuchToken
 from almoner.access.partners.service import NoSuchPartner
-from almoner.cli import access, clean, migrate, registers, run, serve
+from almoner.access.people.domain import NoSuchPerson
+from almoner.cli import (
+    access,
+    activities,
+    audit,
+    clean,
+    donations,
+    members,
+    migrate,
+    operators,
+    organisations,
+    payouts,
+    registers,
+    run,
+    selfcheck,
+    serve,
+    settlements,
+    sign_on,
+    suspense,
+    verifications,
+)
 from almoner.cli.ports import PortBusy
+from almoner.giving.payouts.domain import PayoutRefused
+from almoner.giving.settlements.domain import ImportInterrupted, NotCleared, ReportRefused
+from almoner.giving.suspense.domain import NoSuchHeldPayment, NotDecidable
+from almoner.kit.errors import Problem
 from almoner.migrations import MigrationRefused
 from almoner.nonprofits.registers.domain import ImportRefused
+from almoner.platform.audit_heads import NotExported
 from almoner.platform.programs import DatabaseUnavailable
 
 commands = typer.Typer(
@@ -34,12 +61,46 @@ commands.command("run")(run.run)
 commands.command("serve")(serve.serve)
 commands.command("worker")(serve.work)
 commands.command("migrate")(migrate.migrate)
+commands.command("selfcheck")(selfcheck.selfcheck)
 commands.add_typer(access.partners, name="partners")
 commands.add_typer(access.keys, name="keys")
 commands.add_typer(registers.commands, name="registers")
+commands.add_typer(activities.commands, name="activities")
+commands.add_typer(organisations.commands, name="organisations")
+commands.add_typer(suspense.commands, name="suspense")
+commands.add_typer(verifications.commands, name="verifications")
+commands.add_typer(settlements.commands, name="settlements")
+commands.add_typer(payouts.commands, name="payouts")
+commands.add_typer(donations.commands, name="donations")
+members.commands.add_typer(sign_on.commands, name="provider")
+commands.add_typer(members.commands, name="members")
+commands.add_typer(operators.commands, name="operators")
+commands.add_typer(operators.approvals, name="approvals")
+commands.add_typer(audit.commands, name="audit")
 commands.command("clean")(clean.clean)
 
-_TOLD_AS_THEY_ARE = (DatabaseUnavailable, MigrationRefused, ImportRefused, OverlapTooLong, PortBusy)
+_TOLD_AS_THEY_ARE = (
+    NotExported,
+    DatabaseUnavailable,
+    MigrationRefused,
+    ImportInterrupted,
+    ImportRefused,
+    NoSuchHeldPayment,
+    NotCleared,
+    NotDecidable,
+    PayoutRefused,
+    PortBusy,
+    Refused,
+    ReportRefused,
+)
+
+_LISTED: dict[type[BaseException], str] = {
+    NoSuchKey: "`almoner partners list` and `almoner keys list`",
+    NoSuchPartner: "`almoner partners list`",
+    NoSuchGroup: "`almoner members groups`",
+    NoSuchPerson: "`almoner operators list` and `almoner members list`",
+    NoSuchToken: "`almoner operators tokens list`",
+}
 
 
 def _show_version(wanted: bool) -> None:
@@ -66,8 +127,10 @@ def explain(error: BaseException) -> str | None:
         return "\n  ".join(["The settings need attention:", *error.problems]) if error.problems[1:] else str(error)
     if isinstance(error, _TOLD_AS_THEY_ARE):
         return str(error)
-    if isinstance(error, NoSuchKey | NoSuchPartner):
-        return f"There is no {error}: see `almoner partners list` and `almoner keys list`."
+    if isinstance(error, Problem):
+        return "\n".join(error.reasons or (error.message,))
+    if (listed := _LISTED.get(type(error))) is not None:
+        return f"There is no {error}: see {listed}."
     if isinstance(error, asyncpg.DiskFullError) or (isinstance(error, OSError) and error.errno in _FULL):
         return f"The disk is full ({error}): free some space, or set ALMONER_DATA_DIR to a folder on another disk."
     if isinstance(error, PermissionError) or (isinstance(error, OSError) and error.errno == errno.EROFS):

@@ -1,0 +1,148 @@
+"""``almoner audit``: prove that the log is as it was written, read it, sign its heads, show the key of signatures."""
+
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Final
+from uuid import UUID
+
+import typer
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from almoner import settings
+from almoner.access.partners import service as partners
+from almoner.access.partners.service import NoSuchPartner
+from almoner.cli.database import in_transaction, with_database
+from almoner.cli.progress import Line
+from almoner.kit.ids import Ids
+from almoner.kit.time import iso
+from almoner.platform import audit, audit_heads, audit_proof
+from almoner.platform.audit import DEPLOYMENT
+from almoner.platform.audit_chain import Chainer
+from almoner.platform.audit_proof import Proof
+from almoner.platform.db import Database, Tx
+from almoner.platform.telemetry import Telemetry
+
+commands = typer.Typer(help="The audit log: who did what, when and from where.", no_args_is_help=True)
+
+PartnerId = Annotated[
+    str | None, typer.Option("--partner", help="The id of a partner, or `deployment` for what concerns none.")
+]
+
+_TO_BEGIN: Final = timedelta(hours=2)
+
+
+def _scope(ids: Ids, partner: str) -> UUID:
+    scope = audit_heads.scope_of(ids, partner)
+    if scope is None:
+        raise NoSuchPartner(partner)
+    return scope
+
+
+@commands.command("verify")
+def verify(
+    partner: PartnerId = None,
+    heads: Annotated[
+        Path | None, typer.Option("--heads", help="The folder of exported heads; else that of ALMONER_AUDIT_HEADS.")
+    ] = None,
+    without_heads: Annotated[
+        bool, typer.Option("--without-heads", help="Prove what the database alone can: not that nothing is missing.")
+    ] = False,
+) -> None:
+    """Prove that no entry was edited, deleted, inserted or moved; exits with 1 when one was.
+
+    Reads only, and may run beside a working service.
+    """
+    folder = None if without_heads else heads or settings.read().heads_folder
+    gone = folder is not None and not folder.is_dir()
+
+    async def prove(db: Database) -> list[Proof]:
+        begun = await _begun(db)
+        there = None if gone else folder
+        scopes = [_scope(db.deployment.ids, partner)] if partner else await audit_proof.scopes(db, there)
+        scopes += [] if partner else sorted(begun.difference(scopes))
+        return [await _proved(db, scope, there, begun=scope in begun) for scope in scopes]
+
+    proofs = with_database(prove)
+    broken = sum(proof.broken is not None for proof in proofs)
+    entries = sum(proof.entries for proof in proofs)
+    if gone and entries:
+        broken += 1
+        typer.echo(
+            f"There are no exported heads at {folder}: is the store mounted? Nothing shows that no end was cut off. "
+            "With --without-heads the rest is proved."
+        )
+    typer.echo(f"{entries:,} entries of {len(proofs):,} chains: {f'{broken} BROKEN' if broken else 'OK'}")
+    if broken:
+        raise typer.Exit(1)
+
+
+async def _begun(db: Database) -> set[UUID]:
+    """The partners that must have a chain: the first entry of each tells that it was added."""
+    async with db.read() as tx:
+        return {one.id for one in await partners.all_accounts(tx) if one.created_at < tx.now - _TO_BEGIN}
+
+
+async def _proved(db: Database, scope: UUID, folder: Path | None, *, begun: bool) -> Proof:
+    line, began = Line(), time.monotonic()
+    name = audit_heads.name(db.deployment.ids, scope)
+
+    def report(entries: int) -> None:
+        line.show(f"{name}: {entries:,} entries, {entries / max(time.monotonic() - began, 0.001):,.0f} per second")
+
+    proof = await audit_proof.prove(db, scope, folder, report, begun=begun)
+    line.clear()
+    seen = f"{proof.entries:,} entries, {proof.heads:,} signed heads, head {proof.head.hex()[:16]}"
+    waiting = f", {proof.waiting:,} waiting" if proof.waiting else ""
+    typer.echo(f"{name}  {seen}{waiting}: " + (f"BROKEN at {proof.broken}" if proof.broken else "OK"))
+    return proof
+
+
+@commands.command("list")
+def list_entries(
+    partner: PartnerId = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many, the newest first.")] = 50,
+) -> None:
+    """Show the newest entries of a partner, or of the deployment."""
+
+    async def show(tx: Tx) -> None:
+        scope = _scope(tx.ids, partner) if partner else DEPLOYMENT
+        for entry in await audit.page(tx, scope, limit=limit):
+            details = ", ".join(f"{name} {value}" for name, value in (entry.details or {}).items())
+            words = [iso(entry.at), f"{entry.actor.kind} {entry.actor.id}", entry.action, entry.subject]
+            typer.echo("  ".join([*words, entry.address or "-", details]).rstrip())
+
+    in_transaction(show)
+
+
+@commands.command("key")
+def key() -> None:
+    """Print the public key (PEM) that exported heads are checked by."""
+
+    async def show(db: Database) -> bytes:
+        public = audit_heads.signing_key(db.deployment.vault).public_key()
+        return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+    typer.echo(with_database(show).decode(), nl=False)
+
+
+@commands.command("sign")
+def sign() -> None:
+    """Sign the heads of all chains that moved and export them now; a worker does so every five minutes."""
+    folder = settings.read().heads_folder
+
+    async def sign_all(db: Database) -> int:
+        chainer = Chainer(db, Telemetry())
+        while await chainer.batch():
+            pass
+        async with db.write() as tx:
+            while await audit_heads.sign(tx):
+                pass
+        exported, more = 0, 1
+        while more:
+            async with db.write() as tx:
+                more = await audit_heads.export(tx, folder)
+            exported += more
+        return exported
+
+    typer.echo(f"{with_database(sign_all)} signed heads exported to {folder}")

@@ -1,0 +1,121 @@
+"""The people of a sandbox's demo: they can sign in at once, by what ``sandbox.json`` says of them."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyotp
+
+from almoner.access.credentials import service as credentials
+from almoner.access.credentials.domain import STEP_SECONDS
+from almoner.access.credentials.service import authenticators, passwords
+from almoner.access.letters import service as letters
+from almoner.access.operators import service as operators
+from almoner.access.operators.domain import LONGEST_LIFE, TokenRefused
+from almoner.access.people import service as people
+from almoner.access.people.domain import OPERATORS, Person, Realm, Role, members_of, profile_of
+from almoner.cli.officer import MACHINE
+from almoner.platform import audit
+from almoner.platform.db import Database, Partner
+
+Login = dict[str, Any]
+"""What sandbox.json says of one person: userName, password, totpSecret, url, roles; token of an operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """Somebody of the demo. ``user_name`` is the e-mail address, too. ``app``: signs in by an authenticator as well."""
+
+    user_name: str
+    name: str
+    roles: tuple[Role, ...]
+    app: bool = True
+
+
+# Two reviewers and two of finance, so that what takes two can be tried out; the first one administers as well.
+DEMO_OPERATORS: Final = (
+    Demo("ada@operators.example", "Ada Operator", ("administrator", "finance", "reviewer")),
+    Demo("bo@operators.example", "Bo Operator", ("finance", "reviewer")),
+)
+
+DEMO_MEMBERS: Final = (
+    Demo("olive@product.example", "Olive Owner", ("owner",)),
+    Demo("rory@product.example", "Rory Reader", ("read_only",), app=False),
+)
+
+
+async def member_logins(db: Database, partner: Partner, known: Sequence[Login]) -> list[Login]:
+    """The demo's members of a partner, as ``operator_logins``."""
+    return [(await login_of(db, members_of(partner), demo, known))[1] for demo in DEMO_MEMBERS]
+
+
+async def operator_logins(db: Database, known: Sequence[Login]) -> list[Login]:
+    """The demo's operators: what is known of them as far as it still opens something, and new for the rest."""
+    logins = []
+    for demo in DEMO_OPERATORS:
+        person, login = await login_of(db, OPERATORS, demo, known)
+        before = next((one for one in known if one["userName"] == demo.user_name), {})
+        logins.append({**login, "token": await _token(db, person, before.get("token"))})
+    return logins
+
+
+async def login_of(db: Database, realm: Realm, demo: Demo, known: Sequence[Login]) -> tuple[Person, Login]:
+    """One person of the demo, made the first time, with a password, and an authenticator app where the demo says so."""
+    async with db.write() as tx:
+        person = await people.find_by_name(tx, realm, demo.user_name)
+        if person is None:
+            profile = profile_of(demo.user_name, email=demo.user_name, name=demo.name)
+            person = await people.create(tx, realm, profile, demo.roles)
+            who, action = tx.ids.text(realm.id_type, person.id), f"{realm.id_type}.invited"  # as the commands record it
+            await audit.record(tx, realm.id, MACHINE.actor, action, who, details={"roles": sorted(demo.roles)})
+        url = f"{tx.links.pages}{letters.home(tx.ids, realm)}/sign-in"
+    login: Login = {"userName": demo.user_name, "url": url, "roles": list(demo.roles)}
+    before: Mapping[str, Any] = next((one for one in known if one["userName"] == demo.user_name), {})
+    password, app = before.get("password"), before.get("totpSecret") if demo.app else None
+    opens = password is not None and await _opens(db, person, password)
+    if demo.app and not (opens and await _shows(db, person, app)):
+        app = await _add_app(db, person)
+    if not opens:
+        password = secrets.token_urlsafe(12)
+        await _set_password(db, person, password)
+    return person, {**login, "password": password, "totpSecret": app}
+
+
+async def _opens(db: Database, person: Person, password: str) -> bool:
+    async with db.read() as tx:
+        stored = await passwords.of_person(tx, person)
+    return await passwords.matches(db.deployment.vault, stored, password)
+
+
+async def _shows(db: Database, person: Person, app: str | None) -> bool:
+    async with db.read() as tx:
+        return app is not None and await authenticators.has(tx, person, app)
+
+
+async def _set_password(db: Database, person: Person, password: str) -> None:
+    hashed = await passwords.make(db.deployment.vault, person, password)
+    async with db.write() as tx:
+        await passwords.set_new(tx, person, hashed, MACHINE.by)
+
+
+async def _add_app(db: Database, person: Person) -> str:
+    """A new authenticator app in place of one that nobody has the secret of."""
+    async with db.write() as tx:
+        await credentials.take_second_factors(tx, person)
+        secret = (await authenticators.begin(tx, person, "Almoner")).secret.replace(" ", "")
+        earlier = pyotp.TOTP(secret, interval=STEP_SECONDS).at(tx.wall, counter_offset=-1)  # the code of now is left
+        await authenticators.confirm(tx, person, earlier, MACHINE.by)
+    return secret
+
+
+async def _token(db: Database, person: Person, known: str | None) -> str | None:
+    if not person.active:
+        return None
+    async with db.write() as tx:
+        with suppress(TokenRefused):  # it expired, or was revoked
+            if known and (await operators.known_by(tx, known))[0].id == person.id:
+                return known
+        _, secret = await operators.make_token(tx, MACHINE.by, person, "demo", LONGEST_LIFE)
+    return secret

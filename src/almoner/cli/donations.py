@@ -1,0 +1,43 @@
+"""``almoner donations``: what people decide about a gift."""
+
+from typing import Annotated
+
+import typer
+
+from almoner.cli.access import read_id
+from almoner.cli.officer import Officer, decide
+from almoner.cli.payouts import rules
+from almoner.giving.donations.domain import Donation
+from almoner.giving.payouts.domain import PayoutRefused
+from almoner.giving.reassignments import service
+from almoner.giving.reassignments.domain import MAX_REASON_LENGTH, UnknownOrganisation
+from almoner.kit.errors import NotFound
+from almoner.platform.db import EVERYONE, Tx
+
+commands = typer.Typer(help="What people decide about a gift.", no_args_is_help=True)
+
+
+@commands.command("reassign")
+def reassign(
+    donation: Annotated[str, typer.Argument(help="Identifier of a donation that is RECEIVED_PAYMENT.")],
+    organisation: Annotated[str, typer.Argument(help="Identifier of the organisation that it is for now.")],
+    reason: Annotated[str, typer.Option(help=f"Why; kept for good, at most {MAX_REASON_LENGTH} characters.")],
+) -> None:
+    """Give a donation to another organisation, with all that is owed of it. The partner is told."""
+
+    async def use(tx: Tx, officer: Officer) -> Donation:
+        ids = read_id(tx, "donation", donation), read_id(tx, "organisation", organisation)
+        why = reason.strip()
+        try:
+            given = await service.reassign(tx, EVERYONE, *ids, reason=why, reassigned_by=officer.id, rules=rules())
+        except NotFound:
+            raise PayoutRefused(
+                f"there is no donation {donation}: `almoner payouts show` lists those of a payout"
+            ) from None
+        except UnknownOrganisation:
+            raise PayoutRefused(f"there is no organisation {organisation}") from None
+        await officer.record(tx, given.partner_id, "donation.reassigned", donation, organisation=organisation)
+        return given
+
+    decide("finance", use)
+    typer.echo(f"{donation} is for {organisation} now.")

@@ -1,0 +1,177 @@
+"""Who decides at the terminal, and on what evidence: an operator, known by a personal token.
+
+The token is never an argument, which others of the machine could read: it is a setting, or typed without an echo.
+What no operator need decide is recorded with the account of this machine that runs the command.
+"""
+
+import os
+import pwd
+import socket
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated, Final, TypeVar
+from uuid import UUID
+
+import typer
+
+from almoner import settings
+from almoner.access.credentials.domain import By
+from almoner.access.operators import service as operators
+from almoner.access.operators.domain import TokenRefused
+from almoner.access.people.domain import OperatorRole, Person
+from almoner.cli.database import with_database
+from almoner.platform import audit
+from almoner.platform.audit import Actor, Details
+from almoner.platform.db import Database, Tx
+
+Note = Annotated[str, typer.Option("--note", help="The evidence, or where it is kept; at most 2000 characters.")]
+Result = TypeVar("Result")
+
+_SETTING: Final = f"{settings.PREFIX}OPERATOR_TOKEN"
+
+
+@dataclass(frozen=True, slots=True)
+class Officer:
+    """Who acts. ``person``: the operator, None for the machine's account."""
+
+    actor: Actor
+    person: Person | None = None
+
+    @property
+    def id(self) -> str:
+        """What decisions bear: ``operator_...``, or an account."""
+        return self.actor.id
+
+    @property
+    def by(self) -> By:
+        """For what records itself."""
+        return By(self.actor, socket.gethostname())
+
+    async def record(self, tx: Tx, scope: UUID, action: str, subject: str, **details: str | int | bool | None) -> None:
+        """Write into the audit log what was done, in the transaction of it."""
+        given: Details | None = details or None
+        await audit.record(tx, scope, self.actor, action, subject, address=self.by.address, details=given)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """What may be decided now. ``second``: who looked as well, and their note."""
+
+    by: str
+    note: str
+    second: tuple[str, str] | None = None
+
+    @property
+    def people(self) -> int:
+        """How many decided, as the audit log has it: also when one was enough."""
+        return 1 if self.second is None else 2
+
+
+def account() -> str:
+    """The account of this machine that runs the command, whatever its environment says."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # a container may run as a number alone
+        return f"uid {os.getuid()}"
+
+
+MACHINE: Final = Officer(Actor("machine", account()))
+
+
+def decide(role: OperatorRole, use: Callable[[Tx, Officer], Awaitable[Result]]) -> Result:
+    """Let an operator with the role decide, in one transaction. Raises Refused."""
+
+    async def inside(database: Database) -> Result:
+        async with acting(database, role) as (tx, officer):
+            return await use(tx, officer)
+
+    return with_database(inside)
+
+
+def administer(use: Callable[[Tx, Officer], Awaitable[Result]]) -> Result:
+    """Let an administrator act, in one transaction; the machine's account before there is any operator."""
+
+    async def inside(database: Database) -> Result:
+        who = await administrator(database)
+        async with database.write() as tx:
+            return await use(tx, await who(tx))
+
+    return with_database(inside)
+
+
+async def administrator(database: Database) -> Callable[[Tx], Awaitable[Officer]]:
+    """Who administers, asked once; in each transaction they are known anew. The machine before there is any operator.
+
+    Raises Refused.
+    """
+    async with database.read() as tx:
+        known = await operators.exist(tx)
+    return await _who(database, "administrator") if known else _machine
+
+
+async def _machine(tx: Tx) -> Officer:
+    if not await operators.begin(tx):
+        raise TokenRefused("There is an operator since just now: run the command again with a token.")
+    return MACHINE
+
+
+@asynccontextmanager
+async def acting(database: Database, *roles: OperatorRole) -> AsyncIterator[tuple[Tx, Officer]]:
+    """A transaction of an operator with one of the roles, or of any operator. Raises Refused."""
+    who = await _who(database, *roles)
+    async with database.write() as tx:
+        yield tx, await who(tx)
+
+
+async def _who(database: Database, *roles: OperatorRole) -> Callable[[Tx], Awaitable[Officer]]:
+    token = _token()
+
+    async def who(tx: Tx) -> Officer:
+        person, _ = await operators.known_by(tx, token)
+        if roles:
+            await operators.ensure_may(tx, person, *roles)
+        return Officer(Actor("operator", tx.ids.text(operators.ID, person.id)), person)
+
+    async with database.write() as tx:
+        await operators.known_by(tx, token)  # noted also when the command is refused afterwards
+    return who
+
+
+def _token() -> str:
+    given = settings.read()
+    if given.operator_secret:
+        return given.operator_secret
+    if sys.stdin.isatty():
+        return str(typer.prompt("Your operator's token", hide_input=True, err=True)).strip()
+    where = f"; those of the demo operators are in {given.data_dir / 'sandbox.json'}" if given.sandbox else ""
+    raise TokenRefused(
+        f"This needs an operator's token: set {_SETTING} to yours, or type it at a terminal. "
+        f"You make one at /operator/tokens{where}."
+    )
+
+
+async def look(
+    tx: Tx, officer: Officer, role: OperatorRole, action: str, subject: str, seen: bytes, note: str, scope: UUID
+) -> Agreed | str:
+    """Two pairs of eyes, where an administrator asks for them; a sentence while the second one has to look.
+
+    ``seen``: the fingerprint of what there was to see. Raises Refused when the first look is the officer's own.
+    """
+    if officer.person is None or not await operators.takes_two(tx):
+        return Agreed(officer.id, note)
+    approval = await operators.look(tx, officer.person, action, subject, seen, note, role)
+    if approval.second is None:
+        await officer.record(tx, scope, action, subject, look=1)
+        return (
+            f"Confirmed by {officer.person.shown_name} (1 of 2); another {role} must run the same command before "
+            f"{approval.expires_at:%Y-%m-%d %H:%M} UTC."
+        )
+    return Agreed(tx.ids.text(operators.ID, approval.first.by), approval.first.note, (officer.id, note))
+
+
+async def named(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
+    """How to show who decided: operators by name beside their identifier, others as they are kept."""
+    names = await operators.names(tx, deciders)
+    return lambda by: f"{names[by]} ({by})" if by and by in names else by

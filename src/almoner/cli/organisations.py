@@ -1,0 +1,85 @@
+"""``almoner organisations``: how a nonprofit is shown."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from almoner.cli.officer import Officer, administer
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.branding import domain, service
+from almoner.nonprofits.branding.domain import Shown
+from almoner.nonprofits.branding.service import Wish
+from almoner.platform import images
+from almoner.platform.audit import DEPLOYMENT
+from almoner.platform.db import Tx
+from almoner.platform.http.uploads import FiletypeNotSupported
+from almoner.platform.images import Image
+
+commands = typer.Typer(help="How nonprofits are shown.", no_args_is_help=True)
+
+_File = tuple[Path, bytes]
+_Pictures = typer.Option(help="A JPEG or PNG; repeat for more. They replace all.", exists=True, dir_okay=False)
+
+
+@commands.callback()
+def organisations() -> None:
+    """How nonprofits are shown."""
+
+
+@commands.command("brand")
+def brand_organisation(
+    organisation: Annotated[str, typer.Argument(help="Identifier of the organisation.")],
+    name: Annotated[str | None, typer.Option(help="The name that it is shown by; empty: the register's.")] = None,
+    description: Annotated[str | None, typer.Option(help="What it does; empty: the register's words.")] = None,
+    logo: Annotated[
+        Path | None, typer.Option(help="A JPEG or PNG that stands on white.", exists=True, dir_okay=False)
+    ] = None,
+    image: Annotated[list[Path] | None, _Pictures] = None,
+    colour: Annotated[str | None, typer.Option(help="Its colour, such as #0d5c4a.")] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Show it as its register does.")] = False,
+) -> None:
+    """Show an organisation by its own name, words, logo, images and colour; what is not given stays as it is."""
+    if clear != all(given is None for given in (name, description, logo, image, colour)):
+        raise typer.BadParameter("give a name, a description, a logo, images or a colour, or --clear alone")
+
+    emblem = None if logo is None else _read(logo)
+    pictures = None if image is None else [_read(path) for path in image]
+
+    async def use(tx: Tx, officer: Officer) -> tuple[str, Shown]:
+        organisation_id = tx.ids.parse("organisation", organisation)
+        try:
+            if organisation_id is None:
+                raise NotFound
+            if clear:
+                principal, shown = await service.clear(tx, organisation_id)
+            else:
+                made = None if pictures is None else [await _image(file, domain.IMAGE_SIDE) for file in pictures]
+                sign = None if emblem is None else await _image(emblem, domain.LOGO_SIDE)
+                wish = Wish(name, description, sign, made, colour)
+                principal, shown = await service.show(tx, organisation_id, wish)
+        except NotFound:
+            raise typer.BadParameter(f"there is no organisation {organisation}") from None
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+        own = tx.ids.text("organisation", principal)
+        await officer.record(tx, DEPLOYMENT, "organisation.branded", own, cleared=clear)
+        return own, shown
+
+    own, shown = administer(use)
+    typer.echo(
+        f"{own}  name {shown.display_name or '-'}  description {'yes' if shown.description else '-'}  "
+        f"logo {'yes' if shown.logo else '-'}  images {len(shown.images)}  colour {shown.primary_color or '-'}"
+    )
+
+
+async def _image(file: _File, side: int) -> Image:
+    path, content = file
+    try:
+        return await images.reencode(content, longest_side=side)
+    except FiletypeNotSupported:
+        raise ValueError(f"{path} is no JPEG or PNG that can be read") from None
+
+
+def _read(path: Path) -> _File:
+    return path, path.read_bytes()

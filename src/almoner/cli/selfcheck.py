@@ -1,0 +1,44 @@
+"""``almoner selfcheck``: ask everything that must hold, and say what does not and what to do."""
+
+import sys
+
+import typer
+
+from almoner.cli.database import with_database
+from almoner.platform import selfcheck as platform
+from almoner.platform.selfcheck import Check, Finding
+from almoner.wiring import CHECKS
+
+_WIDTH = 76
+
+
+def selfcheck() -> None:
+    """Check that money, events and background work are as they should be; exits with 1 when something is not.
+
+    Reads only, from one snapshot of the database; it may run beside a working service.
+    """
+    outcome = with_database(lambda database: platform.run(database, CHECKS, _report))
+    if sys.stdout.isatty():
+        typer.echo("\r" + " " * (_WIDTH + 2) + "\r", nl=False)
+    for finding in outcome.findings:
+        _tell(finding)
+    asked = f"{outcome.checks} checks in {outcome.seconds:.1f} s"
+    if outcome.findings:
+        typer.echo(f"{asked}: {len(outcome.findings)} found something.")
+        raise typer.Exit(1)
+    typer.echo(f"{asked}: all is as it should be.")
+
+
+def _report(asked: int, check: Check) -> None:
+    """Progress on a terminal, on one line, and nothing elsewhere."""
+    if sys.stdout.isatty():
+        typer.echo(f"\r  {f'{asked} of {len(CHECKS)}: {check.name}':<{_WIDTH}}", nl=False)
+
+
+def _tell(finding: Finding) -> None:
+    check = finding.check
+    typer.echo(f"{check.name}: broken by {finding.count:,}")
+    typer.echo(f"  promised  {check.promise}.")
+    more = f", and {finding.count - len(finding.examples):,} more" if finding.count > len(finding.examples) else ""
+    typer.echo(f"  found     {', '.join(finding.examples)}{more}")
+    typer.echo(f"  do        {check.advice}.")

@@ -1,0 +1,125 @@
+"""``almoner settlements``: what payment providers paid out to us, from their reports."""
+
+import time
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from almoner.cli.access import table
+from almoner.cli.amounts import amount, decimal
+from almoner.cli.database import in_transaction, with_database
+from almoner.cli.officer import Note, Officer, acting, decide
+from almoner.cli.progress import Line
+from almoner.giving.settlements import flows, service
+from almoner.giving.settlements.domain import LineKind, Settlement, Sum, Unbooked
+from almoner.giving.settlements.flows import COLUMNS, Progress
+from almoner.kit.time import iso
+from almoner.platform.audit import DEPLOYMENT
+from almoner.platform.db import Database, Tx
+
+commands = typer.Typer(help="What payment providers paid out to us: docs/runbooks/payouts.md.", no_args_is_help=True)
+
+Limit = Annotated[int, typer.Option(min=1, help="How many to show.")]
+
+
+@commands.command("import")
+def import_settlement(
+    provider: Annotated[str, typer.Argument(help="The payment provider, as it is named with each payment.")],
+    file: Annotated[
+        Path, typer.Argument(help=f"CSV with the columns {', '.join(COLUMNS)}.", exists=True, dir_okay=False)
+    ],
+) -> None:
+    """Import the report of one payout of a provider; importing it again changes nothing."""
+    content = file.read_bytes()
+    line = Line()
+
+    def report(progress: Progress) -> None:
+        line.show(f"{progress.done:,} of {progress.lines:,} lines, {progress.per_second:,.0f} rows/s")
+
+    async def use(database: Database) -> Settlement:
+        async with acting(database, "finance") as (_, officer):
+            pass  # refused before anything is booked
+
+        async def record(tx: Tx, settlement: Settlement) -> None:
+            told = {"reference": settlement.reference, "sha256": sha256(content).hexdigest()}
+            await officer.record(tx, DEPLOYMENT, "settlement.imported", provider, **told)
+
+        return await flows.import_report(database, provider, content, report, record)
+
+    began = time.monotonic()
+    settlement = with_database(use)
+    line.clear()
+    pace = settlement.lines / max(time.monotonic() - began, 0.001)
+    typer.echo(
+        f"{settlement.provider}'s report {settlement.reference} of {settlement.settled_on}: "
+        f"{settlement.lines:,} lines, {settlement.matched:,} booked, {settlement.exceptions:,} exceptions; "
+        f"net {decimal(settlement.net_minor, settlement.currency)} {settlement.currency} "
+        f"after fees of {decimal(settlement.fee_minor, settlement.currency)} ({pace:,.0f} rows/s)."
+    )
+    if settlement.exceptions:
+        typer.echo("See `almoner settlements exceptions`: what is missing may come; they are looked at every night.")
+
+
+@commands.command("list")
+def list_settlements(limit: Limit = 50) -> None:
+    """List the reports, newest first: what was booked, and what was not."""
+
+    async def use(tx: Tx) -> tuple[list[Settlement], list[Sum]]:
+        return await service.newest(tx, limit), await service.unbooked_sums(tx)
+
+    reports, unbooked = in_transaction(use)
+    titles = ("provider", "reference", "settled on", "imported", "lines", "booked", "exceptions", "fees", "net")
+    table(titles, [_row(settlement) for settlement in reports])
+    for found in unbooked:
+        net = f"{decimal(found.net_minor, found.currency)} {found.currency}"
+        typer.echo(
+            f"{net} of {found.lines:,} exceptions reached the bank and is in no account: "
+            "see `almoner settlements exceptions`."
+        )
+
+
+def _row(found: Settlement) -> list[object]:
+    sums = (decimal(found.fee_minor, found.currency), f"{decimal(found.net_minor, found.currency)} {found.currency}")
+    counts = (found.lines, found.matched, found.exceptions)
+    return [found.provider, found.reference, found.settled_on, iso(found.imported_at), *counts, *sums]
+
+
+@commands.command("exceptions")
+def list_exceptions(limit: Limit = 200) -> None:
+    """List the lines that are not booked: how old they are, and why."""
+
+    async def use(tx: Tx) -> list[list[object]]:
+        return [_exception(tx, unbooked) for unbooked in await service.exceptions(tx, limit)]
+
+    titles = ("age", "provider", "reference", "kind", "payment", "gross", "fee", "reason", "what it means", "booked in")
+    table(titles, in_transaction(use))
+
+
+@commands.command("clear")
+def clear_exception(
+    provider: Annotated[str, typer.Argument(help="As `almoner settlements exceptions` shows it.")],
+    reference: Annotated[str, typer.Argument(help="Of the report.")],
+    payment: Annotated[str, typer.Argument(help="The provider's identifier of the payment.")],
+    note: Note,
+    kind: Annotated[LineKind, typer.Option(help="What the line reports.")] = LineKind.PAYMENT,
+) -> None:
+    """Take a line off the exceptions that will never be booked, such as one that the provider took back."""
+
+    async def use(tx: Tx, officer: Officer) -> None:
+        await service.clear(tx, provider, reference, (payment, kind), cleared_by=officer.id, note=note)
+        line = {"reference": reference, "payment": payment, "kind": str(kind)}
+        await officer.record(tx, DEPLOYMENT, "settlement_line.cleared", provider, **line)
+
+    decide("finance", use)
+    typer.echo(f"Cleared: {kind} {payment} of {provider}'s report {reference}. No money moved by this.")
+
+
+def _exception(tx: Tx, unbooked: Unbooked) -> list[object]:
+    stored = unbooked.stored
+    line, age = stored.line, tx.now - stored.since
+    old = f"{age.days} d" if age.days else f"{age.seconds // 3600} h"
+    sums = (amount(line.gross), amount(line.fee))
+    why = (stored.reason, stored.reason.sentence if stored.reason else None, unbooked.booked_in)
+    return [old, stored.provider, unbooked.reference, line.kind, line.payment, *sums, *why]

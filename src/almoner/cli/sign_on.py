@@ -1,0 +1,166 @@
+"""``almoner members provider``: where a partner's members sign in beside passwords and passkeys."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from almoner.access.people import service as people
+from almoner.access.people.domain import members_of
+from almoner.access.sign_on import service
+from almoner.access.sign_on.domain import ASKED, Metadata, Provider, Refused, Wanted
+from almoner.access.sign_on.service import identities
+from almoner.access.sign_on.service.journeys import SignOn
+from almoner.cli.access import partner_of
+from almoner.cli.database import in_transaction, with_database
+from almoner.cli.members import Member, member_of
+from almoner.cli.officer import Officer, administer
+from almoner.kit.text import one_line
+from almoner.kit.time import iso
+from almoner.platform.db import Database, Tx
+from almoner.platform.outbound import Outbound
+
+commands = typer.Typer(help="Sign-on at the partner's own provider: docs/guides/sign-on.md.", no_args_is_help=True)
+
+PartnerId = Annotated[str, typer.Argument(metavar="PARTNER", help="Identifier, as `almoner partners list` shows it.")]
+
+
+@commands.command("set")
+def set_provider(
+    partner: PartnerId,
+    name: Annotated[str, typer.Option(help="As people know it: `Continue with ...`.")],
+    issuer: Annotated[str, typer.Option(help="Its issuer, exactly as its description says it.")],
+    client_id: Annotated[str, typer.Option(help="What it knows this deployment by.")],
+    public: Annotated[bool, typer.Option("--public", help="The client has no secret.")] = False,
+    keep_secret: Annotated[bool, typer.Option("--keep-secret", help="Keep the secret that there is.")] = False,
+    subject_claim: Annotated[str, typer.Option(help="The claim that names a person: sub, or oid for Entra.")] = "sub",
+    groups_claim: Annotated[str | None, typer.Option(help="The claim that names their groups.")] = None,
+    role: Annotated[
+        list[str] | None, typer.Option(help="What a group is worth, as GROUP=ROLE; repeat for more.")
+    ] = None,
+    scopes: Annotated[str, typer.Option(help="What is asked for, between blanks.")] = " ".join(ASKED),
+    creates_members: Annotated[
+        bool, typer.Option("--creates-members", help="Whoever has a role by their groups becomes a member.")
+    ] = False,
+    disabled: Annotated[bool, typer.Option("--disabled", help="Set it up without offering it.")] = False,
+) -> None:
+    """Set up the provider, or replace how it is set up. The client's secret is typed, or read from standard input."""
+    if public and keep_secret:
+        raise typer.BadParameter("a public client has no secret to keep")
+    secret = "" if public else None if keep_secret else _secret()
+    wanted = Wanted(
+        name,
+        issuer,
+        client_id,
+        secret,
+        subject_claim,
+        groups_claim,
+        dict(_pair(text) for text in role or ()),
+        tuple(scopes.split()),
+        creates_members,
+        not disabled,
+    )
+
+    async def use(tx: Tx, officer: Officer) -> tuple[Provider, str]:
+        scope = await partner_of(tx, partner)
+        return await service.set_up(tx, officer.by, scope, wanted), service.redirect_address(tx, scope)
+
+    _show(*administer(use))
+
+
+@commands.command("show")
+def show_provider(partner: PartnerId) -> None:
+    """Show how the provider is set up, and the redirect address to register there."""
+
+    async def use(tx: Tx) -> tuple[Provider | None, str]:
+        scope = await partner_of(tx, partner)
+        return await service.find(tx, scope), service.redirect_address(tx, scope)
+
+    _show(*in_transaction(use))
+
+
+@commands.command("test")
+def test_provider(partner: PartnerId) -> None:
+    """Fetch what the provider publishes, and say whether members can be sent there."""
+
+    async def use(database: Database) -> Metadata | Refused:
+        async with database.read() as tx:
+            scope = await partner_of(tx, partner)
+        outbound = Outbound(database.deployment.receivers)
+        try:
+            return await SignOn(database, outbound).look(scope)
+        except Refused as refused:
+            return refused
+        finally:
+            await outbound.close()
+
+    found = with_database(use)
+    if isinstance(found, Refused):
+        typer.echo(one_line(f"{found.text} {found.told or ''}".strip()), err=True)
+        raise typer.Exit(1)
+    typer.echo(one_line(f"issuer          {found.issuer}"))
+    typer.echo(one_line(f"sign-in         {found.authorization_endpoint}"))
+    typer.echo(one_line(f"codes           {found.token_endpoint}"))
+    typer.echo(one_line(f"keys            {found.jwks_uri}"))
+    typer.echo("The provider answers as it should.")
+
+
+@commands.command("remove")
+def remove_provider(partner: PartnerId) -> None:
+    """Remove the provider: nobody signs in there any more, and roles that it gave are gone."""
+
+    async def use(tx: Tx, officer: Officer) -> None:
+        await service.remove(tx, officer.by, await partner_of(tx, partner))
+
+    administer(use)
+    typer.echo("The provider is removed.")
+
+
+@commands.command("unbind")
+def unbind_member(partner: PartnerId, member: Member) -> None:
+    """End that a member signs in by an account at the provider; what it said of their roles goes too."""
+
+    async def use(tx: Tx, officer: Officer) -> str:
+        scope = await partner_of(tx, partner)
+        person = await people.get(tx, members_of(scope), await member_of(tx, scope, member))
+        issuers = [one.issuer for one in await identities.of_person(tx, person)]
+        await identities.unbind(tx, person, officer.by)
+        gone = f"signs in no more by an account of {', '.join(issuers)}" if issuers else "signs in by no provider"
+        return f"{person.user_name} {gone}."
+
+    typer.echo(one_line(administer(use)))
+
+
+def _secret() -> str:
+    if sys.stdin.isatty():
+        return str(typer.prompt("The client's secret", hide_input=True, err=True)).strip()
+    return sys.stdin.readline().strip()
+
+
+def _pair(text: str) -> tuple[str, str]:
+    group, sign, role = text.rpartition("=")
+    if not sign or not group.strip():
+        raise typer.BadParameter(f"{text!r} is not GROUP=ROLE")
+    return group.strip(), role.strip()
+
+
+def _show(provider: Provider | None, redirect: str) -> None:
+    rows: list[tuple[str, object]] = [("redirect", redirect)]
+    if provider is None:
+        rows.append(("provider", "-"))
+    else:
+        rows += [
+            ("provider", provider.name),
+            ("issuer", provider.issuer),
+            ("client", provider.client_id),
+            ("secret", "sealed" if provider.sealed_secret else "none"),
+            ("person", provider.subject_claim),
+            ("groups", provider.groups_claim or "-"),
+            *(("role", f"{value} = {role}") for value, role in sorted(provider.roles.items())),
+            ("scopes", " ".join(provider.scopes)),
+            ("new members", "yes" if provider.creates_members else "no"),
+            ("enabled", "yes" if provider.enabled else "no"),
+            ("changed", iso(provider.updated_at)),
+        ]
+    for title, value in rows:
+        typer.echo(one_line(f"{title:<12}  {value}"))

@@ -1,0 +1,160 @@
+"""``almoner verifications``: what officers decide about monetary donation verifications, and on what evidence."""
+
+from typing import Annotated
+
+import typer
+
+from almoner.cli.access import read_id, table
+from almoner.cli.database import in_transaction
+from almoner.cli.officer import Agreed, Note, Officer, decide, look, named
+from almoner.giving.verifications import service
+from almoner.giving.verifications.domain import (
+    CHECKS,
+    MAX_NOTE_LENGTH,
+    Decided,
+    Evidence,
+    Filters,
+    RejectionReason,
+    Verification,
+    VerificationStatus,
+)
+from almoner.kit.errors import NotFound
+from almoner.kit.time import iso, iso_or_none
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.db import EVERYONE, Partner, Tx
+
+commands = typer.Typer(help="Whether nonprofits may be paid what was given for them.", no_args_is_help=True)
+
+VerificationId = Annotated[str, typer.Argument(help="Identifier, as `almoner verifications list` shows it.")]
+Status = Annotated[VerificationStatus, typer.Option(help="As it is now.")]
+Reason = Annotated[RejectionReason, typer.Option(help="What the partner is told.")]
+
+ID = "monetarydonationverification"
+
+
+@commands.command("list")
+def list_verifications(
+    status: Status = "pending",
+    partner: Annotated[str | None, typer.Option(help="Of this partner only.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50,
+) -> None:
+    """List verifications with a status, newest first."""
+
+    async def use(tx: Tx) -> list[list[object]]:
+        scope = Partner(read_id(tx, "partner", partner)) if partner else EVERYONE
+        found = await service.newest(tx, scope, Filters(status=status), limit)
+        return [await _row(tx, one) for one in found]
+
+    table(("verification", "organisation", "status", "registration", "expires"), in_transaction(use))
+
+
+async def _row(tx: Tx, one: Verification) -> list[object]:
+    organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
+    moment = iso_or_none(one.expires_at)
+    return [tx.ids.text(ID, one.id), organisation.shown_name, one.status, one.checks["registration"], moment]
+
+
+@commands.command("show")
+def show_verification(verification: VerificationId) -> None:
+    """Show one verification: the organisation, its checks, and what was decided by whom and why."""
+
+    async def use(tx: Tx) -> tuple[list[list[object]], list[list[object]]]:
+        one = await _find(tx, verification)
+        organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
+        facts: list[list[object]] = [
+            ["verification", tx.ids.text(ID, one.id)],
+            ["partner", tx.ids.text("partner", one.partner_id)],
+            ["organisation", tx.ids.text("organisation", one.organisation_id)],
+            ["name", organisation.name],
+            ["register", f"{organisation.registry_name}, {organisation.registry_number}"],
+            ["status", one.status],
+            ["rejected because of", one.rejection_reason],
+            ["created", iso(one.created_at)],
+            ["expires", iso_or_none(one.expires_at)],
+            ["processed", iso_or_none(one.processed_at)],
+        ]
+        facts += [[f"check {check}", one.checks[check]] for check in CHECKS]
+        history = await service.decisions(tx, one.id)
+        return facts, await _told_of(tx, history)
+
+    facts, history = in_transaction(use)
+    table(("field", "value"), facts)
+    if history:
+        typer.echo()
+        table(("decided at", "decision", "reason", "by", "evidence"), history)
+
+
+async def _told_of(tx: Tx, history: list[Decided]) -> list[list[object]]:
+    """Each decision, and a line more for whoever looked as well."""
+    by = await named(tx, [who for one in history for who in (one.evidence.decided_by, one.evidence.second_by)])
+    rows: list[list[object]] = []
+    for one in history:
+        rows.append([iso(one.at), one.decision, one.reason, by(one.evidence.decided_by), one.evidence.note])
+        if one.evidence.second_by:
+            rows.append([None, None, None, by(one.evidence.second_by), one.evidence.second_note])
+    return rows
+
+
+@commands.command("approve")
+def approve_verification(verification: VerificationId, note: Note) -> None:
+    """Confirm every check that has not ended, and approve; in production two reviewers run the same command."""
+    told = _checked(note)
+
+    async def use(tx: Tx, officer: Officer) -> str:
+        one = await _find(tx, verification)
+        named_so = tx.ids.text(ID, one.id)
+        seen = await service.look(tx, EVERYONE, one.id)
+        agreed = await look(tx, officer, "reviewer", "verification.approve", named_so, seen, told, one.partner_id)
+        if not isinstance(agreed, Agreed):
+            return agreed
+        evidence = Evidence(agreed.by, agreed.note, *(agreed.second or ()))
+        approved = await service.approve(tx, EVERYONE, one.id, evidence)
+        return await _decided(tx, officer, approved, "verification.approved", people=agreed.people)
+
+    typer.echo(decide("reviewer", use))
+
+
+@commands.command("reject")
+def reject_verification(verification: VerificationId, reason: Reason, note: Note) -> None:
+    """Reject, with the reason that the partner is told."""
+    told = _checked(note)
+
+    async def use(tx: Tx, officer: Officer) -> str:
+        one = await _find(tx, verification)
+        rejected = await service.reject(tx, EVERYONE, one.id, reason, Evidence(officer.id, told))
+        return await _decided(tx, officer, rejected, "verification.rejected")
+
+    typer.echo(decide("reviewer", use))
+
+
+@commands.command("reopen")
+def reopen_verification(verification: VerificationId, note: Note) -> None:
+    """Begin a rejected or expired one anew: every check is made again, and it has 30 days."""
+    told = _checked(note)
+
+    async def use(tx: Tx, officer: Officer) -> str:
+        one = await _find(tx, verification)
+        reopened = await service.reopen(tx, EVERYONE, one.id, Evidence(officer.id, told))
+        return await _decided(tx, officer, reopened, "verification.reopened")
+
+    typer.echo(decide("reviewer", use))
+
+
+async def _find(tx: Tx, verification: str) -> Verification:
+    try:
+        return await service.get(tx, EVERYONE, read_id(tx, ID, verification))
+    except NotFound:
+        raise typer.BadParameter(f"there is no verification {verification}") from None
+
+
+def _checked(note: str) -> str:
+    told = note.strip()
+    if not 1 <= len(told) <= MAX_NOTE_LENGTH:
+        raise typer.BadParameter(f"--note must say on what evidence, in 1 to {MAX_NOTE_LENGTH} characters")
+    return told
+
+
+async def _decided(tx: Tx, officer: Officer, one: Verification, action: str, **details: int) -> str:
+    named_so = tx.ids.text(ID, one.id)
+    await officer.record(tx, one.partner_id, action, named_so, **details)
+    return f"{named_so} is {one.status}."
