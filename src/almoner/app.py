@@ -1,4 +1,4 @@
-"""The ASGI application: the edge, the API under /v1, the hosted pages, probes."""
+"""The ASGI application: the edge, the API under /v1, SCIM, the hosted pages, probes."""
 
 from collections.abc import Iterable
 
@@ -21,6 +21,8 @@ from almoner.platform.http.openapi import describe
 from almoner.platform.http.probes import probe_routes
 from almoner.platform.http.service import Service
 from almoner.platform.reference.page import reference_routes
+from almoner.scim.application import PREFIX as SCIM
+from almoner.scim.application import ScimApplication
 from almoner.wiring import House
 
 
@@ -32,15 +34,19 @@ def describe_api(routes: Iterable[Routes], events: Iterable[EventType], ids: Ids
 
 
 class _Split:
-    """/v1 goes to the declared endpoints, everything else to the pages."""
+    """/v1 goes to the declared endpoints, /scim/v2 to SCIM, everything else to the pages."""
 
-    def __init__(self, api: Service, pages: Router) -> None:
+    def __init__(self, api: Service, scim: ScimApplication, pages: Router) -> None:
         self._api = api
+        self._scim = scim
         self._pages = pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (scope["path"].startswith("/v1/") or scope["path"] == "/v1"):
             await self._api(scope, receive, send)
+            return
+        if scope["type"] == "http" and (scope["path"].startswith(SCIM + "/") or scope["path"] == SCIM):
+            await self._scim(scope, receive, send)
             return
         scope["app"] = self  # lets the router raise what it would otherwise answer as plain text
         try:
@@ -67,13 +73,13 @@ def create_app(house: House) -> ASGIApp:
     description = describe_api(routes, house.events.values(), deployment.ids, deployment.links.api)
     pages: list[BaseRoute] = [
         Route("/media/{key}", show_media),
-        *probe_routes(house.checks, house.telemetry, description),
+        *probe_routes(house.checks, house.telemetry, description, house.settings.metrics_secret),
         *reference_routes(deployment, description),
         *house.pages,
     ]
     outer = Router(pages, redirect_slashes=False)
     return Edge(
-        _Split(Service(house.db, house.guard, routes), outer),
+        _Split(Service(house.db, house.guard, routes), house.scim, outer),
         house.telemetry,
         house.db.deployment.clock,
         house.settings.trusted_proxies,

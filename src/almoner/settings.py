@@ -9,7 +9,7 @@ from binascii import Error as NotBase64
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
@@ -117,6 +117,11 @@ class Settings(BaseSettings):
         None, description="32 random bytes in base64; all secrets derive from it."
     )
     data_dir: Path = Field(Path("var"), description="Where the sandbox keeps its files and the embedded server.")
+    audit_heads: Path | None = Field(
+        None,
+        description="The folder that signed heads of the audit log are exported to, best on another machine's disk; "
+        "else `audit-heads` in the data directory.",
+    )
     pg_bin: Path | None = Field(None, description="The folder of PostgreSQL's programs for the embedded server.")
 
     host: str = Field("localhost", description="Address to listen on; localhost is both loopback families.")
@@ -139,7 +144,30 @@ class Settings(BaseSettings):
     rate_limit_address: Annotated[Rate, NoDecode, BeforeValidator(_rate)] = Field(
         Rate(5, 20), description="Of one client address with a publishable key."
     )
+    rate_limit_wrong_keys: Annotated[Rate, NoDecode, BeforeValidator(_rate)] = Field(
+        Rate(0.2, 20), description="Of one client address that tries keys which are none, each key counted once."
+    )
+    metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = Field(
+        None,
+        description="What /metrics wants as `Authorization: Bearer <token>`; without it only this machine may ask.",
+    )
 
+    card_testing_brakes: Literal["strict", "loose"] | None = Field(
+        None, description="Brakes against card testing: strict, or loose for tests with declined cards, sandbox only."
+    )
+
+    payout_least_gifts: int = Field(
+        0, ge=0, le=100_000, description="The least payout, in least gifts of its currency; 0 pays out every amount."
+    )
+    register_schedule: Path | None = Field(
+        None, description="A TOML file of the registers that refresh themselves and their addresses; else none does."
+    )
+    register_max_age: int | None = Field(
+        None, ge=1, le=3650, description="Days that a register's data may be old; older ones are shown as stale."
+    )
+    operator_token: SecretStr | None = Field(
+        None, description="The personal token of who types a command that decides; asked for at a terminal otherwise."
+    )
     webhook_source_addresses: Annotated[list[str], NoDecode, BeforeValidator(_words)] = Field(
         [], description="Addresses that deliveries leave from, as partners are told, separated by commas."
     )
@@ -168,6 +196,13 @@ class Settings(BaseSettings):
     def _sandbox_only(cls, value: str, info: ValidationInfo) -> str:
         if info.data.get("environment") == "production" and value:
             raise ValueError("must not be set in production: the test payment provider is not there")
+        return value
+
+    @field_validator("card_testing_brakes", mode="after")
+    @classmethod
+    def _braked(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if info.data.get("environment") == "production" and value == "loose":
+            raise ValueError("must be strict in production: donation pages are where stolen cards are tried")
         return value
 
     @classmethod
@@ -204,9 +239,34 @@ class Settings(BaseSettings):
         return self.provider_url or f"http://localhost:{self.port + 1}"
 
     @property
+    def heads_folder(self) -> Path:
+        """Where signed heads of the audit log go."""
+        return self.audit_heads or self.data_dir / "audit-heads"
+
+    @property
+    def registers_folder(self) -> Path:
+        """Where fetched files of registers lie."""
+        return self.data_dir / "registers"
+
+    @property
     def secret_key_rate(self) -> Rate:
         """The limit of a secret key (settled 8)."""
         return self.rate_limit_secret or (Rate(25, 50) if self.sandbox else Rate(100, 200))
+
+    @property
+    def metrics_secret(self) -> str | None:
+        """What /metrics costs, if anything."""
+        return None if self.metrics_token is None else self.metrics_token.get_secret_value()
+
+    @property
+    def brakes(self) -> Literal["strict", "loose"]:
+        """How hard the brakes against card testing are."""
+        return self.card_testing_brakes or ("loose" if self.sandbox else "strict")
+
+    @property
+    def operator_secret(self) -> str | None:
+        """The token of who types a command, if it was given."""
+        return None if self.operator_token is None else self.operator_token.get_secret_value().strip()
 
     @property
     def dsn(self) -> str:

@@ -1,41 +1,87 @@
-"""Composition: from settings to the living parts. The only module that names adapters."""
+"""Composition: from settings to the living parts. With ``sources`` the only module that names adapters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 
 from starlette.routing import BaseRoute
 
+from almoner.access.accounts import jobs as account_jobs
+from almoner.access.accounts import pages as account_pages
+from almoner.access.accounts import service as accounts
+from almoner.access.accounts.domain import MEMBERS_HOME, OPERATORS_HOME, Link
+from almoner.access.accounts.gate import Gate
+from almoner.access.credentials import checks as credential_checks
+from almoner.access.credentials import jobs as credential_jobs
 from almoner.access.guard import KeyGuard, Limits
+from almoner.access.letters import jobs as letter_jobs
+from almoner.access.letters import service as letters
+from almoner.access.members import pages as member_pages
+from almoner.access.operators import pages as operator_pages
+from almoner.access.providers import pages as provider_pages
+from almoner.access.sign_ins import checks as sign_in_checks
+from almoner.access.sign_ins import jobs as sign_in_jobs
 from almoner.adapters.mail_mailbox import Mailbox
 from almoner.adapters.mail_smtp import SmtpServer
 from almoner.adapters.payments_test import TestProvider
-from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.adapters.till_test import TestTill
+from almoner.giving.brakes import jobs as brake_jobs
+from almoner.giving.brakes.domain import LOOSE, STRICT, Figures
+from almoner.giving.donations import checks as donation_checks
 from almoner.giving.donations import flows
 from almoner.giving.donations import jobs as donation_jobs
+from almoner.giving.donations import service as gifts
 from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.donations.pages import callback_routes
 from almoner.giving.donations.routes import routes as donations
-from almoner.giving.gateway.pages import SANDBOX_TRIES, TEMPLATES, TRIES, GivePages
+from almoner.giving.gateway import embed
+from almoner.giving.gateway.code_pages import CodePages
+from almoner.giving.gateway.pages import TEMPLATES, GivePages
 from almoner.giving.gateway.ports import Checkout
+from almoner.giving.ledger import checks as ledger_checks
+from almoner.giving.payments import checks as payment_checks
 from almoner.giving.payments.ports import PaymentProvider
+from almoner.giving.payouts import checks as payout_checks
+from almoner.giving.payouts import jobs as payout_jobs
+from almoner.giving.payouts.domain import Rules
+from almoner.giving.payouts.routes import routes as disbursements
+from almoner.giving.reassignments import checks as reassignment_checks
+from almoner.giving.receipts import checks as receipt_checks
 from almoner.giving.receipts import jobs as receipt_jobs
 from almoner.giving.receipts import service as receipts
+from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
+from almoner.giving.receipts.pages import GiftPages
+from almoner.giving.refund_notices import jobs as refund_notice_jobs
+from almoner.giving.refund_notices import service as refund_notices
+from almoner.giving.sessions import checks as session_checks
 from almoner.giving.sessions import jobs as session_jobs
 from almoner.giving.sessions.routes import routes as donation_sessions
+from almoner.giving.settlements import checks as settlement_checks
+from almoner.giving.settlements import jobs as settlement_jobs
+from almoner.giving.suspense import checks as suspense_checks
+from almoner.giving.suspense import jobs as suspense_jobs
 from almoner.giving.users.routes import routes as users
+from almoner.giving.verifications import jobs as verification_jobs
+from almoner.giving.verifications.routes import routes as monetary_donation_verifications
 from almoner.kit.ids import Ids
 from almoner.kit.time import Clock, SystemClock
 from almoner.migrations import REVISIONS
+from almoner.nonprofits.activities.routes import routes as activities
+from almoner.nonprofits.categories import service as category_members
 from almoner.nonprofits.categories.routes import routes as categories
 from almoner.nonprofits.countries.routes import routes as countries
+from almoner.nonprofits.organisations import checks as organisation_checks
+from almoner.nonprofits.organisations import jobs as organisation_jobs
 from almoner.nonprofits.organisations.routes import routes as organisations
-from almoner.nonprofits.registers.ports import RegisterSource
+from almoner.nonprofits.registers import checks as register_checks
+from almoner.nonprofits.registers import jobs as register_jobs
+from almoner.nonprofits.registers.jobs import Refreshing
 from almoner.nonprofits.registries.routes import routes as registries
+from almoner.platform import audit_heads, idempotency, outbox, readiness, selfcheck
+from almoner.platform import checks as background_checks
 from almoner.platform import db as database
-from almoner.platform import idempotency, readiness
 from almoner.platform.addresses import Policy
 from almoner.platform.background import Background
 from almoner.platform.business_clock import BusinessClock, MovableClock
@@ -48,17 +94,24 @@ from almoner.platform.http.probes import Check
 from almoner.platform.mail import MailTransport
 from almoner.platform.outbound import Outbound
 from almoner.platform.pages import assets, reports
+from almoner.platform.pages.catalogue import Catalogues
+from almoner.platform.pages.dead_ends import dead_ends
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.ratelimit import Limit, RateLimiter
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Duties, Schedule
 from almoner.provider_test.app import ProviderTest
+from almoner.sandbox import simulate_donations, simulate_money, simulate_verifications
 from almoner.sandbox.clock import SandboxClock
 from almoner.sandbox.pages import TEMPLATES as SANDBOX_TEMPLATES
 from almoner.sandbox.pages import MailboxPages
 from almoner.sandbox.routes import sandbox_routes
 from almoner.sandbox.simulate import Simulation
+from almoner.scim.application import ScimApplication
 from almoner.settings import Rate, Settings
+from almoner.sources import REGISTER_SOURCES as REGISTER_SOURCES
+from almoner.sources import refreshing
+from almoner.webhooks.deliveries import checks as delivery_checks
 from almoner.webhooks.deliveries import jobs as webhook_jobs
 from almoner.webhooks.deliveries.routes import routes as webhook_deliveries
 from almoner.webhooks.events.routes import routes as events
@@ -68,21 +121,20 @@ ROUTES = (
     organisations,
     countries,
     registries,
+    activities,
     categories,
     users,
     donation_sessions,
     donations,
+    disbursements,
+    monetary_donation_verifications,
     webhook_subscriptions,
     webhook_deliveries,
     events,
 )
 """The declared endpoints of every slice, in the order of the interface description."""
 
-
 _SANDBOX_SENDER = "Almoner sandbox <sandbox@almoner.example>"
-
-REGISTER_SOURCES: Mapping[str, RegisterSource] = {source.code: source for source in (IrsBmf(),)}
-"""The formats that `almoner registers import` reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +147,7 @@ class House:
     telemetry: Telemetry
     limiter: RateLimiter
     guard: KeyGuard
+    scim: ScimApplication
     outbound: Outbound
     background: Background
     provider: TestProvider | None
@@ -120,6 +173,7 @@ def _limits(settings: Settings) -> Limits:
         limit("secret", settings.secret_key_rate),
         limit("publishable", settings.rate_limit_publishable),
         limit("address", settings.rate_limit_address),
+        limit("wrong_keys", settings.rate_limit_wrong_keys),
     )
 
 
@@ -133,24 +187,86 @@ def deployment_of(settings: Settings, clock: Clock) -> Deployment:
         Vault(settings.master_key_bytes),
         receivers=Policy(loopback=settings.sandbox and settings.loopback_only),
         source_addresses=tuple(settings.webhook_source_addresses),
+        greatest_age=timedelta(settings.register_max_age) if settings.register_max_age else None,
     )
 
 
-TIDYING = (Schedule("idempotency.purge", idempotency.next_due, idempotency.purge, every=timedelta(hours=1)),)
+TIDYING = (
+    Schedule("idempotency.purge", idempotency.next_due, idempotency.purge, every=timedelta(hours=1)),
+    Schedule("outbox.purge", outbox.next_due, outbox.purge, every=timedelta(days=1)),
+)
+
+REACTIONS = (*webhook_jobs.reactions, *receipt_jobs.reactions, *payout_jobs.reactions, *refund_notice_jobs.reactions)
+
+CHECKS = (
+    *ledger_checks.checks,
+    *payment_checks.checks,
+    *donation_checks.checks,
+    *session_checks.checks,
+    *suspense_checks.checks,
+    *settlement_checks.checks,
+    *payout_checks.checks,
+    *reassignment_checks.checks,
+    *receipt_checks.checks,
+    *credential_checks.checks,
+    *sign_in_checks.checks,
+    *background_checks.checks,
+    *delivery_checks.checks,
+    *register_checks.checks,
+    *organisation_checks.checks,
+)
+"""All that the self-check asks."""
 
 
-def duties(db: Database, outbound: Outbound, provider: PaymentProvider | None, transport: MailTransport) -> Duties:
+def duties(
+    db: Database,
+    outbound: Outbound,
+    provider: PaymentProvider | None,
+    transport: MailTransport,
+    catalogues: Catalogues,
+    figures: Figures,
+    rules: Rules,
+    telemetry: Telemetry,
+    heads: Path,
+    registers: Refreshing,
+) -> Duties:
     """What every slice does in the background."""
     handlers = {
         **webhook_jobs.handlers(db, outbound),
-        **receipt_jobs.handlers(Pages(db.deployment, receipts.MAILS), transport),
+        **verification_jobs.handlers,
+        **payout_jobs.handlers(rules, telemetry),
+        **selfcheck.handlers(CHECKS, telemetry),
+        **receipt_jobs.handlers(Pages(db.deployment, receipts.MAILS, catalogues), transport),
     }
+    handlers |= refund_notice_jobs.handlers(Pages(db.deployment, refund_notices.MAILS, catalogues), transport)
+    handlers |= letter_jobs.handlers(Pages(db.deployment, letters.MAILS, catalogues), transport)
+    handlers |= sign_in_jobs.handlers
+    handlers |= organisation_jobs.handlers((category_members.followers, gifts.followers))
+    handlers |= account_jobs.handlers(Pages(db.deployment, accounts.MAILS, catalogues), transport)
+    handlers |= brake_jobs.handlers(Pages(db.deployment, brake_jobs.MAILS, catalogues), transport)
+    handlers |= register_jobs.handlers(registers)
     if provider is not None:
-        handlers |= donation_jobs.handlers(provider)
+        handlers |= {**donation_jobs.handlers(provider, figures), **suspense_jobs.handlers(provider)}
     return Duties(
         handlers,
-        reactions=(*webhook_jobs.reactions, *receipt_jobs.reactions),
-        schedules=(*session_jobs.schedules, *donation_jobs.schedules, *TIDYING),
+        reactions=REACTIONS,
+        schedules=(
+            *session_jobs.schedules,
+            *donation_jobs.schedules,
+            *brake_jobs.schedules,
+            *credential_jobs.schedules,
+            *sign_in_jobs.schedules,
+            *verification_jobs.schedules,
+            *settlement_jobs.schedules,
+            *payout_jobs.schedules(sandbox=db.deployment.sandbox),
+            *suspense_jobs.schedules,
+            *webhook_jobs.schedules,
+            *register_jobs.schedules(registers.plan),
+            *selfcheck.schedules,
+            *audit_heads.schedules(heads),
+            *TIDYING,
+        ),
+        limits=register_jobs.LIMITS,
     )
 
 
@@ -161,40 +277,103 @@ def _mail(settings: Settings, db: Database) -> MailTransport:
     return Mailbox(db, sender)
 
 
-def _giving_pages(db: Database, provider: PaymentProvider, limiter: RateLimiter) -> list[BaseRoute]:
-    work = PaymentWork(db, provider)
-    checkout = Checkout(provider.origin, partial(flows.begin_payment, work), partial(flows.return_from_provider, work))
-    tries = SANDBOX_TRIES if db.deployment.sandbox else TRIES
-    gateway = GivePages(db, Pages(db.deployment, TEMPLATES), checkout, limiter, tries)
-    return [*gateway.routes(), *callback_routes(work)]
+NAVIGATION: tuple[Link, ...] = (*member_pages.LINKS, *provider_pages.LINKS, *operator_pages.LINKS)
+"""What the pages of people who sign in lead to, besides "your account", in this order."""
 
 
-def _sandbox_pages(db: Database) -> list[BaseRoute]:
-    return [*MailboxPages(db, Pages(db.deployment, SANDBOX_TEMPLATES)).routes()]
+def _people_pages(db: Database, catalogues: Catalogues, limiter: RateLimiter, outbound: Outbound) -> list[BaseRoute]:
+    """Pages of members and operators, and what answers beside them."""
+    pages = Pages(db.deployment, account_pages.TEMPLATES, catalogues)
+    gate = Gate(db, pages, NAVIGATION)
+    routes = [
+        *account_pages.routes(gate, pages, limiter),
+        *member_pages.routes(gate, Pages(db.deployment, member_pages.TEMPLATES, catalogues)),
+        *provider_pages.routes(gate, Pages(db.deployment, provider_pages.TEMPLATES, catalogues), outbound),
+        *operator_pages.routes(gate, Pages(db.deployment, operator_pages.TEMPLATES, catalogues)),
+    ]
+    return [
+        *routes,
+        *dead_ends(MEMBERS_HOME, routes, gate.unknown),
+        *dead_ends(OPERATORS_HOME, routes, gate.unknown),
+    ]
+
+
+def _giving_pages(work: PaymentWork, catalogues: Catalogues, rules: Rules) -> list[BaseRoute]:
+    db = work.db
+    checkout = Checkout(
+        work.provider.origin,
+        work.provider.tariff,
+        partial(flows.begin_payment, work),
+        partial(flows.return_from_provider, work),
+    )
+    gateway = GivePages(db, Pages(db.deployment, TEMPLATES, catalogues), checkout)
+    gifts = GiftPages(db, Pages(db.deployment, GIFT_TEMPLATES, catalogues), rules)
+    giving = [*gateway.routes(), *CodePages(db, gateway).routes()]
+    return [
+        *giving,
+        *dead_ends("/give", giving, gateway.unknown),
+        *gifts.routes(),
+        *dead_ends("/gift", gifts.routes(), gifts.unknown),
+        *embed.routes(catalogues),
+        *callback_routes(work),
+    ]
+
+
+def _simulation(work: PaymentWork, rules: Rules) -> Simulation:
+    db = work.db
+    return Simulation(
+        db.deployment.ids,
+        simulate_donations.moves(work, TestTill(db)),
+        simulate_money.moves(db, work.provider.tariff, rules),
+        simulate_verifications.moves(db),
+    )
+
+
+def _sandbox_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
+    return [*MailboxPages(db, Pages(db.deployment, SANDBOX_TEMPLATES, catalogues)).routes()]
+
+
+def _built_in_provider(
+    settings: Settings, db: Database, outbound: Outbound, telemetry: Telemetry, catalogues: Catalogues
+) -> tuple[TestProvider, ProviderTest]:
+    """Both sides of the sandbox's payments: ours, and the outside party."""
+    url, secret = settings.provider_base_url, db.deployment.vault.keyed_hash("provider-test", b"merchant").hex()
+    outside = ProviderTest(db, outbound, telemetry, url=url, secret=secret, catalogues=catalogues)
+    return TestProvider(url, secret), outside
 
 
 async def open_house(
-    settings: Settings, *, clock: MovableClock | None = None, telemetry: Telemetry | None = None
+    settings: Settings,
+    *,
+    clock: MovableClock | None = None,
+    telemetry: Telemetry | None = None,
+    catalogues: Catalogues | None = None,
 ) -> House:
     """Connect to the database and compose. Raises OSError or asyncpg.PostgresError without a database."""
     clock = clock or BusinessClock(SystemClock())
     telemetry = telemetry or Telemetry()
-    deployment = deployment_of(settings, clock)
-    db = await database.connect(settings.dsn, deployment, size=settings.database_pool)
+    catalogues = catalogues or Catalogues()
+    db = await database.connect(settings.dsn, deployment_of(settings, clock), size=settings.database_pool)
     limiter = RateLimiter()
     guard = KeyGuard(db, clock, limiter, _limits(settings))
-    outbound = Outbound(deployment.receivers)
-    pages: list[BaseRoute] = [*assets.ROUTES, *reports.routes(telemetry, clock)]
-    provider = provider_app = None
+    outbound = Outbound(db.deployment.receivers)
+    pages = [*assets.ROUTES, *reports.routes(telemetry, clock), *_people_pages(db, catalogues, limiter, outbound)]
+    provider = provider_app = work = None
+    figures = STRICT if settings.brakes == "strict" else LOOSE
+    rules = Rules(settings.payout_least_gifts)
     if settings.sandbox:
-        secret = deployment.vault.keyed_hash("provider-test", b"merchant").hex()
-        provider = TestProvider(settings.provider_base_url, secret)
-        provider_app = ProviderTest(db, outbound, telemetry, url=settings.provider_base_url, secret=secret)
-        pages += [*_giving_pages(db, provider, limiter), *_sandbox_pages(db)]
-    background = Background(db, duties(db, outbound, provider, _mail(settings, db)), telemetry)
+        provider, provider_app = _built_in_provider(settings, db, outbound, telemetry, catalogues)
+        work = PaymentWork(db, provider, figures)
+        pages += [*_giving_pages(work, catalogues, rules), *_sandbox_pages(db, catalogues)]
+    registers = refreshing(settings, db.deployment.receivers, outbound, telemetry)
+    mail = _mail(settings, db)
+    parts = duties(
+        db, outbound, provider, mail, catalogues, figures, rules, telemetry, settings.heads_folder, registers
+    )
+    background = Background(db, parts, telemetry)
     routes = [*ROUTES]
-    if provider is not None:
-        routes.append(sandbox_routes(SandboxClock(background, clock), Simulation(db, provider, TestTill(db))))
+    if work is not None:
+        routes.append(sandbox_routes(SandboxClock(background, clock), _simulation(work, rules)))
     return House(
         settings,
         clock,
@@ -202,6 +381,7 @@ async def open_house(
         telemetry,
         limiter,
         guard,
+        ScimApplication(db, guard),
         outbound,
         background,
         provider,

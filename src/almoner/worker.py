@@ -4,7 +4,9 @@ import asyncio
 from dataclasses import asdict
 from typing import Final
 
-from almoner.platform import dispatcher, queue
+from almoner.giving.brakes import service as brakes
+from almoner.nonprofits.registers import service as registers
+from almoner.platform import audit_chain, dispatcher, queue
 from almoner.platform.bell import rest
 from almoner.platform.business_clock import ClockWatch
 from almoner.platform.failures import TROUBLE, failure
@@ -17,7 +19,8 @@ _NOTE_SECONDS: Final = 5.0
 async def run(house: House, role: Role, stop: asyncio.Event) -> None:
     """Run until ``stop`` is set; then finish or give back what is in hand.
 
-    Every server dispatches events too; only a worker (``role`` says) runs jobs, sweeps and deliveries.
+    Every server dispatches events too; only a worker (``role`` says) chains audit entries and runs jobs, sweeps and
+    deliveries.
     """
     pulse = Pulse(house.db, role, house.telemetry, house.limiter.set_servers)
     watch = ClockWatch(house.db, house.clock, pulse, house.telemetry)
@@ -45,7 +48,10 @@ async def _note(house: House, stop: asyncio.Event) -> None:
             await house.guard.write_uses()
             async with house.db.read() as tx:
                 house.telemetry.dispatch_lag.set(await dispatcher.lag(tx))
+                house.telemetry.audit_waiting.set(await audit_chain.waited(tx))
                 figures = await queue.figures(tx)
+                house.telemetry.tested_partners.set(len(await brakes.alerts(tx)))
+                await registers.measure(tx, house.telemetry)
             for state, count in asdict(figures).items():
                 house.telemetry.queue.labels(state).set(count)
         except TROUBLE as error:
