@@ -4,17 +4,27 @@ import random
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from almoner.platform import postgres
 from almoner.platform.postgres import Server
-from tests.support import closed_network, database
+from tests.support import closed_network, database, hanging
+from tests.support import given_files as outside
 from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.figures import Figures
+from tests.support.scim import ScimClient
 from tests.support.service import Service, Tenant, serving
 
 CLUSTER = Path(__file__).parents[1] / ".cache" / "test-cluster"
+
+SHORT, LONG = 40, 500
+"""Examples of each property, unless it says otherwise. On a busy machine none is too slow."""
+for profile, examples in (("short", SHORT), ("long", LONG)):
+    hypothesis.settings.register_profile(
+        profile, max_examples=examples, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    )
 
 closed_network.close()
 
@@ -22,6 +32,35 @@ closed_network.close()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--soak`` is given by `make soak`."""
     parser.addoption("--soak", action="store_true", help="full figures, written to docs/evidence")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """More examples of every property among the long figures."""
+    hypothesis.settings.load_profile("long" if config.getoption("--soak") else "short")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Whole files as published are read among the long figures, where their folder is named."""
+    if config.getoption("--soak") and outside.folder() is not None:
+        return
+    left_out = {item for item in items if "given_files" in getattr(item, "fixturenames", ())}
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """A test that hangs says what it waits for."""
+    with hanging.watched(item.nodeid):
+        return (yield)
+
+
+@pytest.fixture
+def given_files() -> Path:
+    """The folder of whole files; a test that asks for it runs in `make soak`, where one is named."""
+    folder = outside.folder()
+    assert folder is not None, "without one, the test is left out"
+    return folder
 
 
 @pytest.fixture
@@ -35,6 +74,7 @@ def figures(request: pytest.FixtureRequest) -> Figures:
 def postgres_server() -> Iterator[Server]:
     """The embedded server, shared by the workers of this run and by runs at the same time."""
     with postgres.running(CLUSTER) as server:
+        hanging.servers.append(server)
         yield server
 
 
@@ -95,3 +135,17 @@ async def anonymous(service: Service) -> AsyncIterator[Client]:
     client = service.client(None)
     yield client
     await client.close()
+
+
+@pytest.fixture
+async def scim(service: Service, tenant: Tenant) -> AsyncIterator[ScimClient]:
+    """Calls below /scim/v2 with the fresh partner's SCIM key."""
+    async with await ScimClient.for_partner(service, tenant) as client:
+        yield client
+
+
+@pytest.fixture
+async def foreign_scim(service: Service) -> AsyncIterator[ScimClient]:
+    """Calls below /scim/v2 with another partner's SCIM key."""
+    async with await ScimClient.for_partner(service, await service.tenant()) as client:
+        yield client

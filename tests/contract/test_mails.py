@@ -15,7 +15,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from almoner.adapters.mail_mailbox import links, mail_id
 from almoner.adapters.mail_smtp import SmtpServer
-from almoner.platform.mail import Mail, MailDelayed, MailRefused
+from almoner.platform.mail import Attachment, Mail, MailDelayed, MailRefused
 from tests.support.clock import TestClock
 from tests.support.running import free_port
 
@@ -84,6 +84,17 @@ async def test_a_mail_arrives_in_both_forms(inbox: Inbox) -> None:
     assert html is not None
     assert text.get_content().replace("\r\n", "\n") == MAIL.text
     assert "Amina</a>" in html.get_content()
+
+
+async def test_a_mail_brings_its_files(inbox: Inbox) -> None:
+    content = bytes(range(256)) * 300
+    await server(inbox).send(replace(MAIL, attachments=(Attachment("receipt-000001.pdf", "application/pdf", content),)))
+    [(_, message)] = inbox.mails
+    [file] = message.iter_attachments()
+    assert (file.get_filename(), file.get_content_type()) == ("receipt-000001.pdf", "application/pdf")
+    assert (file.get_content_disposition(), file.get_content()) == ("attachment", content)
+    assert message.get_body(("html",)) is not None
+    assert message.get_body(("plain",)) is not None
 
 
 async def test_the_same_mail_has_the_same_message_id(inbox: Inbox) -> None:

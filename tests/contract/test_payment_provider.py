@@ -12,7 +12,14 @@ from itertools import count
 import pytest
 
 from almoner.adapters.payments_test import TestProvider
-from almoner.giving.payments.domain import NoSuchPayment, NoticeRefused, ProviderEvent, ProviderFailure, ProviderStatus
+from almoner.giving.payments.domain import (
+    NoSuchPayment,
+    NoticeRefused,
+    ProviderEvent,
+    ProviderFailure,
+    ProviderStatus,
+    RefundRefused,
+)
 from almoner.giving.payments.ports import Order, PaymentProvider
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.provider_test.callbacks import signature
@@ -45,6 +52,7 @@ def order(**changed: object) -> Order:
         cancel_url="http://localhost:8080/give/x",
         callback_url="http://localhost:8080/callbacks/test",
         language="ar",
+        tries=3,
     )
     return replace(asked, **changed)  # type: ignore[arg-type]
 
@@ -125,6 +133,49 @@ class TestPaymentProvider:
         for asked in (contract.provider.fetch, contract.provider.cancel):
             with pytest.raises(NoSuchPayment):
                 await asked(payment)
+
+    async def test_a_paid_payment_is_sent_back_once_for_each_key(self, contract: Contract) -> None:
+        made = await contract.provider.create(order())
+        await contract.pay(made.id)
+        key = f"sandbox:refund:{made.id}"
+        sent = await asyncio.gather(*(contract.provider.refund(made.id, key, made.money) for _ in range(16)))
+        assert sent == [sent[0]] * 16
+        assert sent[0].money == made.money
+        assert (await contract.provider.fetch(made.id)).status is ProviderStatus.SUCCEEDED
+
+    async def test_never_more_than_was_paid_is_sent_back(self, contract: Contract) -> None:
+        made = await contract.provider.create(order())
+        await contract.pay(made.id)
+        refused = await asyncio.gather(
+            *(contract.provider.refund(made.id, f"{made.id}:{part}", Money(1000, "USD")) for part in range(4)),
+            return_exceptions=True,
+        )
+        assert [type(one) for one in refused].count(RefundRefused) == 2
+        with pytest.raises(RefundRefused):
+            await contract.provider.refund(made.id, f"{made.id}:more", Money(501, "USD"))
+        await contract.provider.refund(made.id, f"{made.id}:rest", Money(500, "USD"))
+
+    async def test_what_is_not_paid_or_of_another_currency_is_not_sent_back(self, contract: Contract) -> None:
+        made = await contract.provider.create(order())
+        with pytest.raises(RefundRefused):
+            await contract.provider.refund(made.id, f"{made.id}:1", made.money)
+        await contract.pay(made.id)
+        with pytest.raises(RefundRefused):
+            await contract.provider.refund(made.id, f"{made.id}:2", Money(2500, "EUR"))
+
+    async def test_i6_the_key_of_a_refund_with_other_data_is_refused(self, contract: Contract) -> None:
+        made, another = await contract.provider.create(order()), await contract.provider.create(order())
+        for payment in (made, another):
+            await contract.pay(payment.id)
+        await contract.provider.refund(made.id, f"{made.id}:key", Money(1000, "USD"))
+        for payment, money in ((made, Money(999, "USD")), (another, Money(1000, "USD"))):
+            with pytest.raises(ProviderFailure) as failure:
+                await contract.provider.refund(payment.id, f"{made.id}:key", money)
+            assert not isinstance(failure.value, RefundRefused)
+
+    async def test_a_refund_of_an_unknown_payment_is_told_as_such(self, contract: Contract) -> None:
+        with pytest.raises(NoSuchPayment):
+            await contract.provider.refund("tp_nowhere", "sandbox:refund:nowhere", Money(1, "USD"))
 
     async def test_a_notice_is_read_when_its_signature_is_right_and_fresh(
         self, contract: Contract, service: Service
@@ -236,3 +287,13 @@ class TestAnswersOfTheAdapter:
                     await adapter.fetch("tp_1")
         finally:
             await adapter.close()
+
+    async def test_the_notices_of_the_built_in_one_stop_when_told_to(self, service: Service) -> None:
+        assert service.house.provider_app is not None
+        stop = asyncio.Event()
+        running = asyncio.create_task(service.house.provider_app.run(stop))
+        await service.house.provider_app.deliver_due()
+        stop.set()
+        async with asyncio.timeout(5):
+            await running
+        assert stop.is_set(), "others wait for it, too"

@@ -1,5 +1,6 @@
 """schemathesis against a running service: every operation of its description, two partners, all checks."""
 
+import asyncio
 import json
 import re
 import subprocess
@@ -12,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tests.support.eventually import eventually
 from tests.support.running import Running
 
 NO_LIMIT = "900000/900000"
@@ -21,7 +23,7 @@ LIMITS = {f"rate_limit_{kind}": NO_LIMIT for kind in ("secret", "publishable", "
 CONFIG = """
 workers = 1
 continue-on-failure = true
-request-timeout = 30
+request-timeout = 45
 base-url = "{base_url}"
 hooks = "{hooks}"
 
@@ -155,13 +157,17 @@ def _settle_in(service: Running, key: str, organisations: list[str], known: dict
             "users": {},
             "categories": {"name": f"Fuzzed {number}"},
             "donation-sessions": {"organisationId": organisation},
+            "monetary-donation-verifications": {"organisationId": organisation},
         }
         for path, body in made.items():
             known.setdefault(path, []).append(fetch(service, f"/v1/{path}", key, body)["data"]["id"])
         gift = {"id": known["donation-sessions"][-1], "action": "donate", "amount": 2500, "currencyCode": "USD"}
         donor = {"firstName": "Ada", "lastName": "Byron", "email": "ada@example.org", "card": "4242424242424242"}
         fetch(service, "/v1/sandbox/simulate", key, {**gift, **donor})
-    for path in ("donations", "events"):
+    for donation in fetch(service, "/v1/donations", key)["data"]:
+        fetch(service, "/v1/sandbox/simulate", key, {"id": donation["id"], "action": "settle"})
+    asyncio.run(eventually(lambda: fetch(service, "/v1/disbursements", key)["data"]))
+    for path in ("donations", "events", "disbursements"):
         known.setdefault(path, []).extend(one["id"] for one in fetch(service, f"/v1/{path}", key)["data"])
 
 

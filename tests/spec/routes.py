@@ -111,8 +111,8 @@ S GET    /v1/sandbox/mailbox
 """
 
 NOT_BUILT_YET = re.compile(
-    r"/v1/(agent-verifications|validation-|monitoring-|eligibility-|appeals|activity-tags|donation-requests|disbursements"
-    r"|gift-aid|monetary-)|/has-gift-aid$|/refund$|POST /v1/donations(/\{id\}/cancel)?$"
+    r"/v1/(agent-verifications|validation-|monitoring-|eligibility-|appeals|donation-requests"
+    r"|gift-aid)|/has-gift-aid$|/refund$|POST /v1/donations(/\{id\}/cancel)?$"
 )
 """Routes of later deliveries. A route that appears leaves this list in the same change (the test says so)."""
 

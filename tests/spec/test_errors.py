@@ -48,6 +48,7 @@ DOMAIN_CODES = {
     "wrong_partner_currency cannot_accept_donations invalid_metadata cannot_edit_organisation_invalid_donation_type",
     "donation_session": "organisation_not_found user_not_found invalid_metadata cannot_accept_donations invalid_state",
     "user": "organisation_not_found",
+    "monetary_donation_verification": "organisation_not_found invalid_metadata invalid_state",
     "event": "webhook_subscription_not_found",
     "sandbox": "record_not_found payment_declined",
     "webhook_subscription": "invalid_state",

@@ -14,7 +14,9 @@ import pytest
 
 from almoner.access.keys import domain as key_forms
 from almoner.access.keys import service as keys
+from almoner.platform.http.caller import NAMED_ONLY
 from almoner.platform.http.endpoints import Endpoint
+from almoner.scim import application as scim
 from tests.spec.routes import NOT_BUILT_YET, ROUTES, Route
 from tests.support import factories
 from tests.support.client import Client, data
@@ -47,6 +49,14 @@ async def _donation(service: Service, api: Client, _tenant: Tenant) -> str:
     return str((await factories.donation(service, api))["id"])
 
 
+async def _verification(service: Service, api: Client, _tenant: Tenant) -> str:
+    return str((await factories.verification(service, api))["id"])
+
+
+async def _disbursement(service: Service, api: Client, _tenant: Tenant) -> str:
+    return str((await factories.disbursement(service, api))["id"])
+
+
 async def _event(service: Service, api: Client, _tenant: Tenant) -> str:
     return str((await factories.event(service, api))["id"])
 
@@ -62,9 +72,11 @@ OWNED: dict[str, Make] = {
     "webhooksubscription": _subscription,
     "donationsession": _session,
     "donation": _donation,
+    "monetarydonationverification": _verification,
+    "disbursement": _disbursement,
     "event": _event,
 }
-SHARED = {"registry"}
+SHARED = {"activitytag", "registry"}
 """Reference data, the same for everybody."""
 TAKING_OUT = "DELETE /v1/categories/{categoryId}/{organisationId}"
 """Answers 204 for an organisation that is not in the category, whatever it is: nothing is told."""
@@ -134,6 +146,12 @@ async def test_k6_a_key_without_the_scope_is_403(route: Route, service: Service,
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden")
     wide = service.client(await service.key(tenant.partner, "secret", scope))
     assert (await call(wide, route)).status_code not in {401, 403}
+
+
+def test_k6_the_scopes_that_there_are_are_those_that_routes_ask_for(service: Service) -> None:
+    asked = {endpoint.scope for endpoint in service.endpoints if endpoint.scope} | {scim.SCOPE}
+    assert asked | {"*"} == key_forms.SCOPES
+    assert asked >= NAMED_ONLY
 
 
 @pytest.mark.parametrize("form", ["{}", "Bearer {}", "bearer  {}", "Basic"])
@@ -274,12 +292,15 @@ async def test_k10_ids_of_another_partner_in_bodies_are_400(
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "donation_session/organisation_not_found")
     answer = await other.post("/v1/donation-sessions", {"organisationId": ours, "userId": their_user})
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "donation_session/user_not_found")
+    answer = await other.post("/v1/monetary-donation-verifications", {"organisationId": theirs})
+    code = "monetary_donation_verification/organisation_not_found"
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
 
 
 async def test_k10_lists_show_the_callers_own_records_only(
     service: Service, api: Client, other: Client, tenant: Tenant
 ) -> None:
-    for type_ in ("category", "webhooksubscription", "donation"):
+    for type_ in ("category", "webhooksubscription", "donation", "monetarydonationverification"):
         await OWNED[type_](service, api, tenant)
     lists = [
         e for e in service.endpoints if e.method == "GET" and e.lists and "{" not in e.path and e.key.value == "secret"

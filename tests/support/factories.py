@@ -96,6 +96,28 @@ async def donation(service: Service, api: Client, *, organisation: str | None = 
     return found[0]
 
 
+async def verification(
+    service: Service, api: Client, *, organisation: str | None = None, test: str = "", **body: Any
+) -> dict[str, Any]:
+    """A monetary donation verification of a nonprofit, a new one unless it is named; ``test``: what is to become of it.
+
+    What a test value asks for is done by a job: drain, or wait.
+    """
+    named = (organisation or await nonprofit(service)) + (f"-monetaryDonation:{test}" if test else "")
+    answer = await api.post("/v1/monetary-donation-verifications", {"organisationId": named, **body})
+    record: dict[str, Any] = data(answer)
+    return record
+
+
+async def disbursement(service: Service, api: Client) -> dict[str, Any]:
+    """A payout: the open bucket of a gift that was settled."""
+    made = await donation(service, api)
+    data(await api.post("/v1/sandbox/simulate", {"id": made["id"], "action": "settle"}))
+    await service.drain()
+    found: list[dict[str, Any]] = data(await api.get("/v1/disbursements", pageSize=1))
+    return found[0]
+
+
 async def event(service: Service, api: Client) -> dict[str, Any]:
     """A numbered event of the partner: the last one of a donation."""
     await donation(service, api)

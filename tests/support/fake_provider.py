@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from almoner.giving.payments.domain import (
     NoSuchPayment,
@@ -14,11 +14,17 @@ from almoner.giving.payments.domain import (
     ProviderEvent,
     ProviderFailure,
     ProviderPayment,
+    ProviderRefund,
     ProviderStatus,
+    RefundRefused,
+    Tariff,
 )
 from almoner.giving.payments.ports import Order
+from almoner.kit.money import Money
 
+A = TypeVar("A", ProviderPayment, ProviderRefund)
 SECRET = "fake-provider-secret"
+TARIFF = Tariff(basis_points=250)
 ENDED = (ProviderStatus.SUCCEEDED, ProviderStatus.FAILED, ProviderStatus.CANCELLED)
 _numbers = count(1)
 
@@ -34,9 +40,11 @@ class FakeProvider:
     origin: str = "http://fake.localhost"
     payments: dict[str, ProviderPayment] = field(default_factory=dict)
     orders: dict[str, tuple[Order, str]] = field(default_factory=dict)
+    refunds: dict[str, tuple[str, ProviderRefund]] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     lose_answers: int = 0
     refuse: int = 0
+    tariff: Tariff = TARIFF
 
     async def create(self, order: Order) -> ProviderPayment:
         """A new payment, or the one of the same key; other data under the same key is refused."""
@@ -65,6 +73,24 @@ class FakeProvider:
         if self._known(payment).status is ProviderStatus.OPEN:
             self.become(payment, ProviderStatus.CANCELLED)
         return self._answered(self._known(payment))
+
+    async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
+        """Send money back, once for each key and never more than was paid."""
+        self._called("refund")
+        paid = self._known(payment)
+        if key in self.refunds:
+            of, made = self.refunds[key]
+            if (of, made.money) != (payment, money):
+                raise ProviderFailure("the key was used with other data")
+            return self._answered(made)
+        gone = sum(made.money.minor for of, made in self.refunds.values() if of == payment)
+        if paid.status is not ProviderStatus.SUCCEEDED or paid.money.currency != money.currency:
+            raise RefundRefused("nothing was paid in this currency")
+        if gone + money.minor > paid.money.minor:
+            raise RefundRefused("less was paid, or it was refunded already")
+        made = ProviderRefund(f"tpr_fake{next(_numbers)}", money)
+        self.refunds[key] = (payment, made)
+        return self._answered(made)
 
     def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
         """Signature and age are checked as every provider's are."""
@@ -104,11 +130,11 @@ class FakeProvider:
             self.refuse -= 1
             raise ProviderFailure("the provider is away")
 
-    def _answered(self, payment: ProviderPayment) -> ProviderPayment:
+    def _answered(self, answer: A) -> A:
         if self.lose_answers > 0:
             self.lose_answers -= 1
             raise ProviderFailure("the answer was lost")
-        return payment
+        return answer
 
 
 def notice(

@@ -8,6 +8,7 @@ import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
 
 from starlette.types import ASGIApp
 
@@ -20,7 +21,9 @@ from almoner.access.partners import service as partners
 from almoner.cli.serve import answer
 from almoner.platform.db import Database, Partner
 from almoner.platform.http.endpoints import Endpoint
+from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.telemetry import Telemetry
+from tests.support import card_numbers
 from tests.support.client import Client
 from tests.support.clock import TestClock
 from tests.support.database import TestDatabase
@@ -93,26 +96,34 @@ def settings_for(database: TestDatabase, **given: object) -> configuration.Setti
         "rate_limit_secret": NO_LIMIT,
         "rate_limit_publishable": NO_LIMIT,
         "rate_limit_address": NO_LIMIT,
+        "rate_limit_wrong_keys": NO_LIMIT,
     }
     return configuration.read(**{**values, **given})
 
 
 @asynccontextmanager
-async def serving(database: TestDatabase, **settings: object) -> AsyncIterator[Service]:
+async def serving(
+    database: TestDatabase, *, catalogues: Catalogues | None = None, **settings: object
+) -> AsyncIterator[Service]:
     """The service over a database until the block ends, with the test payment provider on a port of its own."""
     clock = TestClock()
     lines: list[bytes] = []
     listening = socket.create_server(("127.0.0.1", 0))
     provider_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    given = settings_for(database, **{"provider_url": provider_url, **settings})
-    house = await wiring.open_house(given, clock=clock, telemetry=Telemetry(lines.append))
+    heads = TemporaryDirectory(prefix="almoner-heads-")
+    given = settings_for(database, **{"provider_url": provider_url, "audit_heads": heads.name, **settings})
+    house = await wiring.open_house(given, clock=clock, telemetry=Telemetry(lines.append), catalogues=catalogues)
     stop = asyncio.Event()
     try:
         async with asyncio.TaskGroup() as group:
             if house.provider_app is not None:
                 group.create_task(answer(house.provider_app, [listening], stop))
             yield Service(house, application.create_app(house), clock, database, lines)
+            # H5: after all that the tests did with it, no card number is anywhere.
+            found = [*await card_numbers.in_database(database), *card_numbers.in_lines(lines)]
+            assert found == [], f"card numbers: {found}"
             stop.set()
     finally:
         listening.close()
+        heads.cleanup()
         await house.close()

@@ -1,0 +1,37 @@
+"""The storage of SCIM keeps the rules of scim2-server, all of them: its suite over PostgreSQL."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from scim2_models import Bulk, ETag, Filter, ScimProvider, Sort
+from scim2_server.storage import ScimStorage
+from scim2_server.testing import AsyncScimStorageContract, BlockingStorage
+
+from almoner.platform.db import connect
+from tests.support import scim_rows
+from tests.support.database import TestDatabase
+
+
+class TestPostgresStorage(AsyncScimStorageContract):
+    """Each test has a partner of its own, and a transaction that is undone."""
+
+    @pytest.fixture
+    def storage(self, session_database: TestDatabase) -> Iterator[ScimStorage]:
+        with asyncio.Runner() as runner:
+            db = runner.run(connect(session_database.dsn, scim_rows.deployment(), size=1))
+            writing = db.write()
+            tx = runner.run(writing.__aenter__())
+            partner = runner.run(scim_rows.partner(tx, "Directory"))
+            yield BlockingStorage(scim_rows.storage(tx, partner), runner)
+            undone = RuntimeError()
+            runner.run(writing.__aexit__(RuntimeError, undone, None))
+            runner.run(db.close())
+
+    @pytest.fixture(autouse=True)
+    def skips_nothing(self, provider: ScimProvider) -> None:
+        """What is announced is what is tested."""
+        config = provider.config
+        assert config is not None
+        announced: list[Bulk | ETag | Filter | Sort | None] = [config.filter, config.sort, config.etag, config.bulk]
+        assert all(one is not None and one.supported for one in announced)

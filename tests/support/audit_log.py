@@ -1,0 +1,97 @@
+"""An audit log of one scope, and the hand of somebody who owns the tables and switches their triggers off."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+import asyncpg
+
+from almoner.kit.ids import new_id
+from almoner.platform import audit, audit_heads, audit_proof
+from almoner.platform.audit import Actor
+from almoner.platform.audit_chain import Chainer
+from almoner.platform.audit_proof import Proof
+from almoner.platform.db import Database
+from almoner.platform.telemetry import Telemetry
+from tests.support.service import Service
+
+KEY = Actor("key", "sandbox_apikey_0")
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The log of a scope that nobody else writes to; its heads go to ``folder``."""
+
+    service: Service
+    scope: UUID
+    folder: Path
+
+    @property
+    def file(self) -> Path:
+        """Where its heads are exported to."""
+        return self.folder / (audit_heads.name(self.service.db.deployment.ids, self.scope) + audit_heads.SUFFIX)
+
+    async def write(self, entries: int = 1, server: Database | None = None) -> None:
+        """Write entries and give them their places; ``server``: who writes, if it is another one."""
+        async with (server or self.service.db).write() as tx:
+            for number in range(entries):
+                await audit.record(
+                    tx,
+                    self.scope,
+                    KEY,
+                    f"thing.{number}",
+                    "thing_1",
+                    address="192.0.2.1",
+                    request_id="req_1",
+                    details={"n": number, "of": ["a", "b"]},
+                )
+        await self.chain()
+
+    async def chain(self) -> None:
+        """Give places to all that wait."""
+        chainer = Chainer(self.service.db, Telemetry(lambda _: None))
+        while await chainer.batch():
+            pass
+
+    async def sign(self) -> None:
+        """Sign and export what moved."""
+        async with self.service.db.write() as tx:
+            await audit_heads.sign(tx)
+        async with self.service.db.write() as tx:
+            await audit_heads.export(tx, self.folder)
+
+    async def prove(self, *, heads: bool = True) -> Proof:
+        """What the verifier says."""
+        return await audit_proof.prove(self.service.db, self.scope, self.folder if heads else None)
+
+    @asynccontextmanager
+    async def tampering(self) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+        """The owner of the tables, whom no trigger holds back; committed at the end."""
+        owner = await asyncpg.connect(self.service.database.owner_dsn)
+        tables = ("audit_entry", "audit_head", "audit_chain")
+        try:
+            async with owner.transaction():
+                for table in tables:
+                    await owner.execute(f"alter table {table} disable trigger user")
+                yield owner
+                for table in tables:
+                    await owner.execute(f"alter table {table} enable trigger user")
+        finally:
+            await owner.close()
+
+    async def tamper(self, *statements: str) -> None:
+        """Run statements as the owner; ``$1`` is the scope, where it is used."""
+        async with self.tampering() as owner:
+            for sql in statements:
+                await owner.execute(sql, *([self.scope] if "$1" in sql else []))
+
+
+async def begun(service: Service, folder: Path, entries: int = 9) -> Log:
+    """A log of a scope of its own, signed and exported after two thirds of its entries."""
+    log = Log(service, new_id(service.clock.wall()), folder)
+    await log.write(entries - entries // 3)
+    await log.sign()
+    await log.write(entries // 3)
+    return log

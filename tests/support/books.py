@@ -1,0 +1,64 @@
+"""The books as tests see them: what each account of some nonprofits and currencies holds, exactly."""
+
+from uuid import UUID
+
+from almoner.giving.ledger import domain as books
+from almoner.giving.ledger import service as ledger
+from almoner.giving.ledger.domain import Account
+from tests.support.service import Service
+
+PROVIDER = "test"
+
+
+async def owed(service: Service, organisation: str, currency: str = "USD") -> int:
+    """What we owe to a nonprofit, in minor units."""
+    return await _credit(service, books.liability(_id(service, organisation), currency))
+
+
+async def on_its_way(service: Service, organisation: str, currency: str = "USD") -> int:
+    """What is on its way to a nonprofit."""
+    return await _credit(service, books.in_transit(_id(service, organisation), currency))
+
+
+async def held(service: Service, currency: str, provider: str = PROVIDER) -> int:
+    """What the provider holds for us."""
+    return -await _credit(service, books.clearing(provider, currency))
+
+
+async def in_bank(service: Service, currency: str) -> int:
+    """What our bank account holds."""
+    return -await _credit(service, books.bank(currency))
+
+
+async def fees(service: Service, currency: str, provider: str = PROVIDER) -> int:
+    """What providers kept and no gift bore."""
+    return -await _credit(service, books.fees(provider, currency))
+
+
+async def balanced(service: Service) -> bool:
+    """Whether debits equal credits in every currency (M1), and balances the sums of transfers (M2)."""
+    async with service.db.read() as tx:
+        sums = await tx.fetch(
+            "select currency, sum(debits_minor) = sum(credits_minor) as even from ledger_account group by currency"
+        )
+        apart = await tx.fetchval(
+            """
+            select count(*) from ledger_account a where
+                debits_minor <> (select coalesce(sum(amount_minor), 0) from ledger_transfer where debit_account = a.id)
+                or credits_minor <>
+                    (select coalesce(sum(amount_minor), 0) from ledger_transfer where credit_account = a.id)
+            """
+        )
+    return all(row["even"] for row in sums) and apart == 0
+
+
+def _id(service: Service, organisation: str) -> UUID:
+    found = service.db.deployment.ids.parse("organisation", organisation)
+    assert found is not None
+    return found
+
+
+async def _credit(service: Service, account: Account) -> int:
+    async with service.db.read() as tx:
+        balance = await ledger.balance(tx, account)
+    return balance.credits - balance.debits

@@ -1,0 +1,74 @@
+"""A browser without a screen: it keeps cookies as browsers do, follows what it is told, and posts the forms it saw."""
+
+import html
+import re
+from http.cookies import SimpleCookie
+from typing import Any
+
+import httpx
+from starlette.types import ASGIApp
+
+_CSRF = re.compile(r'name="csrf" value="([^"]+)"')
+
+
+class Browser:
+    """``cookies``: those it holds, whatever their Secure says. ``page``: the last answer."""
+
+    def __init__(self, app: ASGIApp, base_url: str, address: str = "127.0.0.1", agent: str = "Firefox") -> None:
+        transport = httpx.ASGITransport(app, client=(address, 50000))
+        self._http = httpx.AsyncClient(transport=transport, base_url=base_url, headers={"User-Agent": agent})
+        self.cookies: dict[str, str] = {}
+        self.page: httpx.Response | None = None
+
+    @property
+    def csrf(self) -> str:
+        """The token of the last page's forms."""
+        assert self.page is not None, "nothing was opened yet"
+        found = _CSRF.search(self.page.text)
+        assert found, self.page.text
+        return html.unescape(found[1])
+
+    async def get(self, path: str, **headers: str) -> httpx.Response:
+        """Open an address; a redirect is answered as it is."""
+        return await self._ask("GET", path, headers)
+
+    async def open(self, path: str) -> httpx.Response:
+        """Open an address and follow where it leads."""
+        answer = await self.get(path)
+        for _ in range(8):
+            if answer.status_code != 303:
+                return answer
+            answer = await self.get(answer.headers["location"])
+        raise AssertionError(f"{path} leads in circles")
+
+    async def post(
+        self, path: str, form: dict[str, str] | None = None, *, site: str = "same-origin", **fields: str
+    ) -> httpx.Response:
+        """Post the last page's form, or another one with its token; a redirect is answered as it is."""
+        sent = {**(form or {}), **fields}
+        if "csrf" not in sent:
+            sent["csrf"] = self.csrf
+        return await self._ask("POST", path, {"Sec-Fetch-Site": site}, data=sent)
+
+    async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """Anything else."""
+        return await self._ask(method, path, options.pop("headers", {}), **options)
+
+    async def _ask(self, method: str, path: str, headers: dict[str, str], **options: Any) -> httpx.Response:
+        cookies = (
+            {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())} if self.cookies else {}
+        )
+        answer = await self._http.request(method, path, headers={**cookies, **headers}, **options)
+        for line in answer.headers.get_list("set-cookie"):
+            for name, morsel in SimpleCookie(line).items():
+                if morsel["max-age"] == "0":
+                    self.cookies.pop(name, None)
+                else:
+                    self.cookies[name] = morsel.value
+        if answer.text:
+            self.page = answer
+        return answer
+
+    async def close(self) -> None:
+        """Forget everything."""
+        await self._http.aclose()

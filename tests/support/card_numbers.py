@@ -1,0 +1,60 @@
+"""Looks for card numbers in everything that a service kept and wrote (H5)."""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+import asyncpg
+
+from tests.support.database import TestDatabase
+
+# Digits that stand alone: not part of a word, a hash or a longer number. Groups of four are written with spaces.
+_RUN = re.compile(r"(?<![\w.\-])(?:\d{13,19}|\d{4}(?: \d{4}){3}(?: \d{1,3})?)(?![\w\-])", re.ASCII)
+_PREFIX = re.compile(r"4|5[1-5]|2[2-7]|3[47]|6")
+_TEXTS = """
+    select table_schema, table_name, array_agg(column_name::text) as columns from information_schema.columns
+    where table_schema in ('public', 'provider_test') and data_type in ('text', 'jsonb', 'bytea', 'character varying')
+    group by 1, 2 order by 1, 2
+"""
+
+
+def found_in(text: str) -> list[str]:
+    """The numbers in a text that may be those of cards: 13 to 19 digits, a card's prefix, the right check digit."""
+    runs = (match[0].replace(" ", "") for match in _RUN.finditer(text))
+    return [run for run in runs if _PREFIX.match(run) and _luhn(run)]
+
+
+async def in_database(database: TestDatabase) -> list[str]:
+    """``table: number`` for each card number that a column of texts holds."""
+    owner = await asyncpg.connect(database.owner_dsn)
+    try:
+        found = []
+        for table in await owner.fetch(_TEXTS):
+            name = f'"{table["table_schema"]}"."{table["table_name"]}"'
+            columns = ", ".join(f'"{column}"' for column in table["columns"])
+            for row in await owner.fetch(f"select {columns} from {name}"):
+                found += [f"{table['table_name']}: {number}" for number in found_in(" | ".join(_texts(row.values())))]
+        return found
+    finally:
+        await owner.close()
+
+
+def in_lines(lines: Iterable[bytes]) -> list[str]:
+    """Card numbers in log lines."""
+    return [number for line in lines for number in found_in(line.decode(errors="replace"))]
+
+
+def _texts(values: Iterable[object]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, bytes):
+            with suppress(UnicodeDecodeError):  # what is no text is an image, a document or sealed
+                yield value.decode()
+        elif isinstance(value, list):
+            yield from map(str, value)
+        elif value is not None:
+            yield str(value)
+
+
+def _luhn(digits: str) -> bool:
+    doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
+    return sum(value - 9 * (value > 9) for value in doubled) % 10 == 0

@@ -1,0 +1,63 @@
+"""Members of a partner, signed in as pages find them."""
+
+import html
+import re
+from uuid import uuid4
+
+from almoner.access.accounts.domain import place_of_members
+from almoner.access.people.domain import MemberRole, Person, members_of
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import Browser as Device
+from tests.support import people
+from tests.support.browsing import Browser
+from tests.support.service import Service, Tenant
+
+ADDRESS = "192.0.2.7"
+
+
+async def member(service: Service, tenant: Tenant, *roles: MemberRole, name: str | None = None) -> Person:
+    """A new member with an authenticator app, as owners must have."""
+    name = name or f"member-{uuid4()}"
+    email = f"{name}@example.org"
+    made = await people.person(service, members_of(tenant.partner), name, *roles, password=None, email=email)
+    await people.authenticator(service, made)
+    return made
+
+
+class Desk(Browser):
+    """A browser in which a member is signed in; ``home``: the address of their account."""
+
+    def __init__(self, service: Service, tenant: Tenant, person: Person | None) -> None:
+        super().__init__(service.app, service.db.deployment.links.pages, ADDRESS)
+        self.service, self.person = service, person
+        self.name = service.db.deployment.ids.text("partner", tenant.partner.id)
+        self.home = f"/account/{self.name}"
+
+    async def sign_in(self, person: Person) -> None:
+        """Sign the member in, who has just proved who they are."""
+        async with self.service.db.write() as tx:
+            entered = await sign_ins.begin(tx, person, "password_totp", Device(ADDRESS))
+        place = place_of_members(person.realm, self.service.db.deployment.ids.text("partner", person.realm.id), "")
+        self.cookies[place.cookie] = entered.secret
+
+    async def wait(self) -> None:
+        """Let it be a while since the member proved who they are."""
+        assert self.person is not None
+        async with self.service.db.write() as tx:
+            await tx.execute(
+                "update sign_in set proved_at = proved_at - interval '11 minutes' where person_id = $1", self.person.id
+            )
+
+    def text(self) -> str:
+        """The words of the last page, without its tags."""
+        assert self.page is not None
+        whole = re.sub(r"</?(bdi|span|strong|time|code)[^>]*>", "", self.page.text)
+        return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", whole)).split())
+
+
+async def desk(service: Service, tenant: Tenant, *roles: MemberRole, person: Person | None = None) -> Desk:
+    """A member at a browser: a new one with the roles, or a known one."""
+    who = person or await member(service, tenant, *roles)
+    made = Desk(service, tenant, who)
+    await made.sign_in(who)
+    return made

@@ -1,0 +1,352 @@
+"""A small world in which money moves in any order: donors, a provider, its reports, a bank, officers, and crashes.
+
+The world keeps what really happened outside of the service (at the provider, in its reports, at the bank). From that
+alone ``expected`` says what the books must show once everything has been told.
+"""
+
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from almoner.giving.donations import flows as paying
+from almoner.giving.donations import jobs as donation_jobs
+from almoner.giving.donations.domain import CannotAcceptDonations, InvalidState, WrongTargetCurrency
+from almoner.giving.donations.flows import PaymentWork
+from almoner.giving.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
+from almoner.giving.payouts import flows as payouts
+from almoner.giving.payouts import jobs as payout_jobs
+from almoner.giving.payouts import service as holding
+from almoner.giving.payouts.domain import PayoutRefused, Rules
+from almoner.giving.reassignments import service as reassignments
+from almoner.giving.sessions import jobs as session_jobs
+from almoner.giving.sessions.domain import SessionCompleted, SessionExpired
+from almoner.giving.settlements import flows as settlements
+from almoner.giving.settlements import jobs as settlement_jobs
+from almoner.giving.settlements.domain import ImportInterrupted, ReportRefused
+from almoner.giving.suspense import jobs as suspense_jobs
+from almoner.giving.verifications import jobs as verification_jobs
+from almoner.kit.errors import IncorrectParams
+from almoner.kit.money import Money
+from almoner.platform import db as databases
+from almoner.platform.background import Background
+from almoner.platform.db import EVERYONE, Database, Tx
+from almoner.platform.flow import StillRunning
+from almoner.platform.work import Duties
+from tests.support import factories
+from tests.support import giving as support
+from tests.support.client import Client, data
+from tests.support.fake_provider import FakeProvider, notice
+from tests.support.giving import Giving, gift
+from tests.support.service import Service
+
+RULES = Rules()
+PROVIDER = "fake"
+CURRENCY = "USD"
+FEE = 30
+"""Of every payment, in minor units; the provider charges nothing for refunds."""
+_REFUSED = (
+    SessionExpired, SessionCompleted, InvalidState, ProviderUnavailable, StillRunning, PayoutRefused,
+    CannotAcceptDonations, WrongTargetCurrency, IncorrectParams, ReportRefused, ImportInterrupted,
+)  # fmt: skip
+
+
+class Crash(Exception):
+    """The process is gone."""
+
+
+_dead: ContextVar[bool] = ContextVar("dead", default=False)
+
+
+class Fallible(Database):
+    """Now and then the process is gone before a commit, or right after; and stays gone until its task ends."""
+
+    chance = random.Random(0)
+    share = 0.0
+    crashes = 0
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[Tx]:
+        """As a database's, if the process lives."""
+        self._boundary()
+        async with super().write() as tx:
+            yield tx
+            self._boundary()
+        self._boundary()
+
+    def _boundary(self) -> None:
+        if _dead.get() or self.chance.random() < self.share:
+            self.crashes += not _dead.get()
+            _dead.set(True)
+            raise Crash
+
+
+@dataclass(slots=True)
+class World:
+    """One partner, some nonprofits, one provider. ``reported``: lines of the provider's reports, each once."""
+
+    service: Service
+    api: Client
+    db: Fallible
+    chance: random.Random
+    nonprofits: list[str]
+    provider: FakeProvider = field(default_factory=FakeProvider)
+    givings: list[Giving] = field(default_factory=list)
+    reported: set[tuple[str, str]] = field(default_factory=set)
+    reports: int = 0
+    done: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def work(self) -> PaymentWork:
+        """What the flows work with."""
+        return PaymentWork(self.db, self.provider)
+
+    @property
+    def background(self) -> Background:
+        """Jobs, sweeps and reactions of everything that moves money."""
+        handlers = {
+            **donation_jobs.handlers(self.provider),
+            **suspense_jobs.handlers(self.provider),
+            **payout_jobs.handlers(RULES, self.service.house.telemetry),
+            **verification_jobs.handlers,
+        }
+        schedules = (
+            *session_jobs.schedules,
+            *donation_jobs.schedules,
+            *settlement_jobs.schedules,
+            *suspense_jobs.schedules,
+            *verification_jobs.schedules,
+            *payout_jobs.schedules(sandbox=True),
+        )
+        duties = Duties(handlers, payout_jobs.reactions, schedules)
+        return Background(self.db, duties, self.service.house.telemetry)
+
+    async def happen(self) -> None:
+        """One thing that somebody may do, or time; what the service refuses is refused."""
+        commands: list[Callable[[], Awaitable[object]]] = [
+            self.begin, self.begin, self.pay, self.pay, self.pay_late, self.decline, self.stranger_pays, self.tell,
+            self.tell, self.come_back, self.time_passes, self.drain, self.report, self.report, self.pay_out,
+            self.bank_returns, self.reassign, self.verify,
+        ]  # fmt: skip
+        command = self.chance.choice(commands)
+        self.done[command.__name__] += 1
+        with suppress(Crash, *_REFUSED):
+            await command()
+        _dead.set(False)
+
+    async def open(self) -> None:
+        """A donor comes to a page."""
+        opened = await support.open_session(self.service, self.api, organisation=self.chance.choice(self.nonprofits))
+        self.givings.append(Giving(self.service, self.api, opened.session_id, opened.session, self.provider))
+
+    async def begin(self) -> None:
+        """A donor chooses an amount, or another one."""
+        chosen = gift(self.chance.choice((2500, 2500, 4000)))
+        await paying.begin_payment(self.work, self._some().session_id, chosen)
+
+    async def come_back(self) -> None:
+        """A browser returns from the provider."""
+        await paying.return_from_provider(self.work, self._some().session_id)
+
+    async def pay(self) -> None:
+        """A donor pays what was asked, or (by a fault at the provider) something else."""
+        if payment := self._payment(ProviderStatus.OPEN):
+            asked = payment.money
+            odd = [Money(asked.minor - 1, CURRENCY), Money(asked.minor + 1, CURRENCY), Money(asked.minor, "EUR")]
+            paid = self.chance.choice([asked] * 9 + odd)
+            self.provider.pay(payment.id, money=paid)
+
+    async def pay_late(self) -> None:
+        """Money comes for an attempt that had ended."""
+        if payment := self._payment(ProviderStatus.CANCELLED, ProviderStatus.FAILED):
+            self.provider.pay(payment.id)
+
+    async def decline(self) -> None:
+        """A card is declined for good."""
+        if payment := self._payment(ProviderStatus.OPEN):
+            self.provider.become(payment.id, ProviderStatus.FAILED, tries=1)
+
+    async def stranger_pays(self) -> None:
+        """Money comes that names nothing of ours."""
+        if self.chance.random() < 0.2:
+            name = f"tp_stranger{len(self.provider.payments)}"
+            self.provider.payments[name] = ProviderPayment(
+                name, "https://fake.example", ProviderStatus.SUCCEEDED, Money(700, CURRENCY), "nobody", 1, live=False
+            )
+
+    async def tell(self) -> None:
+        """The provider sends a notice, up to ten times."""
+        if payment := self._payment(*ProviderStatus):
+            await self._tell(payment.id, self.chance.randint(1, 10))
+
+    async def _tell(self, payment: str, times: int) -> None:
+        told = notice(payment, at=self.service.clock.wall())
+        event = self.provider.read_notice(
+            {name.lower(): value for name, value in told[1].items()}, told[0], self.service.clock.wall()
+        )
+        for _ in range(times):
+            await paying.hear(self.work, event)
+
+    async def time_passes(self) -> None:
+        """Business time, and enough real time for the leases of the dead."""
+        self.service.clock.advance(timedelta(minutes=self.chance.choice((10, 100, 26 * 60))))
+        self.service.clock.advance_wall(seconds=61)
+
+    async def drain(self) -> None:
+        """Workers take over what dead ones left, and do what is due."""
+        background = self.background
+        await background.runner.care()
+        await background.drain()
+
+    async def report(self) -> None:
+        """The provider pays out some payments and refunds, sometimes twice, sometimes with a wrong line first."""
+        paid = [payment.id for payment in self._succeeded() if payment.money.currency == CURRENCY]
+        lines = [("payment", name) for name in paid if self.chance.random() < 0.5]
+        lines += [("refund", of) for of, made in self.provider.refunds.values() if made.money.currency == CURRENCY]
+        wrong = self.chance.random() < 0.1
+        await self._report(CURRENCY, [line for line in lines if line not in self.reported or wrong], wrong=wrong)
+
+    async def _report(self, currency: str, lines: Iterable[tuple[str, str]], *, wrong: bool = False) -> None:
+        if not (rows := [self._line(currency, kind, name, wrong=wrong) for kind, name in lines]):
+            return
+        self.reports += 1
+        head = f"report {self.reports},{self.service.clock.now():%Y-%m-%d},{currency}"
+        content = "\n".join([",".join(settlements.COLUMNS), *(f"{head},{row}" for row in rows)])
+        await settlements.import_report(self.db, PROVIDER, content.encode())
+        if not wrong:
+            self.reported |= set(lines)
+
+    def _line(self, currency: str, kind: str, name: str, *, wrong: bool) -> str:
+        money = self.provider.payments[name].money
+        gross, fee = money.minor + wrong, FEE if kind == "payment" else 0
+        gross = gross if kind == "payment" else -gross
+        return f"{kind},{name},{gross / 100:.2f},{fee / 100:.2f},{(gross - fee) / 100:.2f}"
+
+    async def pay_out(self) -> None:
+        """An officer runs the payouts."""
+        await payouts.run(self.db, RULES)
+
+    async def bank_returns(self) -> None:
+        """A bank sends a payout back."""
+        if found := await self._ids("select id from disbursement where status in ('SENT', 'PAID') order by id"):
+            returned = self.chance.choice(found)
+            came_back = await payouts.give_back(self.db, returned, "account closed", noted_by="officer")
+            if self.chance.random() < 0.7:
+                await self._release(came_back.organisation_id)
+
+    async def _release(self, organisation_id: UUID) -> None:
+        async with self.db.write() as tx:
+            await holding.release(tx, EVERYONE, organisation_id, note="by mail", decided_by="officer", rules=RULES)
+
+    async def reassign(self) -> None:
+        """An officer gives a gift to another nonprofit."""
+        if found := await self._ids("select id from donation where status = 'RECEIVED_PAYMENT' order by id"):
+            target = self.service.db.deployment.ids.parse("organisation", self.chance.choice(self.nonprofits))
+            assert target is not None
+            async with self.db.write() as tx:
+                await reassignments.reassign(
+                    tx,
+                    EVERYONE,
+                    self.chance.choice(found),
+                    target,
+                    reason="merged",
+                    reassigned_by="officer",
+                    rules=RULES,
+                )
+
+    async def verify(self) -> None:
+        """A nonprofit is verified, most of the time."""
+        name = self.chance.choice(self.nonprofits)
+        await self.api.post(
+            "/v1/monetary-donation-verifications", {"organisationId": f"{name}-monetaryDonation:approve"}
+        )
+
+    async def rest(self) -> None:
+        """No crashes any more: everything is told, reported and done, several times, until nothing moves."""
+        self.db.share = 0.0
+        for days in (1, 31, 2, 2, 2):
+            self.service.clock.advance(timedelta(days=days))
+            self.service.clock.advance_wall(seconds=61)
+            for payment in list(self.provider.payments):
+                await self._tell(payment, 2)
+            await self.drain()
+            for currency in (CURRENCY, "EUR"):
+                lines = [("payment", one.id) for one in self._succeeded() if one.money.currency == currency]
+                lines += [
+                    ("refund", of) for of, made in self.provider.refunds.values() if made.money.currency == currency
+                ]
+                await self._report(currency, [line for line in lines if line not in self.reported])
+            await self.drain()
+        await self.pay_out()
+        await self.drain()
+
+    async def expected(self) -> tuple[dict[str, int], Counter[str]]:
+        """What is owed on each account (credits less debits), and how often each kind of transfer was posted."""
+        balances: Counter[str] = Counter()
+        posted: Counter[str] = Counter()
+        donations = await self.donations()
+        refunded = {of for of, _ in self.provider.refunds.values()}
+        for payment in self._succeeded():
+            currency, minor = payment.money.currency, payment.money.minor
+            held = payment.id in refunded
+            posted["payment_held" if held else "payment_received"] += 1
+            posted.update(("settled", "provider_fee"))
+            balances[f"bank:{currency}"] -= minor - FEE
+            if held:
+                posted.update(("refund_begun", "refund_paid", "refund_settled"))
+                balances[f"bank:{currency}"] += minor
+                balances[f"fees:{currency}:{PROVIDER}"] -= FEE
+            else:
+                posted["fee_charged"] += 1
+        for donation in donations:
+            if donation["status"] == "RECEIVED_PAYMENT":
+                owner = self.service.db.deployment.ids.parse("organisation", donation["organisationId"])
+                balances[f"donation_liability:{CURRENCY}:{owner}"] += donation["settledAmount"]["amount"]
+            elif donation["status"] == "DISBURSED":
+                balances[f"bank:{CURRENCY}"] += donation["settledAmount"]["amount"]
+        return {key: minor for key, minor in balances.items() if minor}, posted
+
+    async def donations(self) -> list[dict[str, Any]]:
+        """All of the partner's, as the partner reads them."""
+        found: list[dict[str, Any]] = []
+        answer = await self.api.get("/v1/donations", pageSize=100)
+        while True:
+            found += data(answer)
+            if (following := answer.json()["_links"]["next"]) is None:
+                return found
+            answer = await self.api.get(following)
+
+    async def _ids(self, sql: str) -> list[UUID]:
+        async with self.db.read() as tx:
+            return [row["id"] for row in await tx.fetch(sql)]
+
+    def _some(self) -> Giving:
+        return self.chance.choice(self.givings)
+
+    def _payment(self, *statuses: ProviderStatus) -> ProviderPayment | None:
+        found = [payment for payment in self.provider.payments.values() if payment.status in statuses]
+        return self.chance.choice(found) if found else None
+
+    def _succeeded(self) -> list[ProviderPayment]:
+        return [one for one in self.provider.payments.values() if one.status is ProviderStatus.SUCCEEDED]
+
+
+@asynccontextmanager
+async def begun(service: Service, seed: int, *, crashes: float) -> AsyncIterator[World]:
+    """A world with three nonprofits. ``crashes``: how many of the boundaries of transactions are fatal."""
+    tenant = await service.tenant()
+    pool = await databases.open_pool(service.database.dsn, 10)
+    db = Fallible(pool, service.db.deployment)
+    db.chance, db.share = random.Random(seed + 1), crashes
+    nonprofits = [await factories.nonprofit(service) for _ in range(3)]
+    api = service.client(tenant.secret)
+    try:
+        yield World(service, api, db, random.Random(seed), nonprofits)
+    finally:
+        await api.close()
+        await db.close()

@@ -1,0 +1,70 @@
+"""A real OpenID provider (oidc-provider-mock) as its own process on this machine."""
+
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from tests.support.eventually import eventually
+from tests.support.running import free_port
+
+STOP_SECONDS = 20.0
+_TOKENS_LIVE = "864000"  # the service's clock may be ahead of the provider's
+
+
+@dataclass(frozen=True, slots=True)
+class OpenIdProvider:
+    """The running provider. It takes any client, and signs in whoever is typed into its form."""
+
+    issuer: str
+
+    async def knows(self, subject: str, **claims: Any) -> None:
+        """Have it say this of somebody from now on."""
+        async with httpx.AsyncClient() as client:
+            (await client.put(f"{self.issuer}/users/{quote(subject)}", json=claims)).raise_for_status()
+
+    async def sign_in(self, url: str, subject: str) -> str:
+        """Fill its form as a person does; the address to which it sends the browser back."""
+        async with httpx.AsyncClient() as client:
+            return str((await client.post(url, data={"sub": subject})).headers["location"])
+
+    async def decline(self, url: str) -> str:
+        """Refuse on its form."""
+        async with httpx.AsyncClient() as client:
+            return str((await client.post(url, data={"action": "deny"})).headers["location"])
+
+
+@asynccontextmanager
+async def openid_provider(*people: dict[str, Any]) -> AsyncIterator[OpenIdProvider]:
+    """The provider until the block ends; ``people`` are claims, ``sub`` among them."""
+    port = free_port()
+    command = [sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", "--port", str(port), "--host", "127.0.0.1"]
+    command += ["--token-max-age", _TOKENS_LIVE]
+    for person in people:
+        command += ["--user-claims", json.dumps(person)]
+    with tempfile.TemporaryFile() as log:
+        process = await asyncio.create_subprocess_exec(*command, stdout=log, stderr=log)
+        try:
+            made = OpenIdProvider(f"http://127.0.0.1:{port}")
+
+            async def answers() -> bool:
+                assert process.returncode is None, "the provider ended"
+                try:
+                    async with httpx.AsyncClient() as client:
+                        found = await client.get(f"{made.issuer}/.well-known/openid-configuration")
+                except httpx.TransportError:
+                    return False
+                return bool(found.json()["issuer"] == made.issuer)
+
+            await eventually(answers, within=60)
+            yield made
+        finally:
+            process.terminate()
+            await asyncio.wait_for(process.wait(), STOP_SECONDS)

@@ -1,0 +1,98 @@
+"""Gifts on their way to nonprofits, for tests: given, settled, verified, paid out."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import UUID
+
+from almoner.giving.payouts import flows
+from almoner.giving.payouts import service as holding
+from almoner.giving.payouts.domain import Rules
+from almoner.giving.payouts.flows import Ran
+from almoner.platform.db import EVERYONE
+from tests.support import factories
+from tests.support.client import Client, data
+from tests.support.service import Service
+
+SIMULATE = "/v1/sandbox/simulate"
+
+
+async def simulate(api: Client, record: str, action: str, **body: Any) -> dict[str, Any]:
+    """What somebody else does to a record; the record afterwards."""
+    done: dict[str, Any] = data(await api.post(SIMULATE, {"id": record, "action": action, **body}))
+    return done
+
+
+async def refused(api: Client, record: str, action: str, **body: Any) -> tuple[str, list[str]]:
+    """The code and the reasons of a move that is not allowed."""
+    answer = await api.post(SIMULATE, {"id": record, "action": action, **body})
+    assert answer.status_code == 400, answer.text
+    error = answer.json()["error"]
+    return error["code"], error["reasons"]
+
+
+async def verified(service: Service, api: Client, organisation: str) -> dict[str, Any]:
+    """An approved verification of a nonprofit."""
+    made = data(await api.post("/v1/monetary-donation-verifications", {"organisationId": organisation}))
+    await service.drain()
+    return await simulate(api, made["id"], "approve")
+
+
+async def settled(service: Service, api: Client, organisation: str, **gift: Any) -> dict[str, Any]:
+    """A gift that the provider has paid out to us."""
+    made = await factories.donation(service, api, organisation=organisation, **gift)
+    return await simulate(api, made["id"], "settle")
+
+
+async def gift(api: Client, record: dict[str, Any]) -> dict[str, Any]:
+    """A donation as it is now."""
+    found: dict[str, Any] = data(await api.get(f"/v1/donations/{record['id']}"))
+    return found
+
+
+async def payouts(api: Client, **filters: Any) -> list[dict[str, Any]]:
+    """The partner's payouts, newest first."""
+    found: list[dict[str, Any]] = data(await api.get("/v1/disbursements", **filters))
+    return found
+
+
+async def run(service: Service, rules: Rules | None = None) -> Ran:
+    """Payouts are run."""
+    return await flows.run(service.db, rules or Rules())
+
+
+async def came_back(service: Service, payout: dict[str, Any], reason: str = "account closed") -> None:
+    """The bank has returned a payout, and an officer says so."""
+    await flows.give_back(service.db, uuid_of(service, "disbursement", payout["id"]), reason, noted_by="officer")
+
+
+async def hold(service: Service, organisation: str) -> None:
+    """An officer stops payouts to a nonprofit."""
+    await _decide(service, organisation, holding.hold)
+
+
+async def release(service: Service, organisation: str) -> None:
+    """An officer lets a nonprofit be paid again."""
+    await _decide(service, organisation, holding.release)
+
+
+async def _decide(service: Service, organisation: str, decide: Callable[..., Awaitable[object]]) -> None:
+    async with service.db.write() as tx:
+        organisation_id = uuid_of(service, "organisation", organisation)
+        await decide(tx, EVERYONE, organisation_id, note="by telephone", decided_by="officer", rules=Rules())
+
+
+def uuid_of(service: Service, type_: str, text: str) -> UUID:
+    """The UUID of a record."""
+    found = service.db.deployment.ids.parse(type_, text)
+    assert found is not None
+    return found
+
+
+async def events_of(service: Service, donation: dict[str, Any]) -> list[str]:
+    """The types of the events that tell of a donation, in order."""
+    async with service.db.read() as tx:
+        rows = await tx.fetch(
+            "select type from event where type like 'donation.%' and payload like $1 order by n",
+            f'%"id":"{donation["id"]}"%'.encode(),
+        )
+    return [row["type"] for row in rows]

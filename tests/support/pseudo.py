@@ -1,0 +1,64 @@
+"""A language made on the fly, to find words that come from nowhere: every message named, accented and longer (H9)."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, Final
+
+from almoner.platform.pages.catalogue import LOCALE_FOLDER, Catalogues
+
+_ACCENTED: Final = str.maketrans("aceinosuyzAEIOSU", "àçéîñöšüýžÀÉÎÖŠÜ")
+_MESSAGE: Final = re.compile(r"⟦([\w.]+)¦[^⟦⟧]*⟧")
+_SEEN: Final = ("aria-label", "title", "placeholder", "alt", "data-total")
+_SILENT: Final = ("style", "bdi", "textarea")
+
+
+def catalogues(folder: Path) -> Catalogues:
+    """Catalogues whose English says ``⟦give.submit¦Çöñtîñüé tö päymeñt ẋẋẋ⟧``; written to the folder."""
+    english = json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8"))
+    (folder / "en.json").write_text(json.dumps({key: _marked(key, said) for key, said in english.items()}), "utf-8")
+    return Catalogues(folder)
+
+
+def _marked(key: str, message: Any) -> Any:
+    if not isinstance(message, str):
+        return {form: _marked(key, text) for form, text in message.items()}
+    words = re.sub(
+        r"\{\w+\}|[^{}]+", lambda part: part[0] if part[0][0] == "{" else part[0].translate(_ACCENTED), message
+    )
+    return f"⟦{key}¦{words}{' ẋẋẋ' * (len(words) // 12 + 1)}⟧"
+
+
+class _Words(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._silent = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._silent += tag in _SILENT
+        self.found += [value for name, value in attrs if name in _SEEN and value]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._silent -= tag in _SILENT
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self.found.append(data)
+
+
+def read_page(html: str) -> tuple[set[str], set[str]]:
+    """The keys of the messages that a reader sees or hears, and the words that are in none. Data stand in ``bdi``."""
+    reader = _Words()
+    reader.feed(html)
+    return read_text(" ".join(reader.found))
+
+
+def read_text(text: str) -> tuple[set[str], set[str]]:
+    """The keys of the messages in a text, and the words outside of them."""
+    keys: set[str] = set()
+    while found := _MESSAGE.findall(text):  # from the inside out: a message may be in another
+        keys.update(found)
+        text = _MESSAGE.sub(" ", text)
+    return keys, {word for word in text.split() if re.search(r"[^\W\d_]", word)}

@@ -1,0 +1,43 @@
+"""A server that publishes one file as registers do: with parts, conditions and, when told so, breaks."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from tests.support.receivers import Received, reply
+
+
+@dataclass
+class Publisher:
+    """``cuts`` are the bytes of the body after which the connections to come end, one after the other."""
+
+    content: bytes
+    etag: str | None = '"v1"'
+    modified: str | None = "Mon, 13 Apr 2026 08:00:00 GMT"
+    cuts: list[int] = field(default_factory=list)
+
+    async def __call__(self, request: Received, writer: asyncio.StreamWriter) -> None:
+        """Answer one request."""
+        headers, sent = request.headers, {"ETag": self.etag, "Last-Modified": self.modified}
+        said = {name: value for name, value in sent.items() if value}
+        if (self.etag and headers.get("if-none-match") == self.etag) or (
+            self.modified and headers.get("if-modified-since") == self.modified
+        ):
+            await _send(writer, reply(304, b"", **said))
+            return
+        start = 0
+        if "range" in headers and headers.get("if-range") in (self.etag, self.modified):
+            start = int(headers["range"].removeprefix("bytes=").removesuffix("-"))
+        body = self.content[start:]
+        whole = f"bytes {start}-{len(self.content) - 1}/{len(self.content)}"
+        answer = reply(206, body, **said, Content_Range=whole) if start else reply(200, body, **said)
+        if self.cuts:
+            head = len(answer) - len(body)
+            await _send(writer, answer[: head + self.cuts.pop(0)])
+            writer.close()
+            return
+        await _send(writer, answer)
+
+
+async def _send(writer: asyncio.StreamWriter, answer: bytes) -> None:
+    writer.write(answer)
+    await writer.drain()

@@ -1,0 +1,79 @@
+"""Files as readers of registers get them, made of bytes or of a file on disk."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Unnumbered
+from almoner.nonprofits.registers.ports import RegisterSource
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of a load, in memory."""
+
+    content: bytes
+    name: str = "file"
+
+    def lines(self, encoding: str) -> Iterator[str]:
+        """Its text with line ends as they are."""
+        return iter(io.TextIOWrapper(io.BytesIO(self.content), encoding=encoding, errors="replace", newline=""))
+
+    def binary(self) -> BinaryIO:
+        """Its bytes."""
+        return io.BytesIO(self.content)
+
+
+def on_disk(path: Path) -> File:
+    """The file with its name."""
+    return File(path.read_bytes(), path.name)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reader gave, by kind."""
+
+    entries: list[Entry]
+    links: list[Link]
+    bad: list[BadRow]
+    unnumbered: list[Unnumbered]
+
+    @property
+    def one(self) -> Entry:
+        """The only entry."""
+        (entry,) = self.entries
+        return entry
+
+    def number(self, number: str) -> Entry:
+        """The only entry of that number."""
+        (entry,) = [entry for entry in self.entries if entry.number == number]
+        return entry
+
+
+def read(source: RegisterSource, *files: File | bytes | str | Path) -> Reading:
+    """All rows of the files, read together."""
+    reading = Reading([], [], [], [])
+    kinds = {Entry: reading.entries, Link: reading.links, BadRow: reading.bad, Unnumbered: reading.unnumbered}
+    for row in source.read([_file(file) for file in files]):
+        kinds[type(row)].append(row)  # type: ignore[attr-defined]
+    return reading
+
+
+def _file(file: File | bytes | str | Path) -> File:
+    if isinstance(file, File):
+        return file
+    if isinstance(file, Path):
+        return on_disk(file)
+    return File(file.encode() if isinstance(file, str) else file)
+
+
+def table(rows: Sequence[dict[str, str]], columns: Sequence[str], delimiter: str = ",") -> str:
+    """The text of a file with these rows, quoted where needed."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(columns), extrasaction="ignore", delimiter=delimiter, restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,137 @@
+"""A browser on its way to a provider and back, and a partner whose provider is on this machine."""
+
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+from uuid import UUID
+
+import httpx
+import pytest
+
+from almoner.access.credentials.domain import By
+from almoner.access.people import service as people
+from almoner.access.people.domain import Person, members_of, profile_of
+from almoner.access.sign_ins.domain import Browser, Entered, SignIn
+from almoner.access.sign_on import service as providers
+from almoner.access.sign_on.domain import Provider, Refused, Wanted
+from almoner.access.sign_on.service.journeys import Arrival, Departure, Return, SignOn
+from almoner.access.sign_on.state import Purpose
+from almoner.platform.addresses import Policy
+from almoner.platform.audit import Actor
+from almoner.platform.db import Partner
+from almoner.platform.outbound import Limits, Outbound
+from tests.support.hostile_openid import CLIENT, SECRET
+from tests.support.service import Service
+
+BY = By(Actor("machine", "tests"), None)
+BROWSER = Browser("192.0.2.7", "Firefox/130 on Windows")
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """One partner with its provider."""
+
+    service: Service
+    sign_on: SignOn
+    partner: Partner
+
+    async def set_up(self, issuer: str, **changed: Any) -> Provider:
+        """Set up, or change, the provider."""
+        wanted = Wanted("Example ID", issuer, CLIENT, SECRET, groups_claim="groups", roles={"staff": "finance"})
+        async with self.service.db.write() as tx:
+            return await providers.set_up(tx, BY, self.partner, replace(wanted, **changed))
+
+    async def member(self, name: str, **profile: Any) -> Person:
+        """A new member."""
+        async with self.service.db.write() as tx:
+            return await people.create(tx, members_of(self.partner), {**profile_of(name), **profile})
+
+    async def find(self, person: Person) -> Person:
+        """The member as they are now."""
+        async with self.service.db.read() as tx:
+            return await people.get(tx, person.realm, person.id)
+
+    async def change(self, person: Person, **profile: Any) -> None:
+        """Change what is known of a member."""
+        async with self.service.db.write() as tx:
+            held = await people.lock(tx, person.realm, person.id)
+            await people.change_profile(tx, held, {**held.profile, **profile})
+
+    async def begin(self, purpose: Purpose = "sign_in", record: UUID | None = None) -> Departure:
+        """Begin in a browser."""
+        return await self.sign_on.begin(self.partner, purpose, "/account/here", record)
+
+    async def finish(self, away: Departure, query: Mapping[str, str], sign_in: SignIn | None = None) -> Arrival:
+        """Come back in the same browser."""
+        return await self.sign_on.finish(Return(self.partner, query, {away.cookie: away.kept}, BROWSER, sign_in))
+
+    async def sign_in(
+        self, purpose: Purpose = "sign_in", record: UUID | None = None, sign_in: SignIn | None = None
+    ) -> Arrival:
+        """All the way, at a provider that asks nothing."""
+        away = await self.begin(purpose, record)
+        return await self.finish(away, await visit(away.url), sign_in)
+
+    async def actions(self) -> list[tuple[str, Any]]:
+        """What the audit log of the partner has, oldest first."""
+        async with self.service.db.read() as tx:
+            rows = await tx.fetch(
+                "select action, details from audit_entry where scope = $1 order by id", self.partner.id
+            )
+        return [(row["action"], row["details"]) for row in rows]
+
+    async def count(self, table: str) -> int:
+        """Rows of the partner's people."""
+        columns = {"sign_in": "realm", "person": "realm", "sign_on_identity": "partner_id"}
+        async with self.service.db.read() as tx:
+            return int(await tx.fetchval(f"select count(*) from {table} where {columns[table]} = $1", self.partner.id))
+
+
+async def visit(url: str) -> dict[str, str]:
+    """Open the provider's address; what it sends the browser back with."""
+    async with httpx.AsyncClient() as client:
+        return read_back((await client.get(url)).headers["location"])
+
+
+async def through(url: str, pages: str) -> str:
+    """The path on our pages to which a provider that asks nothing sends the browser back."""
+    async with httpx.AsyncClient() as client:
+        return str((await client.get(url)).headers["location"]).removeprefix(pages)
+
+
+def read_back(address: str) -> dict[str, str]:
+    """The query of the address to which a provider sends a browser back."""
+    return dict(parse_qsl(urlsplit(address).query))
+
+
+@asynccontextmanager
+async def house(service: Service, *, seconds: float = 15.0) -> AsyncIterator[House]:
+    """A fresh partner, whose provider has so long for an answer."""
+    outbound = Outbound(Policy(loopback=True), limits=Limits(min(seconds, 3.0), seconds))
+    try:
+        yield House(service, SignOn(service.db, outbound), (await service.tenant()).partner)
+    finally:
+        await outbound.close()
+
+
+def entered(arrival: Arrival) -> Entered:
+    """Who is signed in."""
+    assert isinstance(arrival.entered, Entered)
+    return arrival.entered
+
+
+async def refused(here: House, call: Coroutine[Any, Any, Arrival]) -> Refused:
+    """The refusal; and that nobody was signed in, and the log says so."""
+    before = await here.count("sign_in")
+    with pytest.raises(Refused) as caught:
+        await call
+    assert await here.count("sign_in") == before
+    assert ("sign_in.refused", {"method": "provider", "reason": caught.value.reason.value}) in await here.actions()
+    return caught.value
+
+
+def state_of(away: Departure) -> str:
+    """The state with which a browser was sent away."""
+    return read_back(away.url)["state"]

@@ -1,0 +1,167 @@
+"""People who sign in, for tests: an account with a password, the codes of its app, and what was recorded and mailed."""
+
+import os
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import pyotp
+import pytest
+
+from almoner.access.credentials import service as credentials
+from almoner.access.credentials.domain import By, Factors, TooSoon
+from almoner.access.credentials.service import authenticators, passwords, tries
+from almoner.access.credentials.service.tries import Source
+from almoner.access.people import service as people
+from almoner.access.people.domain import OPERATORS, Person, Realm, Role, members_of, profile_of
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import Browser, Entered, SecondNeeded, WrongSignIn
+from almoner.access.sign_ins.service import account, entrances
+from almoner.platform.audit import Actor
+from tests.support.service import Service, Tenant
+
+PASSWORD = "seven green herons dance"
+NEW = "eleven quiet otters swim"
+WRONG = "seven grey herons dance"
+BY = By(Actor("system", "tests"), None)
+FIREFOX = "Mozilla/5.0 (Windows NT 10.0) Gecko/20100101 Firefox/140.0"
+AWAY = Browser("203.0.113.80", "Mozilla/5.0 (iPhone) Version/19.0 Mobile Safari/604.1")
+
+
+@dataclass
+class Account:
+    """Somebody with a password. ``home``: a network of their own, since wrong tries are counted by network."""
+
+    service: Service
+    person: Person
+    app: pyotp.TOTP | None = None
+    home: Browser = field(
+        default_factory=lambda: Browser(f"2001:db8:{os.urandom(2).hex()}:{os.urandom(2).hex()}::7", FIREFOX)
+    )
+
+    @property
+    def realm(self) -> Realm:
+        """Where."""
+        return self.person.realm
+
+    @property
+    def name(self) -> str:
+        """The userName."""
+        return self.person.user_name
+
+    async def enter(self, password: str = PASSWORD, browser: Browser | None = None) -> Entered:
+        """Sign in by the password alone."""
+        entered = await entrances.by_password(self.service.db, self.realm, self.name, password, browser or self.home)
+        assert isinstance(entered, Entered)
+        return entered
+
+    async def begun(self) -> Entered:
+        """A sign-in as at a provider."""
+        async with self.service.db.write() as tx:
+            return await sign_ins.begin(tx, self.person, "provider", self.home)
+
+    async def add_app(self) -> pyotp.TOTP:
+        """Set an authenticator app up, with the code of the step before: the one of now is left for the test."""
+        async with self.service.db.write() as tx:
+            app = self.set_app((await authenticators.begin(tx, self.person, "Almoner")).secret)
+            assert await account.confirm_authenticator(tx, self.person, self.code(-1), self.home)
+        return app
+
+    def set_app(self, secret: str) -> pyotp.TOTP:
+        """Type the secret into the app."""
+        self.app = pyotp.TOTP(secret.replace(" ", ""))
+        return self.app
+
+    def code(self, steps: int = 0) -> str:
+        """The app's code now, or some steps from now."""
+        assert self.app is not None
+        return str(self.app.at(self.service.clock.wall(), counter_offset=steps))
+
+    async def deactivate(self, *, active: bool = False) -> None:
+        """Deactivate the person, or activate again."""
+        async with self.service.db.write() as tx:
+            person = await people.lock(tx, self.realm, self.person.id)
+            self.person = await people.change_profile(tx, person, {**person.profile, "active": active})
+
+    async def recorded(self) -> list[str]:
+        """The actions in the audit log about the person, in order."""
+        subject = self.service.db.deployment.ids.text(self.realm.id_type, self.person.id)
+        async with self.service.db.read() as tx:
+            rows = await tx.fetch("select action from audit_entry where subject = $1 order by n", subject)
+        return [row["action"] for row in rows]
+
+    async def mails(self) -> list[tuple[str, str]]:
+        """Subject and text of the mails to the person, in order, after all work is done."""
+        await self.service.drain()
+        async with self.service.db.read() as tx:
+            rows = await tx.fetch(
+                "select subject, text from sandbox_mail where recipient = $1 order by created_at, id", self.person.email
+            )
+        return [(row["subject"], row["text"]) for row in rows]
+
+
+async def member(
+    service: Service, tenant: Tenant, *roles: Role, password: str | None = PASSWORD, name: str | None = None
+) -> Account:
+    """A member of the partner."""
+    return await person_of(
+        service, members_of(tenant.partner), *(roles or ("developer",)), password=password, name=name
+    )
+
+
+async def operator(service: Service, *roles: Role) -> Account:
+    """An operator."""
+    return await person_of(service, OPERATORS, *(roles or ("reviewer",)))
+
+
+async def person_of(
+    service: Service, realm: Realm, *roles: Role, password: str | None = PASSWORD, name: str | None = None
+) -> Account:
+    """Somebody with a mailbox and a password."""
+    called = name or f"heron-{uuid4().hex[:12]}"
+    async with service.db.write() as tx:
+        person = await people.create(tx, realm, profile_of(called, email=f"{called}@example.org"), roles)
+    if password is not None:
+        hashed = await passwords.make(service.db.deployment.vault, person, password)
+        async with service.db.write() as tx:
+            await passwords.set_new(tx, person, hashed, BY, how="invitation")
+    return Account(service, person)
+
+
+async def factors_of(account_: Account) -> Factors:
+    """What the person can sign in by."""
+    async with account_.service.db.read() as tx:
+        return await credentials.factors(tx, account_.person)
+
+
+async def found(who: Account, secret: str) -> bool:
+    """Whether a sign-in's cookie opens anything."""
+    async with who.service.db.single() as tx:
+        return await sign_ins.find(tx, who.realm, secret) is not None
+
+
+async def wrong(who: Account, browser: Browser | None = None, *, times: int = 1) -> None:
+    """Wrong passwords, each as soon as it may be tried."""
+    for _ in range(times):
+        try:
+            await who.enter(WRONG, browser)
+        except TooSoon as soon:
+            who.service.clock.advance_wall(seconds=(soon.until - who.service.clock.wall()).total_seconds() + 0.01)
+            with pytest.raises(WrongSignIn):
+                await who.enter(WRONG, browser)
+        except WrongSignIn:
+            continue
+
+
+async def second(who: Account, browser: Browser | None = None) -> SecondNeeded:
+    """The password of somebody who has a second factor."""
+    needed = await entrances.by_password(who.service.db, who.realm, who.name, PASSWORD, browser or who.home)
+    assert isinstance(needed, SecondNeeded)
+    return needed
+
+
+async def tried(who: Account, browser: Browser, *, times: int = 1, name: str | None = None) -> None:
+    """Wrong passwords, counted as they are and not hashed: for tests that need many. Raises TooSoon."""
+    for _ in range(times):
+        async with who.service.db.write() as tx:
+            known = await passwords.look_up(tx, who.realm, name or who.name)
+            await tries.of_password(tx, who.realm, name or who.name, known.person, Source(browser.address))

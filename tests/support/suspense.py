@@ -1,0 +1,81 @@
+"""Held money for tests: made as life makes it, and what becomes of it with the provider in memory."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from almoner.adapters.mail_mailbox import Mailbox
+from almoner.giving.brakes.domain import LOOSE
+from almoner.giving.donations import jobs as donation_jobs
+from almoner.giving.payments.domain import ProviderStatus
+from almoner.giving.refund_notices import jobs as notices
+from almoner.giving.refund_notices.service import MAILS
+from almoner.giving.suspense import jobs
+from almoner.giving.suspense import service as suspense
+from almoner.giving.suspense.domain import Held
+from almoner.kit.money import Money
+from almoner.platform.background import Background
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.work import Duties
+from tests.support.giving import DAY, Giving, gift
+
+MOMENT = timedelta(seconds=1)
+
+
+async def work(giving: Giving) -> None:
+    """What is due for held money, by the rules, the provider of the test and the mailbox."""
+    db = giving.service.db
+    handlers = {
+        **donation_jobs.handlers(giving.provider, LOOSE),
+        **jobs.handlers(giving.provider),
+        **notices.handlers(Pages(db.deployment, MAILS), Mailbox(db, "Giving <giving@almoner.example>")),
+    }
+    duties = Duties(handlers, notices.reactions, jobs.schedules)
+    await Background(db, duties, giving.service.house.telemetry).drain()
+
+
+async def held(giving: Giving) -> Held:
+    """The one held payment of the provider's payments."""
+    async with giving.service.db.read() as tx:
+        row = await tx.fetchrow(
+            "select id from held_payment where provider_payment = any($1)", list(giving.provider.payments)
+        )
+        assert row is not None
+        return await suspense.get(tx, row["id"])
+
+
+async def held_for(giving: Giving, reason: str) -> Held:
+    """Money that is held for this reason, as life makes it."""
+    begun = gift(2500)
+    await giving.begin(begun)
+    payment = giving.provider.only()
+    changed: dict[str, dict[str, object]] = {
+        "short": {"money": Money(2499, "USD")},
+        "over": {"money": Money(2501, "USD")},
+        "other_currency": {"money": Money(2500, "EUR")},
+        "other_reference": {"reference": "7zzzzzzzzzzzzzzzzzzzzzzzzz"},
+        "other_mode": {"live": True},
+    }
+    match reason:
+        case "donation_cancelled":
+            giving.service.clock.advance(DAY)
+            await giving.sweep()
+        case "session_over":
+            giving.provider.become(payment, ProviderStatus.CANCELLED)
+            await giving.come_back()
+            giving.service.clock.advance(DAY - MOMENT)
+            await giving.begin(begun)
+            payment = next(one for one in giving.provider.payments if one != payment)
+            giving.service.clock.advance(timedelta(minutes=61))
+        case "paid_twice":
+            await giving.begin(gift(4000))
+            second = next(one for one in giving.provider.payments if one != payment)
+            giving.provider.pay(second)
+            await giving.come_back()
+        case "unknown_payment":
+            shown = giving.provider.payments.pop(payment)
+            payment = f"{payment}_stranger"
+            giving.provider.payments[payment] = replace(shown, id=payment)
+    giving.provider.pay(payment, **changed.get(reason, {}))
+    for _ in range(2):
+        assert (await giving.notify(payment)).status_code == 204
+    return await held(giving)

@@ -1,0 +1,139 @@
+"""Somebody at the terminal of a service: types commands of `almoner` over its database."""
+
+import asyncio
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from almoner import settings as configuration
+from almoner.access.credentials.domain import By
+from almoner.access.operators import service as operators
+from almoner.access.people.domain import OperatorRole
+from almoner.cli.terminal import commands, explain
+from almoner.platform import db
+from almoner.platform.audit import Actor
+from almoner.wiring import deployment_of
+from tests.support.factories import unique
+from tests.support.service import Service
+
+Type = Callable[..., Awaitable[tuple[int, str]]]
+"""Types a command; answers (status, what was printed)."""
+
+
+BY = By(Actor("machine", "tests"), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """Who types, and by what: ``id`` as decisions bear it."""
+
+    id: str
+    name: str
+    token: str
+
+
+async def operator(service: Service, *roles: OperatorRole, name: str | None = None, **settings: str) -> Operator:
+    """A new operator with a token; ``settings`` are those of the terminal."""
+    deployment = deployment_of(configuration.read(**_given(service, settings)), service.clock)
+    database = await db.connect(service.database.dsn, deployment, size=1)
+    try:
+        async with database.write() as tx:
+            name = name or unique("Olive")
+            email = f"{unique('olive').replace(' ', '.')}@example.org"
+            person = await operators.add(tx, BY, email, name, roles)
+            _, secret = await operators.make_token(tx, BY, person, "tests")
+            return Operator(tx.ids.text(operators.ID, person.id), name, secret)
+    finally:
+        await database.close()
+
+
+def _given(service: Service, settings: dict[str, str]) -> dict[str, Any]:
+    key = service.house.settings.master_key
+    assert key is not None
+    return {
+        "database_url": service.database.dsn,
+        "master_key": key.get_secret_value(),
+        "environment": "sandbox",
+        **{name.lower(): value for name, value in settings.items()},
+    }
+
+
+def at_a_tty(service: Service, home: Path, typed: str, *words: str) -> str:
+    """A command at a true terminal, where ``typed`` answers its first question: all that the screen shows."""
+    given = {**_given(service, {}), "data_dir": str(home)}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
+    environment = {**kept, **{f"ALMONER_{name.upper()}": value for name, value in given.items()}}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    screen, theirs = pty.openpty()
+    command = [sys.executable, "-m", "almoner", *words]
+    process = subprocess.Popen(
+        command, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    )
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # the other end is closed when the command has ended
+        while part := os.read(screen, 1024):
+            shown += part
+            if shown.endswith(b": ") and typed:
+                os.write(screen, f"{typed}\n".encode())
+                typed = ""
+    os.close(screen)
+    process.wait()
+    return shown.decode()
+
+
+def in_process(service: Service, home: Path, by: Operator | None = None, **settings: str) -> Type:
+    """As ``terminal``, in this process: for tests of many commands, each of which would take seconds to start."""
+    given = {**_given(service, settings), "data_dir": str(home), "operator_token": by.token if by else None}
+    environment = {f"ALMONER_{name.upper()}": value for name, value in given.items()}
+
+    async def typed(*words: str) -> tuple[int, str]:
+        told = await asyncio.to_thread(CliRunner().invoke, commands, words, env=environment)
+        failed = told.exception
+        if failed is None or isinstance(failed, SystemExit):
+            return told.exit_code, told.output
+        if (line := explain(failed)) is None:
+            raise failed
+        return told.exit_code, f"{line}\n"
+
+    return typed
+
+
+def terminal(service: Service, home: Path, *roles: OperatorRole, by: Operator | None = None, **settings: str) -> Type:
+    """A terminal in a folder, of a new operator with the roles, of a known one, or of nobody in particular.
+
+    ``settings`` without their prefix.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
+    given = {**_given(service, settings), "data_dir": str(home)}
+    environment = {
+        **kept,
+        **{f"ALMONER_{name.upper()}": value for name, value in given.items()},
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "LOGNAME": "somebody else",  # who decides is the token's, whatever the environment says
+    }
+    who: list[Operator] = [by] if by else []
+
+    async def typed(*words: str, stdin: str = "") -> tuple[int, str]:
+        if roles and not who:
+            who.append(await operator(service, *roles, **settings))
+        token = {"ALMONER_OPERATOR_TOKEN": who[0].token} if who else {}
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "almoner", *words),
+            env={**environment, **token},
+            stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        printed, _ = await process.communicate(stdin.encode() or None)
+        return process.returncode or 0, printed.decode()
+
+    return typed
