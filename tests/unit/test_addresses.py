@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from almoner.platform import addresses
-from almoner.platform.addresses import AddressRefused, Policy
+from almoner.platform.addresses import AddressRefused, Policy, district, neighbourhood
 
 PUBLIC = Policy()
 SANDBOX = Policy(loopback=True)
@@ -233,3 +233,18 @@ def test_w11_no_text_breaks_the_reader_and_what_passes_is_public(url: str) -> No
     assert target.url.startswith("https://")
     assert target.port == 443
     assert addresses.read(target.url, PUBLIC) == target, "the normalised form is its own"
+
+
+@pytest.mark.parametrize(
+    ("address", "near", "around"),
+    [
+        ("203.0.113.9", "203.0.113.9", "203.0.113.0/24"),
+        ("::ffff:203.0.113.9", "203.0.113.9", "203.0.113.0/24"),
+        ("2001:db8:1:2:3::4", "2001:0db8:0001:0002", "2001:db8:1::/48"),
+        ("2001:db8::4", "2001:0db8:0000:0000", "2001:db8::/48"),
+        ("testclient", "testclient", "testclient"),
+        ("", "", ""),
+    ],
+)
+def test_what_one_customer_may_have_is_one_source(address: str, near: str, around: str) -> None:
+    assert (neighbourhood(address), district(address)) == (near, around)

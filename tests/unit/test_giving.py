@@ -45,7 +45,9 @@ REFERENCE = payments.reference(ID)
 SESSION_RECORD = DonationSession(ID, ID, ID, None, "open", None, None, None, {"a": "b"}, NOW, NOW + DAY)
 GIFT = Gift(Money(2500, "USD"), "Ada", "Byron", "ada@example.org", consented=True, anonymous=False)
 DONATION_RECORD = promised(ID, SESSION_RECORD, GIFT, NOW)
-PAYMENT_RECORD = Payment(ID, ID, "test", "tp_1", "https://pay.example/", "open", GIFT.money, "x", "en", 0, NOW)
+PAYMENT_RECORD = Payment(
+    ID, ID, "test", "tp_1", "https://pay.example/", "open", GIFT.money, "x", "en", 0, NOW, 5, "https://a/", "https://b/"
+)
 FOUND = ProviderPayment("tp_1", "https://pay.example/", ProviderStatus.SUCCEEDED, GIFT.money, REFERENCE, 1, live=False)
 
 

@@ -27,7 +27,9 @@ def test_ill_formed_tags(tag: str) -> None:
         ("en;q=0.1, ar;q=0.8", "ar"),
         ("en;q=0, ar;q=0.1", "ar"),
         ("PT-br", "pt-BR"),
-        ("pt", None),
+        ("pt", "pt-BR"),
+        ("pt-PT, en;q=0.5", "pt-BR"),
+        ("zh, ar;q=0.5", "ar"),
         ("*", None),
         ("en;q=nonsense", None),
         ("en;q=1.5, ar", "ar"),
@@ -35,6 +37,26 @@ def test_ill_formed_tags(tag: str) -> None:
 )
 def test_the_best_liked_offered_language_is_chosen(header: str | None, chosen: str | None) -> None:
     assert language.negotiate(header, OFFERED) == chosen
+
+
+@pytest.mark.parametrize(
+    ("tag", "nearest"),
+    [
+        ("pt-PT", "pt-BR"),
+        ("PT", "pt-BR"),
+        ("iw", "he"),
+        ("iw-IL", "he"),
+        ("ca-ES", "es"),
+        ("gsw", "de"),
+        ("arz", "ar"),
+        ("zh", None),
+        ("no", None),
+        ("nb-NO", None),
+        ("deu", None),
+    ],
+)
+def test_h9_a_language_that_is_not_offered_falls_back_to_the_nearest(tag: str, nearest: str | None) -> None:
+    assert language.nearest(tag, ("en", "ar", "de", "es", "he", "pt-BR")) == nearest
 
 
 def test_regions() -> None:

@@ -1,29 +1,33 @@
 """Words, repair and ranking of organisation search; the rule of what can be given to whom."""
 
+import re
 from uuid import UUID
 
 import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import booleans, integers, lists, sampled_from, text, tuples
 
 from almoner.nonprofits.countries.domain import COUNTRIES, currency_of
-from almoner.nonprofits.organisations import ranking
+from almoner.nonprofits.organisations import ranking, spelling
 from almoner.nonprofits.organisations.domain import can_receive, receivable_currencies, searchable
 from almoner.nonprofits.organisations.ranking import Candidate
+from almoner.nonprofits.organisations.spelling import Heard
 from almoner.nonprofits.organisations.words import Query
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("written", "words"),
     [
         ("Crédit & Co. (O'Brien)", "credit and co obrien"),
         ("ST. MARY\u2019S", "st marys"),
-        ("  A-B/C  ", "a b c"),
+        ("  Ab-Cd/Ef  ", "ab cd ef"),
         ("Straße Ørsted", "strasse orsted"),
         ("!!!", ""),
         ("", ""),
     ],
 )
-def test_words_are_plain(text: str, words: str) -> None:
-    assert searchable(text) == words
+def test_words_are_plain(written: str, words: str) -> None:
+    assert searchable(written) == words
 
 
 def test_other_scripts_are_transliterated() -> None:
@@ -31,9 +35,35 @@ def test_other_scripts_are_transliterated() -> None:
     assert searchable("منظمة الإغاثة")
 
 
-def test_nothing_typed_can_leave_the_quotes_of_a_tsquery() -> None:
-    query = Query.of("o'brien') | ('x \\ : * & ! <-> \x01")
-    assert query.exact().replace("'", "").translate(str.maketrans("", "", "()|&:* ")).isalnum()
+def test_initials_are_one_word_however_they_are_written() -> None:
+    assert {searchable(written) for written in ("A.C.L.U.", "a c l u", "ACLU")} == {"aclu"}
+    assert searchable("Plan B of a club") == "plan b of a club"
+
+
+def test_a_digit_and_a_letter_are_one_word_however_they_are_written() -> None:
+    assert {searchable(written) for written in ("4-H", "4 h", "4H")} == {"4h"}
+    assert searchable("Friends of 4-H at Post 4 V.F.W.") == "friends of 4h at post 4 vfw"
+
+
+def test_each_chinese_sign_is_a_word() -> None:
+    assert searchable("中国红十字会") == "zhong guo hong shi zi hui"
+
+
+@settings(deadline=None)
+@given(text(max_size=60))
+def test_words_of_words_are_the_same_words(anything: str) -> None:
+    assert searchable(searchable(anything)) == searchable(anything)
+    assert re.fullmatch("[a-z0-9 ]*", searchable(anything))
+
+
+@settings(deadline=None)
+@given(text(max_size=60), booleans())
+def test_nothing_typed_can_leave_the_quotes_of_a_tsquery(anything: str, doubtful: bool) -> None:
+    query = Query.of(anything)
+    made = spelling.groups(query, Heard(dict.fromkeys(query.words, 1)), doubtful=doubtful)
+    for asked in spelling.every(made):
+        outside = re.sub("'[@#~]?[a-z0-9]+'", "", asked)
+        assert set(outside) <= set("()|&:* ")
 
 
 def test_weak_words_rank_and_do_not_exclude() -> None:
@@ -41,17 +71,61 @@ def test_weak_words_rank_and_do_not_exclude() -> None:
     assert Query.of("the of").needed == ("the", "of")
 
 
+def test_one_letter_more_ranks_and_does_not_exclude_until_the_word_is_finished() -> None:
+    assert Query.of("red c").needed == ("red",)
+    assert Query.of("red c ").needed == ("red", "c")
+    assert (Query.of("red cr").begun, Query.of("red cr ").begun, Query.of("r").begun) == ("cr", None, None)
+
+
+def named(typed: str, heard: Heard) -> str:
+    return spelling.every(spelling.groups(Query.of(typed), heard))[0]
+
+
 def test_the_last_word_may_be_unfinished_and_short_forms_are_alike() -> None:
-    assert Query.of("red cro").exact() == "('red') & ('cro':*)"
-    assert Query.of("st lukes").exact() == "('st' | 'saint' | 'ste') & ('lukes':*)"
-    assert Query.of("red a").exact() == "('red')"
+    heard = Heard({"red": 9, "st": 5, "saint": 7, "lukes": 2}, [("cross", 4), ("crow", 1)])
+    assert named("red cro", heard) == "('red') & ('cro':*)"
+    assert named("st lukes ", heard) == "('st' | 'saint') & ('lukes')"
 
 
-def test_one_of_three_words_may_be_spared() -> None:
-    assert Query.of("red cross club").all_but_one({}) == (
-        "((('red') & ((('cross')) | (('club':*)))) | (('cross') & ('club':*)))"
-    )
-    assert Query.of("red cross").all_but_one({}) is None
+def test_a_beginning_of_too_many_words_ranks_and_does_not_exclude() -> None:
+    heard = Heard({"red": 9}, [("church", spelling.MOST_BEGUN), ("chapter", 5)])
+    made = spelling.groups(Query.of("red ch"), heard)
+    assert [group.word for group in spelling.asked_for(made)] == ["red"]
+    (alone,) = spelling.asked_for(spelling.groups(Query.of("ch"), heard))
+    assert alone.named() == "('ch':*)"
+
+
+def test_what_may_be_a_slip_of_a_weak_word_ranks_and_does_not_exclude() -> None:
+    made = spelling.groups(Query.of("red cross icn "), Heard({"red": 9, "cross": 9}, similar={"icn": [("inc", 900)]}))
+    assert [group.word for group in spelling.asked_for(made)] == ["red", "cross"]
+
+
+def test_the_rarest_words_are_asked_for() -> None:
+    heard = Heard({f"word{nth}": 100 - nth for nth in range(9)})
+    asked = spelling.asked_for(spelling.groups(Query.of(" ".join(heard.known) + " "), heard))
+    assert [group.word for group in asked] == [f"word{nth}" for nth in range(9 - spelling.MOST_ASKED, 9)]
+
+
+def test_a_word_that_nobody_knows_is_repaired_or_left_out() -> None:
+    heard = Heard({"cross": 9}, similar={"rad": [("red", 5), ("bad", 900)]})
+    assert named("rad xyzzy cross ", heard).startswith("('rad' | 'bad' | 'red')")
+    assert [group.lost for group in spelling.groups(Query.of("rad xyzzy cross"), heard)] == [False, True, False]
+
+
+def test_two_words_may_be_one_and_one_may_be_two() -> None:
+    assert "'redcross'" in named("redc ross club ", Heard({"redcross": 3, "club": 3}))
+    assert spelling.two_words("redcross", {"red": 5, "cross": 3}) == [("red cross", 3)]
+    assert "('red' & 'cross')" in named("redcross ", Heard(similar={"redcross": [("red cross", 3)]}))
+
+
+def test_one_of_three_words_may_be_spared_while_they_are_not_too_common() -> None:
+    made = spelling.groups(Query.of("red cross club "), Heard({"red": 1, "cross": 2, "club": 3}))
+    red, cross, club = "(('red') | ('@red'))", "(('cross') | ('@cross'))", "(('club') | ('@club'))"
+    assert spelling.most(made, 1) == f"({red} & {cross}) | ({red} & {club}) | ({cross} & {club})"
+    assert spelling.most(made[:2], 1) is None
+    common = spelling.groups(Query.of("red cross club "), Heard(dict.fromkeys(("red", "cross", "club"), 75_000)))
+    assert spelling.bearable(common)
+    assert spelling.most(common, 1) is None
 
 
 @pytest.mark.parametrize(
@@ -60,22 +134,22 @@ def test_one_of_three_words_may_be_spared() -> None:
 )
 def test_a_slip_is_repaired(slip: str, word: str) -> None:
     known = [(word, 5), ("unrelated", 900), (slip + "xxxx", 3)]
-    assert ranking.similar(slip, known) == [word]
+    assert spelling.similar(slip, known) == (word,)
 
 
 def test_of_equally_near_words_the_commoner_comes_first_and_six_are_enough() -> None:
     known = [("hopa", 1), ("hope", 50), ("hops", 7), *((f"hop{letter}", 0) for letter in "bcdfgjkl")]
-    assert ranking.similar("hopx", known)[:3] == ["hope", "hops", "hopa"]
-    assert len(ranking.similar("hopx", known)) == ranking.SIMILAR_WORDS
+    assert spelling.similar("hopx", known)[:3] == ("hope", "hops", "hopa")
+    assert len(spelling.similar("hopx", known)) == spelling.SIMILAR_WORDS
 
 
 @pytest.mark.parametrize("word", ["32", "4h", "st", "5a"])
 def test_numbers_and_short_words_are_taken_as_they_stand(word: str) -> None:
-    assert not ranking.repairable(word)
+    assert not spelling.repairable(word)
 
 
-def candidate(nth: int, name: str, *, tier: int = 3, other: str = "", prominence: int = 0) -> Candidate:
-    return Candidate(UUID(int=nth), tier, name, other, prominence)
+def candidate(nth: int, name: str, *, tier: int = 3, other: str = "", place: str = "", rank: int = 109) -> Candidate:
+    return Candidate(UUID(int=nth), tier, name, other, place, rank)
 
 
 def order(query: str, *candidates: Candidate) -> list[int]:
@@ -103,9 +177,61 @@ def test_the_second_line_of_a_name_counts() -> None:
     assert order(query, candidate(1, "parents against"), candidate(2, "p a t t", other=query)) == [2, 1]
 
 
-def test_equal_names_stand_by_prominence_then_id() -> None:
-    same = [candidate(3, "lions club"), candidate(1, "lions club"), candidate(2, "lions club", prominence=9)]
+def test_initials_are_before_slips_of_the_pen() -> None:
+    names = ("b nai b rith", "national congress of american indians fund", "national congress of american indians")
+    several = [candidate(nth, name) for nth, name in enumerate(names, 1)]
+    assert order("ncai", *several) == [3, 2, 1]
+    first, second, _ = ranking.ranked(Query.of("ncai"), several)
+    assert (first.found_by, first.as_typed) == (second.found_by, second.as_typed) == ("initials", True)
+    assert order("aclu", candidate(1, "american civil liberties union"), candidate(2, "aclu of wyoming", tier=2)) == [
+        2,
+        1,
+    ]
+
+
+def test_a_name_that_begins_with_what_is_typed_stays_first_from_key_to_key() -> None:
+    name = "american national red cross"
+    others = [
+        candidate(1, "native american jump start", place="lander wy"),
+        candidate(2, "psi chi the national honor society", other="american nati"),
+        candidate(3, "american legion", other="na post 4"),
+    ]
+    for typed in range(len("american n"), len(name) + 1):
+        assert order(name[:typed], *others[::2], candidate(9, name, tier=2))[0] == 9, name[:typed]
+
+
+def test_a_place_on_the_second_line_is_not_the_name() -> None:
+    zonta = candidate(1, "zonta international", other="washington", place="washington dc 20036")
+    assert order("washington", zonta, candidate(2, "washington bach consort", tier=2)) == [2, 1]
+
+
+def test_equal_names_stand_by_rank_then_id() -> None:
+    same = [candidate(3, "lions club"), candidate(1, "lions club"), candidate(2, "lions club", rank=100)]
     assert order("lions club", *same) == order("lions club", *same[::-1]) == [2, 1, 3]
+
+
+def test_active_bodies_are_before_others_and_central_ones_before_their_branches() -> None:
+    found = order(
+        "lions club of casper wyoming",
+        candidate(1, "lions club of casper wy", rank=309),
+        candidate(2, "lions club of casper wy", rank=109),
+        candidate(3, "lions club of casper wy", rank=9),
+    )
+    assert found == [3, 2, 1]
+
+
+def test_a_place_that_is_typed_counts_for_the_body_that_is_there() -> None:
+    here = candidate(2, "first baptist church", place="dallas tx 75201", tier=4)
+    there = candidate(1, "first baptist church", place="waco tx 76701", tier=4)
+    assert order("first baptist church dallas", there, here) == [2, 1]
+    (placed,) = ranking.ranked(Query.of("first baptist church dallas"), [here])
+    assert (placed.found_by, placed.likeness, placed.as_typed) == ("place", 100, True)
+
+
+@given(lists(tuples(sampled_from(["red cross", "red cros", "the red cross", "cross"]), integers(0, 309)), max_size=8))
+def test_the_order_does_not_depend_on_how_candidates_came(made: list[tuple[str, int]]) -> None:
+    several = [candidate(nth, name, rank=rank) for nth, (name, rank) in enumerate(made)]
+    assert order("red cross", *several) == order("red cross", *several[::-1])
 
 
 def test_donations_go_to_listed_nonprofits() -> None:

@@ -39,6 +39,14 @@ async def test_w9_sends_the_bytes_and_reads_the_answer(client: Outbound) -> None
     assert got.headers["accept-encoding"] == "identity"
 
 
+async def test_w9_reads_by_get_no_more_than_was_asked_for(client: Outbound) -> None:
+    async with receiver(reply(200, b"x" * 50_000)) as sink:
+        answer = await client.get(sink.url, {"Accept": "application/json"}, owner="p", most=20_000)
+    assert (answer.status, len(answer.body)) == (200, 20_000)
+    (got,) = sink.received
+    assert (got.method, got.body, got.headers["accept"]) == ("GET", b"", "application/json")
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_w11_follows_no_redirect(client: Outbound, status: int) -> None:
     async with receiver() as inner, receiver(reply(status, location=inner.url)) as sink:

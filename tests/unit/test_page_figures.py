@@ -1,7 +1,7 @@
 """Amounts as people type and read them (H9)."""
 
 import pytest
-from babel import Locale
+from babel import Locale, numbers
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +30,27 @@ READ = [
     ("ar", "USD", "\u200f1,234.50 US$", 123450),
     ("fa", "EUR", "۱۲٫۵", 1250),
     ("en", "KWD", "1.5", 1500),
+    ("ja", "JPY", "1000円", 1000),
+    ("ja", "JPY", "１，０００", 1000),
+    ("ja", "JPY", "￥１０００", 1000),
+    ("uk", "UAH", "100 грн", 10000),
+    ("uk", "UAH", "100,50 грн.", 10050),
+    ("uk", "UAH", "100 українських гривень", 10000),
+    ("he", "ILS", '10 ש"ח', 1000),
+    ("he", "ILS", "10 ש״ח", 1000),
+    ("de", "EUR", "10 Euro", 1000),
+    ("de", "EUR", "10,-", 1000),
+    ("de", "EUR", "1.000,– €", 100000),
+    ("nl", "EUR", "€ 10,-", 1000),
+    ("de-CH", "CHF", "10,50", 1050),
+    ("de-CH", "CHF", "10.-", 1000),
+    ("de-CH", "CHF", "Fr. 10", 1000),
+    ("de-CH", "CHF", "1'234,5", 123450),
+    ("fr", "EUR", "12.50", 1250),
+    ("ar-EG", "EGP", "١٢٣.٥", 12350),
+    ("en", "USD", "10.", 1000),
+    ("en", "USD", "US$10", 1000),
+    ("en", "CAD", "CA$10", 1000),
     ("en", "USD", "90071992547409.91", money.MAX_MINOR),
 ]
 
@@ -42,7 +63,18 @@ REFUSED = [
     ("en", "USD", "1.234.567", Unreadable.NOT_A_NUMBER),
     ("en", "USD", "-5", Unreadable.NOT_A_NUMBER),
     ("en", "USD", "1e5", Unreadable.NOT_A_NUMBER),
-    ("en", "USD", "5.", Unreadable.NOT_A_NUMBER),
+    ("de", "EUR", "10.", Unreadable.NOT_A_NUMBER),
+    ("en", "USD", "1.-5", Unreadable.NOT_A_NUMBER),
+    ("en", "USD", "10-", Unreadable.NOT_A_NUMBER),
+    ("en", "CAD", "US$10", Unreadable.NOT_A_NUMBER),
+    ("en", "USD", "10\u00b2", Unreadable.NOT_A_NUMBER),
+    ("de-CH", "CHF", "1,234", Unreadable.NOT_A_NUMBER),
+    ("de-CH", "CHF", "1,2,3", Unreadable.NOT_A_NUMBER),
+    ("fr", "EUR", "1.234", Unreadable.NOT_A_NUMBER),
+    ("fr", "KWD", "1.500", Unreadable.NOT_A_NUMBER),
+    ("ar-EG", "EGP", "١.٢٣٤", Unreadable.NOT_A_NUMBER),
+    ("de", "USD", "10 Euro", Unreadable.NOT_A_NUMBER),
+    ("ja", "JPY", "１０．５", Unreadable.TOO_MANY_DECIMALS),
     ("en", "USD", ".5", Unreadable.NOT_A_NUMBER),
     ("en", "USD", "12 EUR", Unreadable.NOT_A_NUMBER),
     ("en", "USD", "1.234", Unreadable.TOO_MANY_DECIMALS),
@@ -77,6 +109,23 @@ def test_h9_what_is_shown_can_be_typed_back(minor: int, currency: str, language:
     assert figures.amount(formats.money(minor, currency, locale), currency, locale) == minor
 
 
+@given(
+    whole=st.integers(1, 999),
+    rest=st.integers(0, 999),
+    mark=st.sampled_from(".,"),
+    language=st.sampled_from(["en", "de", "de_CH", "fr", "it", "nl", "pl", "pt_BR", "ja", "ar_EG", "he", "uk", "es"]),
+)
+def test_h9_three_digits_are_a_group_only_where_the_language_groups_so(
+    whole: int, rest: int, mark: str, language: str
+) -> None:
+    locale = Locale.parse(language)
+    read = figures.amount(f"{whole}{mark}{rest:03}", "EUR", locale)
+    if mark == numbers.get_group_symbol(locale):
+        assert read == (whole * 1000 + rest) * 100
+    else:
+        assert read in (Unreadable.NOT_A_NUMBER, Unreadable.TOO_MANY_DECIMALS)
+
+
 @pytest.mark.parametrize(
     ("language", "currency", "minor", "shown"),
     [
@@ -97,3 +146,33 @@ def test_h9_a_short_amount_never_drops_a_fraction_that_is_there() -> None:
     english = Locale("en")
     assert formats.money(2500, "USD", english, short=True) == "$25"
     assert formats.money(2550, "USD", english, short=True) == "$25.50"
+
+
+@pytest.mark.parametrize(
+    ("language", "first", "last", "full", "called"),
+    [
+        ("en", "Amina", "El-Sayed", "Amina El-Sayed", "Amina"),
+        ("ja", "花子", "山田", "山田 花子", "山田"),
+        ("ja", "花子", "", "花子", "花子"),
+        ("en", "", "", "", ""),
+    ],
+)
+def test_h9_names_stand_in_the_order_of_the_language(
+    language: str, first: str, last: str, full: str, called: str
+) -> None:
+    locale = Locale(language)
+    assert formats.full_name(first, last, locale) == full
+    assert formats.called(first, last, locale) == called
+
+
+@pytest.mark.parametrize(("currency", "signs"), [("USD", ("US$", "$")), ("CAD", ("CA$",)), ("AUD", ("AU$", "A$"))])
+@pytest.mark.parametrize("language", ["ar", "ar_EG", "he"])
+def test_h9_a_sign_with_letters_keeps_its_direction_from_right_to_left(
+    language: str, currency: str, signs: tuple[str, ...]
+) -> None:
+    locale = Locale.parse(language)
+    sign = formats.symbol(currency, locale)
+    assert sign in {f"\u2066{one}\u2069" if one[0].isalpha() else one for one in signs}
+    assert formats.money(2564, currency, locale).count(sign) == 1
+    assert formats.money(2564, currency, locale).count(sign.strip("\u2066\u2069")) == 1
+    assert figures.amount(formats.money(2564, currency, locale), currency, locale) == 2564

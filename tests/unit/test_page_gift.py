@@ -7,15 +7,17 @@ from almoner.giving.donations.domain import Gift
 from almoner.giving.gateway import domain
 from almoner.giving.gateway.schemas import TypedGift
 from almoner.giving.gateway.views import masked
+from almoner.giving.payments.domain import Tariff
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 
 ENGLISH = Locale("en")
 USD = domain.amounts("USD")
+TARIFF = Tariff(basis_points=250)
 FULL = {"amount": "2500", "first_name": "Amina", "last_name": "El-Sayed", "email": "amina@example.org"}
 
 
 def read(**changes: str) -> Gift | dict[str, str]:
-    return TypedGift.posted(FULL | changes).read(USD, ENGLISH)
+    return TypedGift.posted(FULL | changes).read(USD, ENGLISH, TARIFF)
 
 
 def test_a_full_form_is_a_gift() -> None:
@@ -27,7 +29,7 @@ def test_a_full_form_is_a_gift() -> None:
 
 
 def test_all_problems_are_told_at_once_in_the_order_of_the_page() -> None:
-    assert TypedGift.posted({}).read(USD, ENGLISH) == {
+    assert TypedGift.posted({}).read(USD, ENGLISH, TARIFF) == {
         "amount-1000": "give.problem.amount.missing",
         "first_name": "give.problem.first_name.missing",
         "last_name": "give.problem.last_name.missing",
@@ -59,6 +61,36 @@ def test_the_amount_is_the_chosen_or_the_typed_one(amount: str, typed: str, mino
 )
 def test_h6_an_amount_outside_the_limits_is_refused(amount: str, typed: str, problem: dict[str, str]) -> None:
     assert read(amount=amount, typed=typed) == problem
+
+
+def test_a_covered_fee_leaves_the_gift_whole() -> None:
+    gift = read(cover="yes")
+    assert isinstance(gift, Gift)
+    assert (gift.money, gift.cover_minor) == (Money(2564, "USD"), 64)
+    assert gift.money - TARIFF.fee(gift.money) == Money(2500, "USD")
+    without = read(cover="no")
+    assert isinstance(without, Gift)
+    assert (without.money, without.cover_minor) == (Money(2500, "USD"), 0)
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("", None),
+        (" \r\n\t ", None),
+        ("For the café.\r\nThank you!\x07", "For the café.\nThank you!"),
+        ("x" * 500, "x" * 500),
+    ],
+)
+def test_a_message_keeps_its_lines_and_nothing_else_that_is_unseen(typed: str, message: str | None) -> None:
+    gift = read(message=typed)
+    assert isinstance(gift, Gift)
+    assert gift.message == message
+
+
+def test_a_message_has_at_most_500_characters() -> None:
+    assert read(message="🦁" * 501) == {"message": "give.problem.message.too_long"}
+    assert isinstance(read(message="🦁" * 500), Gift)
 
 
 @pytest.mark.parametrize("name", ["李", "Nguyễn Thị", "O'Brien-Smith", "سلمى", "Ægir 3rd", "X" * 255])

@@ -42,3 +42,18 @@ def test_two_servers_share_one_limit() -> None:
         limiter.set_servers(2)
         passed += sum(limiter.admit(LIMIT, "a", 0.0).retry_after is None for _ in range(60))
     assert passed == 50
+
+
+def test_looking_at_a_limit_counts_nothing_and_says_what_a_call_would_hear() -> None:
+    limiter = RateLimiter()
+    slow = Limit("slow", 0.2, 3)
+    for _ in range(3):
+        for _look in range(5):
+            assert limiter.wait(slow, "a", 7.0) is None
+        limiter.admit(slow, "a", 7.0)
+    assert limiter.wait(slow, "a", 7.0) == limiter.admit(slow, "a", 7.0).retry_after == 5
+    assert limiter.wait(slow, "a", 12.0) is None
+    limiter.set_servers(3)
+    assert limiter.wait(slow, "b", 7.0) is None
+    limiter.admit(slow, "b", 7.0)
+    assert limiter.wait(slow, "b", 7.0) == 15

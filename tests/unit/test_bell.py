@@ -1,0 +1,32 @@
+"""Loops that find nothing look less and less often, and are woken all the same."""
+
+import asyncio
+
+from almoner.platform.bell import LONGEST_POLL_SECONDS, POLL_SECONDS, Bell, Pace
+
+
+async def test_a_loop_that_finds_nothing_slows_down_to_half_a_second() -> None:
+    pace, ear = Pace(), asyncio.Event()
+    waits = []
+    while pace.seconds < LONGEST_POLL_SECONDS:
+        waits.append(pace.seconds)
+        await pace.rest(ear)
+    assert waits[0] == POLL_SECONDS
+    assert waits == sorted(set(waits))
+    await pace.rest(ear)
+    assert pace.seconds == LONGEST_POLL_SECONDS == 0.5
+
+
+async def test_what_is_found_or_heard_makes_it_quick_again() -> None:
+    bell = Bell()
+    with bell.listener() as ear:
+        pace = Pace()
+        pace.seconds = LONGEST_POLL_SECONDS
+        pace.quicken()
+        assert pace.seconds == POLL_SECONDS
+        pace.seconds = 60.0
+        bell.ring()
+        async with asyncio.timeout(1):
+            await pace.rest(ear)
+        assert pace.seconds == POLL_SECONDS
+        assert not ear.is_set()

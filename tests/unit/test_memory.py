@@ -1,0 +1,23 @@
+"""How much memory the embedded server may hold pages in."""
+
+from pathlib import Path
+
+import pytest
+
+from almoner.platform import memory, postgres
+
+MEBIBYTE = 2**20
+
+
+def test_a_container_may_be_held_to_less_than_its_machine_has(tmp_path: Path) -> None:
+    none, limit = tmp_path / "memory.max", tmp_path / "memory.limit_in_bytes"
+    machine = memory.usable([none])
+    none.write_text("max\n")
+    assert memory.usable([none]) == machine > 0
+    limit.write_text("1048576\n")
+    assert memory.usable([none, limit]) == MEBIBYTE
+
+
+@pytest.mark.parametrize(("usable", "held"), [(256, 64), (4_096, 512), (65_536, 1_024)])
+def test_the_embedded_server_holds_an_eighth_of_it_within_bounds(usable: int, held: int) -> None:
+    assert postgres.buffers(usable * MEBIBYTE) == held * MEBIBYTE

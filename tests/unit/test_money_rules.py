@@ -1,0 +1,67 @@
+"""The rules for money that pays no donation, as docs/money-rules.md writes them down (M6, settled 5)."""
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from almoner.giving.ledger.domain import TransferKind
+from almoner.giving.payments.domain import HoldReason
+from almoner.giving.suspense import domain
+from almoner.giving.suspense.domain import Action
+from almoner.platform.pages.catalogue import LOCALE_FOLDER
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "money-rules.md"
+ENGLISH = json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8"))
+WORDS = {"refunds": Action.REFUND, "dismisses": Action.DISMISS}
+NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the table."""
+
+    reason: str
+    action: Action
+    after: timedelta
+    person: tuple[str, ...]
+    postings: tuple[str, ...]
+
+
+def rows() -> list[Row]:
+    """The table of the document."""
+    found = []
+    for line in DOCUMENT.read_text("utf-8").splitlines():
+        if match := re.fullmatch(r"\| `(\w+)` \| .+ \| (\w+) \| (\d+) days \| ([\w, ]+) \| (.+) \|", line):
+            reason, does, days, person, postings = match.groups()
+            named = tuple(re.findall(r"`(\w+)`", postings))
+            found.append(Row(reason, WORDS[does], timedelta(days=int(days)), tuple(person.split(", ")), named))
+    return found
+
+
+ROWS = rows()
+
+
+def test_m6_every_reason_has_one_row() -> None:
+    assert [row.reason for row in ROWS] == [reason.value for reason in HoldReason]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.reason)
+def test_m6_the_code_decides_as_the_document_says(row: Row) -> None:
+    decision = domain.decide(HoldReason(row.reason), NOW)
+    assert decision == domain.Decision(row.action, NOW + row.after)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.reason)
+def test_m6_what_is_refunded_is_in_the_books_and_nothing_else(row: Row) -> None:
+    assert all(name in set(TransferKind) for name in row.postings)
+    assert domain.posted(HoldReason(row.reason)) is (row.action is Action.REFUND) is bool(row.postings)
+    assert ("refund" in row.person) is bool(row.postings)
+
+
+def test_there_are_words_for_a_donor_about_every_refund_of_a_known_payment() -> None:
+    refunded = {row.reason for row in ROWS if row.action is Action.REFUND} - {HoldReason.UNKNOWN_PAYMENT.value}
+    assert {key.rpartition(".")[2] for key in ENGLISH if key.startswith("refund.why.")} == refunded

@@ -1,0 +1,119 @@
+"""Why a payout waits, and what its nonprofit is told: decisions without a database."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+
+from almoner.giving.donations.domain import Bucket, Donation, Settlement
+from almoner.giving.payouts import advice, domain
+from almoner.giving.payouts.domain import DISBURSEMENT, Rules, Sums, WaitingReason, hold_reason
+from almoner.giving.reassignments import domain as reassignments
+from almoner.giving.verifications.domain import Standing
+from almoner.kit.ids import Ids
+from almoner.kit.money import Money
+
+NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+ID = UUID("0190f2c4-5a2e-7cc3-9a4b-1d2e3f405162")
+GIFT = Donation(
+    id=ID,
+    partner_id=ID,
+    organisation_id=ID,
+    user_id=None,
+    type="hosted",
+    session_id=ID,
+    payment_id=ID,
+    status="RECEIVED_PAYMENT",
+    money=Money(2500, "USD"),
+    first_name="Ada",
+    last_name="Byron",
+    email="ada@example.org",
+    consented=True,
+    anonymous=False,
+    metadata={},
+    created_at=NOW,
+    cancelled_at=None,
+    cover_minor=0,
+    message="With love",
+    settlement=Settlement(NOW, Money(2437, "USD")),
+    disbursement_id=None,
+    disbursed_at=None,
+    reassigned_at=None,
+    reassigned_from=None,
+)
+
+
+@pytest.mark.parametrize(
+    ("standing", "active", "minor", "expected"),
+    [
+        (Standing.APPROVED, True, 100, None),
+        (Standing.APPROVED, True, 99, WaitingReason.BELOW_THRESHOLD),
+        (Standing.MISSING, True, 99, WaitingReason.VERIFICATION_MISSING),
+        (Standing.PENDING, True, 100, WaitingReason.VERIFICATION_PENDING),
+        (Standing.REJECTED, True, 100, WaitingReason.VERIFICATION_REJECTED),
+        (Standing.EXPIRED, True, 100, WaitingReason.VERIFICATION_EXPIRED),
+        (Standing.APPROVED, False, 100, WaitingReason.ORGANISATION_INACTIVE),
+        (Standing.MISSING, False, 0, WaitingReason.ORGANISATION_INACTIVE),
+    ],
+)
+def test_why_a_bucket_waits(standing: Standing, active: bool, minor: int, expected: WaitingReason | None) -> None:
+    money = Money(minor, "USD")
+    assert hold_reason(standing, held=False, active=active, money=money, least=100) is expected
+    assert hold_reason(standing, held=True, active=active, money=money, least=100) is WaitingReason.ON_HOLD
+
+
+def test_every_reason_has_its_sentence() -> None:
+    assert len({reason.sentence for reason in WaitingReason}) == len(WaitingReason)
+    assert {standing.value for standing in Standing} - {reason.value for reason in WaitingReason} == {"approved"}
+
+
+@pytest.mark.parametrize(
+    ("gifts", "currency", "least"), [(0, "USD", 1), (0, "JPY", 1), (1, "USD", 100), (10, "JPY", 1000), (5, "KWD", 5000)]
+)
+def test_the_least_payout_is_counted_in_least_gifts(gifts: int, currency: str, least: int) -> None:
+    assert Rules(gifts).least(currency) == least
+
+
+def test_s1_the_moves_of_a_payout() -> None:
+    assert set(DISBURSEMENT.arrows()) == {
+        ("PENDING", "SENT"),
+        ("SENT", "PAID"),
+        ("SENT", "RETURNED"),
+        ("PAID", "RETURNED"),
+    }
+
+
+def test_a_new_bucket_is_empty_and_its_end_to_end_id_fits_the_banks_field() -> None:
+    new = domain.opened(ID, Bucket(ID, ID, "USD"), NOW)
+    assert (new.status, new.money, new.donations) == ("PENDING", Money(0, "USD"), 0)
+    assert new.waiting_reason is WaitingReason.BELOW_THRESHOLD
+    assert len(new.end_to_end_id) == 26
+    assert Ids(sandbox=False).text("disbursement", ID).endswith(new.end_to_end_id)
+    assert Sums(1, 2, Money(3, "USD")).plus(replace(new, money=Money(4, "USD"), donations=5)) == Sums(
+        2, 7, Money(7, "USD")
+    )
+
+
+def test_the_advice_names_the_donor_unless_the_gift_is_anonymous() -> None:
+    ids = Ids(sandbox=True)
+    row = dict(zip(advice.TITLES, advice.cells(ids, GIFT), strict=True))
+    assert row["donation"] == ids.text("donation", ID)
+    assert (row["donor"], row["message"]) == ("Ada Byron", "With love")
+    assert (row["given"], row["paid out"], row["currency"]) == ("25.00", "24.37", "USD")
+    hidden = advice.cells(ids, replace(GIFT, anonymous=True))
+    assert "Ada" not in " ".join(hidden)
+    assert "Byron" not in " ".join(hidden)
+    yen = replace(GIFT, money=Money(500, "JPY"), settlement=None, message=None, last_name=None)
+    assert advice.cells(ids, yen)[2:] == ["Ada", "", "500", "500", "JPY"]
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "|cmd", "%0A"])
+def test_no_cell_of_the_advice_is_a_formula(cell: str) -> None:
+    assert advice.safe(cell) == f"'{cell}"
+    assert advice.safe(f"Ada {cell}") == f"Ada {cell}"
+
+
+def test_what_is_owed_of_a_gift_is_what_was_settled_else_the_whole() -> None:
+    assert reassignments.owed(GIFT) == Money(2437, "USD")
+    assert reassignments.owed(replace(GIFT, settlement=None)) == Money(2500, "USD")

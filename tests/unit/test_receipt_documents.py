@@ -1,0 +1,254 @@
+"""The receipt as a document: tagged, archival, the same bytes each time, in every language and for every name."""
+
+import io
+import random
+import re
+import unicodedata
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pypdf import PdfReader
+from pypdf.generic import DictionaryObject
+
+from almoner.giving.receipts import service
+from almoner.giving.receipts.domain import Receipt
+from almoner.giving.receipts.papers import Papers
+from almoner.kit.ids import Ids
+from almoner.kit.money import Money
+from almoner.platform.crypto import Vault
+from almoner.platform.deployment import Deployment, Environment, Links
+from almoner.platform.pages import printing
+from almoner.platform.pages.catalogue import Catalogues
+from almoner.platform.pages.rendering import Pages
+from tests.support.clock import TestClock
+
+AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+LINKS = Links("https://give.example.org", "https://give.example.org")
+RECEIPT = Receipt(
+    donation_id=UUID("01954a2b-0000-7000-8000-000000000001"),
+    partner_id=UUID(int=1),
+    number=42,
+    prefix="ACME",
+    issuer="Bright Bank",
+    language="en-GB",
+    organisation="Relief Fund",
+    register="Internal Revenue Service (IRS)",
+    register_number="12-3456789",
+    first_name="Amina",
+    last_name="El-Sayed",
+    anonymous=False,
+    payment_id=UUID(int=2),
+    money=Money(2600, "GBP"),
+    cover_minor=100,
+    received_at=AT,
+    issued_at=AT,
+)
+
+
+def papers(environment: Environment = "sandbox") -> Papers:
+    deployment = Deployment(environment, TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))
+    return Papers(Pages(deployment, service.MAILS))
+
+
+async def read(receipt: Receipt, environment: Environment = "sandbox") -> PdfReader:
+    return PdfReader(io.BytesIO(await papers(environment).document(receipt)))
+
+
+def text(document: PdfReader) -> str:
+    """What stands on the pages, without the invisible marks of direction."""
+    return re.sub("[\u2066-\u2069\u200e\u200f\u200b]", "", "\n".join(page.extract_text() for page in document.pages))
+
+
+def root(document: PdfReader) -> DictionaryObject:
+    found = document.trailer["/Root"]
+    assert isinstance(found, DictionaryObject)
+    return found
+
+
+def fonts(document: PdfReader) -> dict[str, Any]:
+    """The descriptor of every font, by its name."""
+    found = {}
+    for page in document.pages:
+        for font in page["/Resources"]["/Font"].values():  # type: ignore[index]
+            [inner] = font.get_object()["/DescendantFonts"]
+            descriptor = inner.get_object()["/FontDescriptor"].get_object()
+            found[descriptor["/FontName"].partition("+")[2]] = descriptor
+    return found
+
+
+@pytest.mark.parametrize("language", Catalogues().offered)
+async def test_h8_a_receipt_in_any_language_is_tagged_archival_and_brings_its_fonts(language: str) -> None:
+    document = await read(replace(RECEIPT, language=language, anonymous=True))
+    catalogue = root(document)
+    assert catalogue["/MarkInfo"]["/Marked"].value  # type: ignore[index]
+    assert str(catalogue["/Lang"]).split("-")[0] == language.split("-")[0]
+    assert catalogue["/StructTreeRoot"]["/K"]  # type: ignore[index]
+    assert catalogue["/ViewerPreferences"]["/DisplayDocTitle"].value  # type: ignore[index]
+    metadata = catalogue["/Metadata"].get_data().decode()  # type: ignore[attr-defined]
+    said = {
+        name: value for name, value in re.findall(r"<(pdf(?:a|ua)id:\w+)>(\w+)<", metadata) if not name.endswith("rev")
+    }
+    assert said == {"pdfaid:part": "3", "pdfaid:conformance": "A", "pdfuaid:part": "1"}
+    assert all("/FontFile2" in about or "/FontFile3" in about for about in fonts(document).values())
+    assert all(re.match("NotoSans|LibertinusSerif", name) for name in fonts(document))
+    assert "ACME-000042" in text(document)
+
+
+def kinds(element: Any) -> list[str]:
+    """The kinds of the structure's elements, in reading order."""
+    if isinstance(element, list):
+        return [kind for one in element for kind in kinds(one)]
+    element = element.get_object() if hasattr(element, "get_object") else element
+    if not isinstance(element, DictionaryObject) or "/S" not in element:
+        return []
+    return [str(element["/S"]), *kinds(element.get("/K", []))]
+
+
+async def test_h8_screen_readers_hear_headings_pairs_and_the_link() -> None:
+    document = await read(RECEIPT)
+    heard = kinds(root(document)["/StructTreeRoot"]["/K"])  # type: ignore[index]
+    assert (heard.count("/H1"), heard.count("/H2"), heard.count("/Link")) == (1, 1, 1)
+    assert heard.count("/L") == 1
+    assert heard.count("/LI") == heard.count("/Lbl") == heard.count("/LBody") == 10
+
+
+async def test_a_receipt_has_all_facts_and_the_private_link() -> None:
+    document = await read(RECEIPT)
+    shown = text(document)
+    for fact in (
+        "£26.00", "£25.00", "£1.00", "Bright Bank", "ACME-000042", "Amina El-Sayed", "Relief Fund",
+        "Internal Revenue Service (IRS)", "12-3456789", "2 March 2026", "No real money moved",
+    ):  # fmt: skip
+        assert fact in shown
+    assert Ids(sandbox=True).text("donation", RECEIPT.donation_id) in shown
+    [link] = [note.get_object()["/A"]["/URI"] for note in document.pages[0]["/Annots"]]  # type: ignore[attr-defined]
+    assert link == papers().link(RECEIPT)
+    assert document.metadata is not None
+    assert (document.metadata.title, document.metadata.author) == ("Receipt ACME-000042", "Bright Bank")
+
+
+async def test_a_receipt_without_cover_names_one_amount_and_production_says_nothing_of_tests() -> None:
+    shown = text(await read(replace(RECEIPT, cover_minor=0), "production"))
+    assert "£26.00" in shown
+    assert "To cover the fee" not in shown
+    assert "No real money" not in shown
+
+
+@pytest.mark.parametrize("language", ["en", "ar", "ja"])
+async def test_the_same_receipt_is_the_same_bytes(language: str) -> None:
+    receipt = replace(RECEIPT, language=language)
+    first = await papers().document(receipt)
+    await papers().document(replace(receipt, first_name="Somebody else"))
+    assert await papers().document(receipt) == first
+    mail = await papers().mail(receipt, "amina@example.org")
+    assert [(file.name, file.content) for file in mail.attachments] == [("receipt-ACME-000042.pdf", first)]
+
+
+async def test_h9_a_name_stands_in_the_order_of_the_language() -> None:
+    receipt = replace(RECEIPT, language="ja", first_name="花子", last_name="山田")
+    mail = await papers().mail(receipt, "hanako@example.org")
+    for shown in (text(await read(receipt)), mail.text, mail.html):
+        assert "山田 花子" in shown
+        assert "山田様" in re.sub("</?bdi>", "", shown)
+    assert "Thank you, Amina." in text(await read(RECEIPT))
+
+
+@pytest.mark.parametrize("language", Catalogues().offered)
+async def test_a_receipt_says_that_its_use_for_tax_depends(language: str) -> None:
+    receipt = replace(RECEIPT, language=language)
+    said = Catalogues().language(language).text("receipt.tax")
+    mail = await papers().mail(receipt, "amina@example.org")
+    assert said in mail.text
+    assert said in mail.html
+    shown = text(await read(receipt))
+    assert set(said.split()) <= set(shown.split()) or language in ("ar", "he", "ja")
+
+
+async def test_a_receipt_is_of_the_day_on_which_the_money_came() -> None:
+    shown = text(await read(replace(RECEIPT, received_at=AT + timedelta(days=3))))
+    assert "5 March 2026" in shown
+    assert "2 March 2026" not in shown
+
+
+@pytest.mark.parametrize("language", ["en", "ar", "he"])
+async def test_the_label_keeps_away_from_the_amount(language: str) -> None:
+    """The feet of both lines, in points: the figure's height, what letters have below the line, and air."""
+    document = await read(replace(RECEIPT, language=language))
+    feet: set[tuple[float, float]] = set()
+    document.pages[0].extract_text(visitor_text=lambda _text, cm, _tm, _font, size: feet.add((size, round(cm[5], 1))))
+    [figure] = {y for size, y in feet if size == 34}
+    label = min(y for size, y in feet if size == 10.5 and y > figure)
+    assert label - figure >= 32, label - figure
+
+
+NAMES = {
+    "Latin": "Åsa Łukasz Nguyễn-Çelik",
+    "Cyrillic": "Ґалина Ёжикова",
+    "Greek": "Ελένη Παπαδοπούλου",
+    "Japanese": "髙橋 﨑子 ヴィクトル",
+    "Markup": '#panic("x") *b* $x$ <b> \\ @y "q"',
+}
+
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
+async def test_names_stand_as_they_were_written(name: str) -> None:
+    assert name in text(await read(replace(RECEIPT, first_name=name, last_name="")))
+
+
+@pytest.mark.parametrize("name", ["أمينة السيد", "נועה כהן"], ids=["Arabic", "Hebrew"])
+async def test_names_from_right_to_left_have_every_letter(name: str) -> None:
+    shown = text(await read(replace(RECEIPT, language="ar", first_name=name, last_name="")))
+    assert set(name) - set(shown) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("张伟", "ZhangWei"),
+        ("김민준", "GimMinJun"),
+        ("ราม", "ram"),
+        ("Zoe\u0308", "Zoë"),
+        ("A\nB\tC\x00", "A B C"),
+        ("葛\U000e0100城", "葛城"),
+        ("Zo\u00eb \U0001f600", "Zo\u00eb :grinning:"),
+    ],
+)
+def test_what_no_font_shows_is_written_in_plain_letters(name: str, shown: str) -> None:
+    assert printing.printable(name).strip() == shown
+
+
+async def test_every_character_that_we_say_is_shown_has_a_glyph() -> None:
+    """Both standards forbid a character without one, and typst refuses it."""
+    covered = [chr(code) for code in sorted(printing._covered()) if not chr(code).isspace()]
+    assert len(covered) > 9000
+    for begin in range(0, len(covered), 2000):
+        name = " ".join(covered[begin : begin + 2000])
+        assert (await papers().document(replace(RECEIPT, organisation=name))).startswith(b"%PDF-1.7")
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_no_name_stops_a_receipt(seed: int) -> None:
+    """Marks on letters of other scripts, which no font has together, lose their marks."""
+    chance = random.Random(seed)
+    covered = sorted(printing._covered())
+    marks = [code for code in covered if unicodedata.category(chr(code)) in ("Mn", "Cf")]
+    for language in ("en", "ar", "ja", "he") * 10:
+        name = "".join(chr(chance.choice(marks if chance.random() < 0.4 else covered)) for _ in range(30))
+        assert await papers().document(replace(RECEIPT, language=language, first_name=name, organisation=name))
+    unshown = replace(RECEIPT, language="ja", organisation="\u06d7\u300e\u0330救援")
+    assert "\u300e救援" in text(await read(unshown))
+
+
+async def test_long_names_go_over_several_lines_and_pages() -> None:
+    document = await read(replace(RECEIPT, organisation="Wohltätigkeits" * 18, issuer="W" * 255, anonymous=True))
+    assert len(document.pages) <= 2
+    assert "Where your gift is now" in text(document)
+
+
+async def test_a_value_keeps_its_own_direction() -> None:
+    assert printing.piece("12-3456789", rtl=True) == {"text": "12-3456789", "rtl": False}
+    assert printing.piece("(أمينة) A", rtl=False) == {"text": "(أمينة) A", "rtl": True}
+    assert printing.piece("–", rtl=True) == {"text": "–", "rtl": True}

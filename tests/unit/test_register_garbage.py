@@ -1,0 +1,169 @@
+"""Whatever a file holds, a reader gives rows that can be stored, or refuses the file: never another exception."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from almoner.adapters.registers_acnc import Acnc
+from almoner.adapters.registers_anbi import Anbi
+from almoner.adapters.registers_cra import Cra, CraIdentification
+from almoner.adapters.registers_cri import Cri
+from almoner.adapters.registers_mapped import MappedSource
+from almoner.adapters.registers_mapping import from_file, mapping_of
+from almoner.adapters.registers_nzcs import Nzcs
+from almoner.adapters.registers_rna import Rna
+from almoner.nonprofits.registers.domain import ImportRefused
+from almoner.nonprofits.registers.ports import RegisterSource
+from tests.support.register_files import File, on_disk, read
+from tests.support.workbooks import COLUMNS, workbook_by_excel
+
+DATA = Path(__file__).parents[1] / "data"
+HAND = DATA / "registers_by_hand"
+MAPPINGS = Path(__file__).parents[2] / "docs" / "guides" / "mappings"
+
+EXCEL = [list(COLUMNS), ["20015763", "Invented Harbour Trust", "", "Registered", *[""] * 8, "Jane Roe"]]
+CASES: dict[str, tuple[RegisterSource, File]] = {
+    "acnc": (Acnc(), on_disk(DATA / "au_acnc" / "datadotgov_main_excerpt.csv")),
+    "cra": (Cra(), on_disk(HAND / "cra_list.txt")),
+    "cra-t3010": (CraIdentification(), on_disk(HAND / "cra_ident_2015.csv")),
+    "cri": (Cri(), File(workbook_by_excel(EXCEL), "register.xlsx")),
+    "nzcs-json": (Nzcs(), on_disk(HAND / "nzcs_results.json")),
+    "nzcs-csv": (Nzcs(), on_disk(HAND / "nzcs.csv")),
+    "anbi": (Anbi(), on_disk(HAND / "anbi.xml")),
+    "rna": (Rna(), on_disk(HAND / "rna_waldec_20240101_dpt_75.csv")),
+    "mapped-csv": (MappedSource(from_file(MAPPINGS / "npo-like.toml")), on_disk(HAND / "npo_like.csv")),
+    "mapped-jsonl": (MappedSource(from_file(MAPPINGS / "zer-like.toml")), on_disk(HAND / "zer_like.jsonl")),
+}
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+
+given_each = pytest.mark.parametrize("case", CASES)
+sparing = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from texts(name)
+            yield from texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from texts(inner)
+
+
+def check(source: RegisterSource, file: File) -> None:
+    try:
+        reading = read(source, file)
+    except ImportRefused:
+        return
+    for row in (*reading.entries, *reading.links, *reading.bad):
+        for text in texts(tuple(row)):
+            assert "\x00" not in text
+            text.encode("utf-8")
+    for entry in reading.entries:
+        assert entry.number
+        assert entry.part
+        assert entry.name or not source.lists
+        json.dumps(dict(entry.facts))
+
+
+@given_each
+@sparing
+@given(content=st.binary(max_size=400))
+def test_bytes_without_any_meaning(case: str, content: bytes) -> None:
+    source, file = CASES[case]
+    check(source, File(content, file.name))
+
+
+@given_each
+@sparing
+@given(data=st.data())
+def test_real_files_with_pieces_taken_out_and_put_in(case: str, data: st.DataObject) -> None:
+    source, file = CASES[case]
+    content = file.content
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(content)))
+        end = data.draw(st.integers(start, min(len(content), start + 60)))
+        piece = data.draw(st.binary(max_size=30) | st.sampled_from((b'"', b"\n", b"\x00", b"\xff", b";", b",", b"\t")))
+        content = content[:start] + piece + content[end:]
+    check(source, File(content, file.name))
+
+
+@given_each
+@sparing
+@given(data=st.data())
+def test_real_files_that_were_cut_off(case: str, data: st.DataObject) -> None:
+    source, file = CASES[case]
+    check(source, File(file.content[: data.draw(st.integers(0, len(file.content)))], file.name))
+
+
+@sparing
+@given(records=st.lists(JSON, max_size=4), envelope=st.booleans())
+def test_any_json(records: list[object], envelope: bool) -> None:
+    document = {"d": {"results": records}} if envelope else {"d": records}
+    check(Nzcs(), File(json.dumps(document).encode()))
+    source, file = CASES["mapped-jsonl"]
+    check(source, File("\n".join(json.dumps(record) for record in records).encode(), file.name))
+
+
+MEMBERS = (
+    "Name",
+    "CharityRegistrationNumber",
+    "RegistrationStatus",
+    "DateRegistered",
+    "WebSiteURL",
+    "StreetAddressLine1",
+)
+
+
+@sparing
+@given(record=st.dictionaries(st.sampled_from(MEMBERS), JSON), number=st.sampled_from(("CC12345", "CC1")))
+def test_members_of_any_type(record: dict[str, object], number: str) -> None:
+    given = {"RegistrationStatus": "Registered", "Name": "A", **record, "CharityRegistrationNumber": number}
+    check(Nzcs(), File(json.dumps({"d": [given]}).encode()))
+
+
+@sparing
+@given(
+    record=st.fixed_dictionaries(
+        {}, optional=dict.fromkeys(("name", "kurznamen", "anschrift", "internet", "zwecke"), JSON)
+    )
+)
+def test_json_lines_with_members_of_any_type(record: dict[str, object]) -> None:
+    source, _ = CASES["mapped-jsonl"]
+    line = {"name": "A", **record, "gericht": "RA000220", "registernummer": "VR1"}
+    check(source, File(json.dumps(line).encode()))
+
+
+@sparing
+@given(text=st.text(max_size=200))
+def test_any_text_as_a_mapping(text: str) -> None:
+    with pytest.raises(ImportRefused):
+        mapping_of(text, "my.toml")
+
+
+@sparing
+@given(data=st.data())
+def test_mappings_with_values_of_any_type(data: st.DataObject) -> None:
+    text = (MAPPINGS / "npo-like.toml").read_text("utf-8")
+    lines = text.splitlines()
+    place = data.draw(st.integers(0, len(lines) - 1))
+    name, equals, _ = lines[place].partition(" = ")
+    values = ("1", "true", "[]", "{}", '""', '"x"', "[1]", "{ column = 1 }", "{ columns = [] }", "1979-05-27", "1.5")
+    lines[place] = (
+        f"{name} = {data.draw(st.sampled_from(values))}"
+        if equals
+        else data.draw(st.sampled_from(("", "[x]", "[facts]")))
+    )
+    with suppress(ImportRefused):
+        mapping_of("\n".join(lines), "my.toml")

@@ -1,0 +1,90 @@
+"""The schedule on which registers refresh themselves: all that is wrong with it is told at once."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from almoner import settings as configuration
+from almoner import sources
+from almoner.nonprofits.registers import schedule
+from almoner.nonprofits.registers.schedule import ScheduleInvalid
+from almoner.platform.addresses import PUBLIC_ONLY, Policy
+
+GOOD = """
+[irs-bmf]
+every_hours = 168
+urls = ["https://www.irs.gov/pub/irs-soi/eo1.csv", "https://www.irs.gov/pub/irs-soi/eo2.csv"]
+
+[acnc]
+every_hours = 24
+urls = ["https://data.gov.au/acnc.csv"]
+"""
+
+
+def problems(text: str, policy: Policy = PUBLIC_ONLY) -> Sequence[str]:
+    with pytest.raises(ScheduleInvalid) as invalid:
+        schedule.parse(text, sources.register_source, policy)
+    return invalid.value.problems
+
+
+def test_a_schedule_names_sources_their_interval_and_their_addresses() -> None:
+    first, second = schedule.parse(GOOD, sources.register_source, PUBLIC_ONLY)
+    assert (first.source, first.every, len(first.urls)) == ("irs-bmf", timedelta(days=7), 2)
+    assert (second.source, second.every) == ("acnc", timedelta(days=1))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[irs-bmf", "not TOML"),
+        ("x = 1", "must be a table"),
+        ("[nobody]\nevery_hours = 1\nurls = ['https://a.example/']", "is not a format of a register"),
+        ("[acnc]\nevery_hours = 0\nurls = ['https://a.example/']", "every_hours, a whole number"),
+        ("[acnc]\nevery_hours = true\nurls = ['https://a.example/']", "every_hours, a whole number"),
+        ("[acnc]\nevery_hours = 1.5\nurls = ['https://a.example/']", "every_hours, a whole number"),
+        ("[acnc]\nurls = ['https://a.example/']", "every_hours"),
+        ("[acnc]\nevery_hours = 1", "needs urls"),
+        ("[acnc]\nevery_hours = 1\nurls = []", "needs urls"),
+        ("[acnc]\nevery_hours = 1\nurls = 'https://a.example/'", "needs urls"),
+        ("[acnc]\nevery_hours = 1\nurls = ['http://a.example/']", "must use https"),
+        ("[acnc]\nevery_hours = 1\nurls = ['https://10.0.0.1/']", "public address"),
+        ("[acnc]\nevery_hours = 1\nurls = [7]", "must be a web address"),
+        ("[acnc]\nevery_hours = 1\nurls = ['https://a.example/', 'https://a.example/']", "twice"),
+        ("[acnc]\nevery_hours = 1\nevery_minutes = 2\nurls = ['https://a.example/']", "every_minutes, which means"),
+    ],
+)
+def test_what_is_wrong_is_told(text: str, words: str) -> None:
+    assert any(words in problem for problem in problems(text))
+
+
+def test_all_problems_are_told_at_once() -> None:
+    assert len(problems("[nobody]\nevery_hours = 0\nurls = ['http://a.example/', 'https://localhost/']")) == 4
+
+
+def test_the_sandbox_may_fetch_from_this_machine() -> None:
+    text = "[acnc]\nevery_hours = 1\nurls = ['http://127.0.0.1:8000/acnc.csv']"
+    assert "must use https" in problems(text)[0]
+    assert len(schedule.parse(text, sources.register_source, Policy(loopback=True))) == 1
+
+
+@given(failures=st.integers(1, 10_000), hours=st.integers(1, 1000))
+def test_pauses_grow_and_are_never_longer_than_the_interval(failures: int, hours: int) -> None:
+    every = timedelta(hours=hours)
+    assert timedelta() < schedule.pause(failures, every) <= schedule.pause(failures + 1, every) <= every
+
+
+def test_settings_tell_what_is_wrong_with_the_schedule(tmp_path: Path) -> None:
+    file = tmp_path / "registers.toml"
+    given_settings = configuration.read(register_schedule=file)
+    with pytest.raises(configuration.UnsafeSettings, match="cannot be read"):
+        sources.schedule(given_settings, PUBLIC_ONLY)
+    file.write_text("[nobody]\n")
+    with pytest.raises(configuration.UnsafeSettings, match="ALMONER_REGISTER_SCHEDULE"):
+        sources.schedule(given_settings, PUBLIC_ONLY)
+    file.write_text(GOOD)
+    assert len(sources.schedule(given_settings, PUBLIC_ONLY)) == 2
+    assert sources.schedule(configuration.read(), PUBLIC_ONLY) == ()

@@ -1,0 +1,164 @@
+"""Reports of providers: how they are read, and when a line goes with what we know (M7, M8)."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+
+from almoner.giving.payments.domain import HoldReason, Payment
+from almoner.giving.settlements import reports
+from almoner.giving.settlements.domain import Known, Line, LineKind, Mismatch, ReportRefused, mismatch
+from almoner.giving.suspense.domain import Held
+from almoner.kit.money import Money
+from tests.unit.test_payouts import GIFT, ID
+
+NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+HEAD = "reference,settled_on,currency,kind,payment,gross,fee,net"
+GOOD = "po_1,2026-03-02,USD,payment,tp_1,25.00,0.63,24.37"
+USD = "USD"
+LINE = Line(LineKind.PAYMENT, "tp_1", Money(2500, USD), Money(63, USD))
+REFUND = Line(LineKind.REFUND, "tp_1", Money(2500, USD), Money(10, USD))
+PAYMENT = Payment(
+    id=ID,
+    donation_id=ID,
+    provider="test",
+    provider_payment="tp_1",
+    url=None,
+    status="succeeded",
+    money=Money(2500, USD),
+    description="A gift",
+    language="en",
+    pages_url="http://localhost",
+    api_url="http://localhost",
+    tries=1,
+    created_at=NOW,
+    allowed=5,
+)
+HELD = Held(
+    id=UUID(int=2),
+    provider="test",
+    provider_payment="tp_1",
+    payment_id=ID,
+    donation_id=ID,
+    reason=HoldReason.PAID_TWICE,
+    money=Money(2500, USD),
+    reference="ref",
+    status="held",
+    held_at=NOW,
+    acts_at=NOW,
+    decided_by=None,
+    note=None,
+    provider_refund=None,
+)
+KNOWN = Known(PAYMENT, replace(GIFT, settlement=None), None, counted=False)
+
+
+def file(*rows: str, head: str = HEAD) -> bytes:
+    return "\n".join([head, *rows]).encode()
+
+
+def refusal(content: bytes) -> list[str]:
+    with pytest.raises(ReportRefused) as refused:
+        reports.read("test", content)
+    return str(refused.value).splitlines()
+
+
+def test_a_report_is_read_by_the_names_of_its_columns() -> None:
+    head = "net,fee,gross,extra,payment,kind,currency,settled_on,reference"
+    content = file(
+        "24.37,0.63,25.00,x,tp_1,payment,USD,2026-03-02,po_1",
+        "-25.10,0.1,-25,,tp_1,refund,USD,2026-03-02,po_1",
+        head=head,
+    )
+    report = reports.read("test", b"\xef\xbb\xbf" + content)
+    assert (report.provider, report.reference, report.currency) == ("test", "po_1", USD)
+    assert report.settled_on.isoformat() == "2026-03-02"
+    assert report.lines == (LINE, REFUND)
+    assert (REFUND.signed_gross, REFUND.signed_net) == (-2500, -2510)
+    assert len(report.sha256) == 64
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("po_1,2026-03-02,USD,payment,tp_1,25.00,0.63,24.38", "net must be gross less fee"),
+        ("po_1,2026-03-02,USD,payment,tp_1,25.001,0,25.001", "gross must be an amount of USD such as 12.34"),
+        ("po_1,2026-03-02,JPY,payment,tp_1,25.5,0,25.5", "gross must be an amount of JPY such as 1234"),
+        ("po_1,2026-03-02,USD,payment,tp_1,1e3,0,1000", "gross must be an amount"),
+        ("po_1,2026-03-02,USD,payment,tp_1,\u0661,0,1", "gross must be an amount"),
+        ("po_1,2026-03-02,USD,payment,tp_1,NaN,0,NaN", "gross must be an amount"),
+        ("po_1,2026-03-02,USD,payment,tp_1,99999999999999999,0,99999999999999999", "gross must be an amount"),
+        ("po_1,2026-03-02,USD,payment,tp_1,90071992547409.92,0,90071992547409.92", "gross must be an amount"),
+        ("po_1,2026-03-02,USD,payment,tp_1,0,0,0", "gross of a payment must be above zero"),
+        ("po_1,2026-03-02,USD,payment,tp_1,1,2,-1", "gross of a payment must be above zero and not below its fee"),
+        ("po_1,2026-03-02,USD,payment,tp_1,1,-1,2", "fee must not be below zero"),
+        ("po_1,2026-03-02,USD,refund,tp_1,1,0,1", "gross of a refund must be below zero"),
+        ("po_1,2026-03-02,XXX,payment,tp_1,1,0,1", "currency must be an ISO 4217 code"),
+        ("po_1,2026-03-02,USD,chargeback,tp_1,1,0,1", "kind must be payment or refund"),
+        ("po_1,2026-02-30,USD,payment,tp_1,1,0,1", "settled_on must be a day"),
+        ("po_1,20260302,USD,payment,tp_1,1,0,1", "settled_on must be a day"),
+        (",2026-03-02,USD,payment,tp_1,1,0,1", "reference must have 1 to 100 characters"),
+        ("po_1,2026-03-02,USD,payment,,1,0,1", "payment must have 1 to 255 characters"),
+        ("po_1,2026-03-02,USD,payment", "payment must have 1 to 255 characters"),
+        ("po_1,2026-03-02,USD,payment,tp\x00_1,1,0,1", "payment must not have control characters"),
+        ("po_1,2026-03-02,USD,payment,tp\x1b[31m,1,0,1", "payment must not have control characters"),
+        ("po\u202e_1,2026-03-02,USD,payment,tp_1,1,0,1", "reference must not have control characters"),
+    ],
+)
+def test_m8_a_line_that_makes_no_sense_is_named(row: str, told: str) -> None:
+    problems = refusal(file(GOOD, row))
+    assert any(problem.startswith(f"line 3: {told}") for problem in problems), problems
+
+
+def test_every_bad_line_is_named_at_once() -> None:
+    problems = refusal(
+        file(
+            GOOD,
+            GOOD,
+            "po_2,2026-03-02,USD,payment,tp_2,1,0,1",
+            "po_1,2026-03-02,USD,payment,tp_3,1,0,2",
+        )
+    )
+    assert problems[0] == "the file was not imported:"
+    assert sorted(problem.split(":")[0] for problem in problems[1:]) == ["line 3", "line 4", "line 5"]
+    many = refusal(file(*["bad"] * 500))
+    assert len(many) < 250
+    assert many[-1].startswith("and ")
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", file(head="reference,kind"), file(), b'"open,'])
+def test_what_is_no_report_is_refused(content: bytes) -> None:
+    assert refusal(content)
+
+
+@pytest.mark.parametrize(
+    ("line", "known", "expected"),
+    [
+        (LINE, KNOWN, None),
+        (LINE, Known(None, None, None, counted=False), Mismatch.UNKNOWN_PAYMENT),
+        (REFUND, Known(None, None, None, counted=False), Mismatch.UNKNOWN_PAYMENT),
+        (LINE, replace(KNOWN, donation=replace(GIFT, payment_id=None, settlement=None)), Mismatch.NOT_PAID),
+        (LINE, replace(KNOWN, donation=replace(GIFT, payment_id=UUID(int=9))), Mismatch.NOT_PAID),
+        (LINE, replace(KNOWN, donation=GIFT), Mismatch.SETTLED_BEFORE),
+        (LINE, replace(KNOWN, counted=True), Mismatch.SETTLED_BEFORE),
+        (replace(LINE, gross=Money(2501, USD)), KNOWN, Mismatch.OTHER_AMOUNT),
+        (replace(LINE, gross=Money(2500, "EUR"), fee=Money(0, "EUR")), KNOWN, Mismatch.OTHER_CURRENCY),
+        (REFUND, KNOWN, Mismatch.NOT_REFUNDED),
+        (LINE, replace(KNOWN, held=HELD), None),
+        (LINE, Known(None, None, HELD, counted=False), None),
+        (LINE, Known(None, None, HELD, counted=True), Mismatch.SETTLED_BEFORE),
+        (LINE, Known(None, None, replace(HELD, money=Money(1, USD)), counted=False), Mismatch.OTHER_AMOUNT),
+        (LINE, Known(None, None, replace(HELD, status="dismissed"), counted=False), Mismatch.DISMISSED),
+        (LINE, Known(None, None, replace(HELD, reason=HoldReason.OTHER_MODE), counted=False), Mismatch.DISMISSED),
+        (REFUND, Known(None, None, HELD, counted=False), Mismatch.NOT_REFUNDED),
+        (REFUND, Known(None, None, replace(HELD, status="refunded"), counted=False), None),
+        (REFUND, Known(None, None, replace(HELD, status="refunded"), counted=True), Mismatch.SETTLED_BEFORE),
+    ],
+)
+def test_m7_a_line_is_booked_or_its_reason_is_told(line: Line, known: Known, expected: Mismatch | None) -> None:
+    assert mismatch(line, known) is expected
+
+
+def test_every_reason_has_its_sentence() -> None:
+    assert len({reason.sentence for reason in Mismatch}) == len(Mismatch)

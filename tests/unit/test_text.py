@@ -1,0 +1,25 @@
+"""What people type, and what a terminal is given of it."""
+
+import pytest
+
+from almoner.cli.access import table
+from almoner.kit.text import one_line, typed
+
+ESCAPE, OVERRIDE, JOINER, LINE = "\x1b[2J", "\u202e", "\u200d", "\u2028"
+
+
+def test_a_typed_text_has_no_control_characters_and_keeps_joiners() -> None:
+    assert typed(f" Ada\t\r\n{ESCAPE}Example ") == "Ada[2JExample"
+    assert typed("one\r\ntwo\x00", lines=True) == "one\ntwo"
+    assert typed(f"क्{JOINER}ष") == f"क्{JOINER}ष"
+
+
+@pytest.mark.parametrize("sign", ["\n", "\r", "\x1b", "\x9b", OVERRIDE, JOINER, LINE, "\u2029", "\ufeff"])
+def test_a_terminal_is_given_one_line(sign: str) -> None:
+    assert one_line(f"Ada{sign}Example") == "Ada Example"
+
+
+def test_a_message_forges_no_row_at_an_officers_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    table(("name", "status"), [(f"Ada\nEve  paid{OVERRIDE}", f"held{ESCAPE}"), ("Bo", None)])
+    printed = capsys.readouterr().out
+    assert printed.splitlines() == ["name            status", "Ada Eve  paid   held [2J", "Bo              -"]

@@ -1,0 +1,180 @@
+"""Monetary donation verifications: every move against settled 5, expiry to the instant, what standing follows."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import permutations, product
+from uuid import UUID, uuid4
+
+import pytest
+
+from almoner.giving.verifications import domain, triggers
+from almoner.giving.verifications.domain import (
+    CHECK,
+    CHECKS,
+    LIFETIME,
+    REASON_OF_FAILED,
+    VERIFICATION,
+    CheckType,
+    InvalidState,
+    Outcome,
+    Standing,
+    Verification,
+)
+
+NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+MS = timedelta(milliseconds=1)
+SETTLED = {("pending", "approved"), ("pending", "rejected"), ("pending", "expired")} | {
+    ("rejected", "pending"),
+    ("expired", "pending"),
+}
+
+
+def received() -> Verification:
+    """A new one."""
+    return domain.received(uuid4(), uuid4(), uuid4(), None, NOW)
+
+
+def registered() -> Verification:
+    """One whose register lists it."""
+    return received().checked("registration", "succeeded", NOW)
+
+
+STATES: dict[str, Callable[[], Verification]] = {
+    "pending": registered,
+    "approved": lambda: registered().approved(NOW),
+    "rejected": lambda: registered().rejected("other", NOW),
+    "expired": lambda: registered().expired(NOW),
+}
+MOVES: dict[str, Callable[[Verification], Verification]] = {
+    "approved": lambda one: one.approved(NOW),
+    "rejected": lambda one: one.rejected("other", NOW),
+    "expired": lambda one: one.expired(NOW),
+    "pending": lambda one: one.reopened(NOW),
+}
+
+
+def test_the_arrows_are_those_of_settled_5() -> None:
+    assert set(VERIFICATION.arrows()) == SETTLED
+    assert VERIFICATION.states() == STATES.keys()
+    assert CHECK.states() == {"pending", "succeeded", "failed"}
+
+
+@pytest.mark.parametrize(("source", "target"), list(product(STATES, MOVES)))
+def test_s1_every_move_is_made_or_refused_as_settled(source: str, target: str) -> None:
+    one = STATES[source]()
+    assert one.status == source
+    if (source, target) in SETTLED:
+        assert MOVES[target](one).status == target
+    else:
+        with pytest.raises(InvalidState):
+            MOVES[target](one)
+
+
+@pytest.mark.parametrize(("source", "check", "outcome"), list(product(STATES, CHECKS, ("succeeded", "failed"))))
+def test_checks_end_once_and_while_pending_only(source: str, check: CheckType, outcome: Outcome) -> None:
+    one = STATES[source]()
+    if source == "pending" and check != "registration":
+        ended = one.checked(check, outcome, NOW)
+        assert ended.checks[check] == outcome
+        assert ended.status == ("pending" if outcome == "succeeded" else "rejected")
+        assert ended.rejection_reason == (None if outcome == "succeeded" else REASON_OF_FAILED[check])
+        one = replace(ended, status="pending")
+    for again in ("succeeded", "failed"):
+        with pytest.raises(InvalidState):
+            one.checked("registration" if source == "pending" else check, again, NOW)
+
+
+@pytest.mark.parametrize("order", list(permutations(CHECKS)))
+def test_the_last_success_approves_in_any_order(order: tuple[CheckType, ...]) -> None:
+    one = received()
+    for number, check in enumerate(order, 1):
+        one = one.checked(check, "succeeded", NOW + number * MS)
+        assert one.status == ("approved" if number == 4 else "pending")
+    assert (one.processed_at, one.expires_at, one.remaining) == (NOW + 4 * MS, None, ())
+
+
+def test_nobody_is_approved_without_the_register() -> None:
+    for one in (received(), received().checked("registration", "failed", NOW)):
+        with pytest.raises(InvalidState, match="register lists as active"):
+            one.approved(NOW)
+    approved = registered().approved(NOW)
+    assert set(approved.checks.values()) == {"succeeded"}
+
+
+def test_s3_expiry_is_exact_and_recording_it_changes_nothing() -> None:
+    one, ends = received(), NOW + LIFETIME
+    assert timedelta(days=30) == LIFETIME
+    assert one.as_at(ends - MS) is one
+    for late in (timedelta(), MS, timedelta(days=400)):
+        seen = one.as_at(ends + late)
+        assert (seen.status, seen.processed_at, seen.updated_at) == ("expired", ends, ends)
+        assert seen == one.expired(ends + late)
+        assert seen.as_at(ends + 2 * late) == seen
+    for target in ("approved", "rejected"):
+        assert STATES[target]().as_at(ends + MS).status == target
+
+
+def test_one_that_is_expired_early_or_was_changed_late_says_so() -> None:
+    early = received().expired(NOW + MS)
+    assert (early.expires_at, early.processed_at) == (NOW + MS, NOW + MS)
+    changed = replace(received(), updated_at=NOW + 2 * LIFETIME)
+    assert changed.as_at(NOW + 3 * LIFETIME).updated_at == changed.updated_at
+
+
+def test_a_reopened_one_has_a_whole_lifetime_and_every_check_to_make() -> None:
+    later = NOW + 2 * LIFETIME
+    for state in ("rejected", "expired"):
+        one = STATES[state]().reopened(later)
+        assert one.remaining == CHECKS
+        assert (one.expires_at, one.processed_at, one.rejection_reason) == (later + LIFETIME, None, None)
+        assert (one.created_at, one.updated_at) == (NOW, later)
+
+
+def test_whose_turn_it_is() -> None:
+    one = received()
+    assert not one.awaits_answer, "the register comes first"
+    one = one.checked("registration", "succeeded", NOW)
+    assert one.awaits_answer
+    for check in ("bank_details", "organisation_confirmation"):
+        assert one.awaits_answer
+        one = one.checked(check, "succeeded", NOW)
+    assert (one.status, one.awaits_answer) == ("pending", False), "compliance is not the organisation's to answer"
+    assert not any(STATES[state]().awaits_answer for state in ("approved", "rejected", "expired"))
+
+
+def test_the_one_that_counts_decides_else_the_one_that_ended_last() -> None:
+    def of(state: str, minute: int) -> Verification:
+        moved = replace(STATES[state](), id=UUID(int=100 - minute))
+        return replace(moved, processed_at=moved.processed_at and NOW + timedelta(minutes=minute))
+
+    assert domain.standing([]) is Standing.MISSING
+    for state, standing in (
+        ("approved", Standing.APPROVED),
+        ("pending", Standing.PENDING),
+        ("rejected", Standing.REJECTED),
+        ("expired", Standing.EXPIRED),
+    ):
+        assert domain.standing([of(state, 1)]) is standing
+    ended = [of("rejected", 1), of("expired", 2), of("rejected", 3)]
+    for several in permutations(ended):
+        assert domain.standing(several) is Standing.REJECTED
+        assert domain.standing(several[:2]) is (Standing.EXPIRED if ended[2] not in several[:2] else Standing.REJECTED)
+        assert domain.standing([*several, of("pending", 0)]) is Standing.PENDING
+        assert domain.standing([of("approved", 0), *several]) is Standing.APPROVED
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("organisation_1-monetaryDonation:approve", ("organisation_1", "approve")),
+        ("organisation_1-monetaryDonation:reject", ("organisation_1", "reject")),
+        ("organisation_1-monetaryDonation:expire", ("organisation_1", "expire")),
+        ("organisation_1", ("organisation_1", None)),
+        ("organisation_1-monetaryDonation:dance", ("organisation_1-monetaryDonation:dance", None)),
+        ("organisation_1-monetaryDonation:approve\n", ("organisation_1-monetaryDonation:approve\n", None)),
+        ("organisation_1-monetaryDonation:approve-x", ("organisation_1-monetaryDonation:approve-x", None)),
+    ],
+)
+def test_test_values_are_cut_off_as_written(text: str, expected: tuple[str, str | None]) -> None:
+    assert triggers.split(text) == expected
