@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from almoner.platform import db as databases
-from almoner.platform.connections import Connections
+from almoner.platform.connections import PATIENCE_SECONDS, Connections, NoConnection
 from almoner.platform.failures import UNAVAILABLE
 from tests.support.database import TestDatabase
 
@@ -16,7 +16,7 @@ SIZE = 3
 
 @pytest.fixture
 async def connections(session_database: TestDatabase) -> AsyncIterator[Connections]:
-    made = Connections(await databases.open_pool(session_database.dsn, SIZE))
+    made = Connections(await databases.open_pool(session_database.dsn, SIZE), PATIENCE_SECONDS)
     yield made
     await made.close()
 
@@ -119,6 +119,33 @@ async def test_a_lost_connection_is_replaced(connections: Connections, session_d
     assert any([await replaced() for _ in range(3)])
 
 
+async def test_all_lost_connections_are_replaced(connections: Connections, session_database: TestDatabase) -> None:
+    for _ in range(3):
+        lost = [await connections.acquire() for _ in range(SIZE)]
+        numbers = [await connection.fetchval("select pg_backend_pid()") for connection in lost]
+        for connection in lost:
+            connections.keep(connection)
+        owner = await asyncpg.connect(session_database.server.superuser_url())
+        for number in numbers:
+            await owner.execute("select pg_terminate_backend($1, 5000)", number)
+        await owner.close()
+        async with asyncio.timeout(4):
+            found = [await asyncio.gather(backend(connections), return_exceptions=True) for _ in range(2 * SIZE)]
+        assert isinstance(found[-1][0], int)
+        assert len(await asyncio.gather(*(backend(connections) for _ in range(20)))) == 20
+
+
+async def test_nobody_waits_for_ever_and_who_gave_up_costs_nobody_a_connection(session_database: TestDatabase) -> None:
+    connections = Connections(await databases.open_pool(session_database.dsn, SIZE), 0.05)
+    held = [await connections.acquire() for _ in range(SIZE)]
+    found = await asyncio.gather(*(backend(connections) for _ in range(20)), return_exceptions=True)
+    assert {type(one) for one in found} == {NoConnection}
+    for connection in held:
+        connections.keep(connection)
+    assert len(await asyncio.gather(*(backend(connections) for _ in range(20)))) == 20
+    await connections.close()
+
+
 async def test_closing_waits_for_those_in_use_and_turns_others_away(connections: Connections) -> None:
     begun, end = asyncio.Event(), asyncio.Event()
 
@@ -134,7 +161,7 @@ async def test_closing_waits_for_those_in_use_and_turns_others_away(connections:
     waiting = asyncio.create_task(backend(connections))
     await asyncio.sleep(0)
     closing = asyncio.create_task(connections.close())
-    with pytest.raises(asyncpg.InterfaceError):
+    with pytest.raises(NoConnection):
         await waiting
     assert not closing.done()
     end.set()

@@ -10,6 +10,7 @@ import pytest
 from almoner.giving.donations.domain import DONATION
 from almoner.giving.payments.domain import PAYMENT, HoldReason
 from almoner.giving.sessions.domain import SESSION
+from almoner.giving.suspense.domain import HELD
 from almoner.kit.money import MAX_MINOR
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.organisations.domain import receivable_currencies
@@ -48,7 +49,7 @@ async def donation_of(giving: Giving) -> UUID:
     return found
 
 
-@pytest.mark.parametrize("lifecycle", [SESSION, DONATION, PAYMENT], ids=lambda table: table.resource)
+@pytest.mark.parametrize("lifecycle", [SESSION, DONATION, PAYMENT, HELD], ids=lambda table: table.resource)
 async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Service, lifecycle: Lifecycle) -> None:
     async with service.db.read() as tx:
         rows = await tx.fetch(
@@ -64,9 +65,9 @@ async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Servi
 
 async def test_s1_no_donation_moves_where_the_lifecycle_has_no_arrow(giving: Giving) -> None:
     donation = await donation_of(giving)
-    for status in ("ACTIVE", "DISBURSED"):
+    for status, constraint in {"ACTIVE": "lifecycle_donation", "DISBURSED": "donation_payout"}.items():
         broken = await refuses(giving, "update donation set status = $2 where id = $1", donation, status)
-        assert broken == "lifecycle_donation"
+        assert broken == constraint
 
 
 async def test_a_session_has_one_donation_that_is_not_cancelled(giving: Giving) -> None:
@@ -165,8 +166,8 @@ async def test_m4_a_payment_of_a_provider_and_its_notices_are_known_once(giving:
         )
     taken = """
         insert into payment (id, donation_id, provider, provider_payment, status, amount_minor, currency, description,
-                             language, tries, created_at, status_changed_at)
-        values ($1, $2, 'fake', $3, 'open', 1, 'USD', 'x', 'en', 0, $4, $4)
+                             language, pages_url, api_url, tries, created_at, status_changed_at)
+        values ($1, $2, 'fake', $3, 'open', 1, 'USD', 'x', 'en', '', '', 0, $4, $4)
     """
     now = giving.service.clock.now()
     broken = await refuses(giving, taken, uuid4(), donation, giving.provider.only(), now)
@@ -180,9 +181,9 @@ async def test_a_donation_has_one_live_payment_at_a_time(giving: Giving) -> None
         giving,
         """
         insert into payment (id, donation_id, provider, status, amount_minor, currency, description, language,
-                             tries, created_at, status_changed_at)
-        select $1, donation_id, provider, 'starting', amount_minor, currency, description, language, 0, created_at,
-               status_changed_at from payment where donation_id = $2
+                             pages_url, api_url, tries, created_at, status_changed_at)
+        select $1, donation_id, provider, 'starting', amount_minor, currency, description, language, '', '', 0,
+               created_at, status_changed_at from payment where donation_id = $2
         """,
         uuid4(),
         await donation_of(giving),

@@ -12,14 +12,16 @@ import pytest
 from asyncpg import Record
 
 from almoner.adapters.registers_irs_bmf import IrsBmf
+from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import flows
-from almoner.nonprofits.registers.domain import ImportRefused, Load, Progress, shrunken, too_many_bad
-from almoner.platform.db import Database
+from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadQuarantined, Progress
+from almoner.nonprofits.registers.guards import shrunken, too_many_bad
+from almoner.platform.db import EVERYONE, Database
 from tests.support.bmf import bodies, body, write
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 
-MARCH, APRIL = datetime(2026, 3, 9, tzinfo=UTC), datetime(2026, 4, 13, tzinfo=UTC)
+MARCH, APRIL, MAY = (datetime(2026, month, day, tzinfo=UTC) for month, day in ((3, 9), (4, 13), (5, 11)))
 ROWS = 40
 
 
@@ -83,10 +85,48 @@ async def test_the_same_file_again_changes_nothing_packed_or_not(db: Database, p
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as made:
         made.write(file, "eo.csv")
     for same in (file, packed, archive):
-        again = await load(db, same, as_of=APRIL)
+        again = await load(db, same)
         assert (again.status, again.added, again.changed, again.gone) == ("unchanged", 0, 0, 0)
     assert len(await flows.list_loads(db)) == 1
     assert await value(db, "select max(updated_at) from organisation") == before
+
+
+async def test_the_same_file_of_a_newer_day_is_younger(alone: Service, db: Database, paths: Iterator[Path]) -> None:
+    """The publisher says it again: the data are younger, and nothing else is changed or told."""
+    file = write(next(paths), bodies(ROWS))
+    await load(db, file)
+    alone.clock.advance(timedelta(days=1))
+    for as_of, status in ((APRIL, "loaded"), (APRIL, "unchanged"), (MARCH, "unchanged")):
+        again = await load(db, file, as_of=as_of)
+        assert (again.status, again.data_as_of, again.added, again.changed, again.gone) == (status, APRIL, 0, 0, 0)
+    assert await value(db, "select data_as_of from registry where code = 'IRS'") == APRIL
+    async with db.read() as tx:
+        number = bodies(1)[0]["EIN"]
+        one = await organisations.by_number(tx, EVERYONE, "USA", "IRS", number)
+    assert [told.data_as_of for told in one.sources] == [APRIL]
+    assert await value(db, "select count(*) from organisation_change") == 0
+    assert await value(db, "select count(*) from organisation where updated_at > created_at") == 0
+    assert await value(db, "select count(distinct load_id) from register_entry") == 1
+    assert await value(db, "select count(*) from event") == 0
+
+
+async def test_an_older_file_moves_nothing_back(db: Database, paths: Iterator[Path]) -> None:
+    """A body moved to another state; the older list of its former one does not know that yet (one register)."""
+    mover = bodies(1)[0]
+    wyoming, hawaii = bodies(ROWS), bodies(ROWS, start=200_000_000, state="HI")
+    await load(db, write(next(paths), wyoming))
+    await load(db, write(next(paths), [*hawaii, {**mover, "STATE": "HI"}]), as_of=MAY)
+    await load(db, write(next(paths), [*wyoming, body("222222222", "NEW FUND")]), as_of=APRIL)
+    assert await value(db, f"select part from organisation where number_key = '{mover['EIN']}'") == "HI"
+    await load(db, write(next(paths), [*wyoming[1:], body("222222222", "NEW FUND")]), as_of=MAY)
+    left = await stored(db, mover["EIN"])
+    assert (left["active"], left["part"], left["last_seen"]) == (True, "HI", None)
+
+
+async def test_what_is_loaded_already_is_loaded_again_by_force(db: Database, paths: Iterator[Path]) -> None:
+    file = write(next(paths), bodies(ROWS))
+    await load(db, file)
+    assert (await load(db, file, force=True)).status == "loaded"
 
 
 async def test_a_newer_file_adds_changes_and_retires(alone: Service, db: Database, paths: Iterator[Path]) -> None:
@@ -110,7 +150,7 @@ async def test_a_body_that_comes_back_is_active_again(db: Database, paths: Itera
     await load(db, write(next(paths), rows))
     await load(db, write(next(paths), rows[1:]), as_of=APRIL)
     made = await load(db, write(next(paths), [*rows, body("222222222", "NEW FUND")]), as_of=APRIL + timedelta(days=30))
-    assert (made.added, made.changed) == (1, 1)
+    assert (made.added, made.changed) == (2, 0)
     back = await stored(db, rows[0]["EIN"])
     assert (back["active"], back["first_seen"], back["last_seen"]) == (True, MARCH, None)
 
@@ -141,7 +181,7 @@ async def test_a_shrunken_file_is_refused_unless_forced(db: Database, paths: Ite
     with pytest.raises(ImportRefused, match=f"{ROWS - ROWS // 10 - 1} rows where {ROWS} were loaded"):
         await load(db, short, as_of=APRIL)
     assert await value(db, "select count(*) from organisation where active") == ROWS
-    assert len(await flows.list_loads(db)) == 1
+    assert [one.status for one in await flows.list_loads(db)] == ["quarantined", "loaded"]
     made = await load(db, short, as_of=APRIL, force=True)
     assert (made.gone, made.forced) == (ROWS // 10 + 1, True)
 
@@ -181,13 +221,16 @@ async def test_what_is_no_file_of_the_register_changes_nothing(db: Database, pat
     empty, other, absent = next(paths), next(paths), next(paths)
     empty.write_bytes(b"")
     other.write_text("a,b\n1,2\n")
-    for file in (empty, other, absent, write(next(paths), [])):
-        with pytest.raises(ImportRefused):
+    for file in (empty, other, write(next(paths), [])):
+        with pytest.raises(LoadQuarantined):
             await load(db, file)
+    with pytest.raises(ImportRefused, match="cannot be read"):
+        await load(db, absent)
     file = write(next(paths), bodies(ROWS))
     with pytest.raises(ImportRefused, match="same content"):
         await load(db, file, file)
-    assert await flows.list_loads(db) == []
+    assert [one.status for one in await flows.list_loads(db)] == ["quarantined"] * 3
+    assert await value(db, "select count(*) from register_entry") == 0
 
 
 async def test_bytes_that_are_no_text_put_their_row_aside(db: Database, paths: Iterator[Path]) -> None:
@@ -218,9 +261,10 @@ async def test_progress_tells_rows_pace_and_time_left(db: Database, paths: Itera
     told: list[Progress] = []
     file = write(next(paths), bodies(12_000))
     await flows.import_files(db, IrsBmf(), [file], as_of=MARCH, report=told.append)
-    assert [progress.stage for progress in told] == ["reading"] * 3 + ["merging"]
+    stages = [progress.stage for progress in told]
+    assert stages == ["reading"] * 3 + ["merging"] * (len(told) - 3)
     assert told[-1].rows == 12_000
-    assert told[-1].share == 1
+    assert 0.5 < told[-1].share < 1
     assert told[-2].seconds_left is not None
     assert [progress.share for progress in told] == sorted(progress.share for progress in told)
 
@@ -228,8 +272,9 @@ async def test_progress_tells_rows_pace_and_time_left(db: Database, paths: Itera
 async def test_words_of_loaded_names_are_in_the_dictionary(db: Database, paths: Iterator[Path]) -> None:
     rows = [body("111111111", "COOKE-HOUSE", SORT_NAME="NURSERY"), body("111111112", "---", SORT_NAME="WORDLESS")]
     await load(db, write(next(paths), rows))
-    words = await value(db, "select array_agg(word order by word) from organisation_word")
-    assert words == ["cooke", "house", "nursery", "wordless"]
+    words = await value(db, "select array_agg(word) from organisation_word")
+    assert isinstance(words, list)
+    assert {"cooke", "house", "nursery", "wordless"} <= set(words)
 
 
 def test_a_large_part_that_shrank_is_found_though_the_whole_did_not() -> None:

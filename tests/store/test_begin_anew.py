@@ -1,0 +1,164 @@
+"""Who lost the second factor begins anew by the mailbox; what helps who has no password; what is shown (V8)."""
+
+from typing import Any
+
+import pytest
+
+from almoner.access.accounts import jobs
+from almoner.access.accounts import service as accounts
+from almoner.access.credentials.service import authenticators, passkeys, passwords
+from almoner.access.people import service as people
+from almoner.access.sign_ins.domain import Browser, LinkClosed, SecondNeeded, TicketOver, WrongSignIn
+from almoner.access.sign_ins.service import account, entrances, links
+from almoner.platform.mail import MailDelayed
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.queue import Drop, Job, Result, Retry
+from almoner.platform.work import Work
+from tests.support.security_key import SecurityKey
+from tests.support.service import Service, Tenant
+from tests.support.signing_in import BY, FIREFOX, NEW, Account, factors_of, found, member, second, tried
+
+BROWSER = b"the cookie of one browser"
+
+
+@pytest.fixture
+async def ada(service: Service, tenant: Tenant) -> Account:
+    """An owner with a password."""
+    return await member(service, tenant, "owner")
+
+
+async def add_passkey(who: Account) -> SecurityKey:
+    """Register one."""
+    key = SecurityKey(who.service.db.deployment.links.pages)
+    async with who.service.db.write() as tx:
+        answer = key.create(await passkeys.to_add(tx, who.person, BROWSER))
+        await account.add_passkey(tx, who.person, BROWSER, answer, "Laptop", who.home)
+    return key
+
+
+async def shown(who: Account, key: SecurityKey) -> str:
+    """What the browser answers to a fresh challenge."""
+    async with who.service.db.read() as tx:
+        return key.get(await passkeys.to_use(tx, BROWSER))
+
+
+async def ask_reset(who: Account) -> list[str]:
+    """The subjects of the mails after the password was said to be forgotten."""
+    async with who.service.db.write() as tx:
+        await links.ask_reset(tx, who.realm, who.name, who.home.address)
+    return [subject for subject, _ in await who.mails()]
+
+
+async def reset_token(who: Account) -> str:
+    """Of the open reset link."""
+    async with who.service.db.read() as tx:
+        link = await tx.fetchval("select id from person_link where person_id = $1 and purpose = 'reset'", who.person.id)
+        return tx.vault.page_token("reset", link)
+
+
+async def test_who_lost_the_second_factor_begins_anew_by_the_mailbox_alone(ada: Account) -> None:
+    """With the password left, whoever knows it would add a second factor of their own."""
+    entered = await ada.enter()
+    await ada.add_app()
+    half = await second(ada)
+    await ask_reset(ada)
+    old = await reset_token(ada)
+    async with ada.service.db.write() as tx:
+        link = await account.begin_anew(tx, await people.lock(tx, ada.realm, ada.person.id), BY)
+        token = links.token(tx, link)
+    held = await factors_of(ada)
+    assert (held.password, held.second, held.recovery_codes) == (False, False, 0)
+    assert not await found(ada, entered.secret)
+    with pytest.raises(WrongSignIn):
+        await ada.enter()
+    with pytest.raises(TicketOver):
+        await entrances.still_open(ada.service.db, ada.realm, half.ticket)
+    with pytest.raises(LinkClosed, match="void"):
+        await links.set_password(ada.service.db, old, "reset", NEW, ada.home)
+    mails = dict(await ada.mails())
+    assert f"token={token}" in next(text for subject, text in mails.items() if subject.startswith("Your invitation"))
+    assert [subject for subject in mails if subject.startswith("Your second factor")]
+    await links.set_password(ada.service.db, token, "invitation", NEW, ada.home)
+    await ada.enter(NEW, Browser("9.9.9.9", FIREFOX, entered.device))
+    assert [subject for subject, _ in await ada.mails() if "new sign-in" in subject], "no browser is known any more"
+    assert (await ada.recorded()).count("second_factor.reset") == 1
+
+
+async def test_a_reset_helps_who_lost_the_passkey_and_has_no_password(service: Service, tenant: Tenant) -> None:
+    """Recovery codes are asked for after a password: without one they would open nothing."""
+    who = await member(service, tenant, password=None)
+    await add_passkey(who)
+    async with service.db.write() as tx:
+        codes = await account.make_recovery_codes(tx, who.person, who.home)
+    assert [subject for subject in await ask_reset(who) if subject.startswith("A new password")]
+    await links.set_password(service.db, await reset_token(who), "reset", NEW, who.home)
+    needed = await entrances.by_password(service.db, who.realm, who.name, NEW, who.home)
+    assert isinstance(needed, SecondNeeded)
+    entered = await entrances.by_code(service.db, who.realm, needed.ticket, codes[0], who.home)
+    assert entered.sign_in.method == "password_recovery"
+
+
+async def test_a_passkey_whose_count_goes_back_at_a_proof_is_told(ada: Account) -> None:
+    key = await add_passkey(ada)
+    async with ada.service.db.write() as tx:
+        await passkeys.verify(tx, ada.realm, BROWSER, key.get(await passkeys.to_use(tx, BROWSER)))
+    entered = await ada.begun()
+    key.count = 0
+    answer = await shown(ada, key)
+    await entrances.prove_by_passkey(ada.service.db, ada.person, entered.sign_in, BROWSER, answer, ada.home)
+    assert [subject for subject, _ in await ada.mails() if "may have been copied" in subject]
+
+
+async def test_v8_every_look_at_a_secret_is_recorded(ada: Account) -> None:
+    async with ada.service.db.write() as tx:
+        await authenticators.begin(tx, ada.person, "Almoner", "192.0.2.4")
+        await authenticators.pending(tx, ada.person, "Almoner", "192.0.2.4")
+    assert (await ada.recorded()).count("authenticator.shown") == 2
+    async with ada.service.db.read() as tx:
+        [row] = await tx.fetch(
+            "select distinct address, details from audit_entry where action = 'authenticator.shown' and subject = $1",
+            tx.ids.text("member", ada.person.id),
+        )
+    assert (row["address"], row["details"]) == ("192.0.2.4", None)
+
+
+async def test_tries_of_a_name_count_together_however_it_is_written(ada: Account) -> None:
+    """PostgreSQL folds a final sigma as any other: a name that nobody has must be slowed no later than a known one."""
+    async with ada.service.db.write() as tx:
+        for name in ("ΝΙΚΟΣ", "νικος", "νικοσ", "Νίκος"):
+            await passwords.look_up(tx, ada.realm, name)
+
+    async def rows() -> int:
+        async with ada.service.db.read() as tx:
+            sql = "select count(*) from sign_in_try where realm = $1 and neighbourhood = '*'"
+            return int(await tx.fetchval(sql, ada.realm.id))
+
+    before = await rows()
+    for name in ("ΝΙΚΟΣ", "νικος", "νικοσ"):
+        await tried(ada, ada.home, name=name)
+    assert await rows() == before + 1
+
+
+class Nobody:
+    """A postman who is always late."""
+
+    async def send(self, mail: Any) -> None:
+        """Not now."""
+        raise MailDelayed("later")
+
+
+async def test_the_mail_with_addresses_is_given_up_after_a_day(ada: Account) -> None:
+    service, pages = ada.service, Pages(ada.service.db.deployment, accounts.MAILS)
+    assert ada.person.email
+    async with service.db.write() as tx:
+        await accounts.ask_for_addresses(tx, ada.person.email)
+        payload = await tx.fetchval(
+            "select payload from job where kind = $1 order by id desc limit 1", accounts.SEND_ADDRESSES
+        )
+
+    async def send(attempt: int) -> Result:
+        job = Job(1, accounts.SEND_ADDRESSES, payload, attempt, 0, service.clock.now(), None)
+        return await jobs.handlers(pages, Nobody())[accounts.SEND_ADDRESSES](Work(service.db), job)
+
+    assert isinstance(await send(1439), Retry)
+    assert await send(1440) == Drop("later")

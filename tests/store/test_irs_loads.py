@@ -1,0 +1,101 @@
+"""The real files of the IRS in the database: what a month changes, and what the lists say of bodies."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from almoner.adapters.registers_irs_990n import Irs990N
+from almoner.adapters.registers_irs_bmf import IrsBmf
+from almoner.adapters.registers_irs_pub78 import IrsPub78
+from almoner.adapters.registers_irs_revocations import IrsRevocations
+from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers.ports import RegisterSource
+from almoner.platform.db import Database
+from tests.support import irs_month
+from tests.support.database import TestDatabase
+from tests.support.register_files import File
+from tests.support.service import serving
+
+MARCH, APRIL = datetime(2026, 3, 9, tzinfo=UTC), datetime(2026, 4, 13, tzinfo=UTC)
+MOVED = (b"810828812", b"981492808")
+LISTS = Path(__file__).parents[1] / "data" / "us_irs_lists"
+
+
+@pytest.fixture
+async def db(empty_database: TestDatabase) -> AsyncIterator[Database]:
+    async with serving(empty_database) as service:
+        yield service.db
+
+
+async def value(db: Database, sql: str) -> object:
+    async with db.read() as tx:
+        return await tx.fetchval(sql)
+
+
+async def test_the_difference_of_a_real_month(db: Database, tmp_path: Path) -> None:
+    """District of Columbia: 156 in, 75 out, 969 changed, of which 631 say nothing new of the body."""
+    for name, file in (("march", irs_month.march()), ("april", irs_month.april())):
+        (tmp_path / f"{name}.csv").write_bytes(file.content)
+    first = await flows.import_files(db, IrsBmf(), [tmp_path / "march.csv"], as_of=MARCH)
+    assert (first.rows, first.added, first.quarantined) == (14_040, 14_040, 0)
+    second = await flows.import_files(db, IrsBmf(), [tmp_path / "april.csv"], as_of=APRIL)
+    assert (second.rows, second.added, second.gone, second.quarantined) == (14_121, 156, 75, 0)
+    assert await value(db, "select count(*) from organisation where active") == 14_121
+    assert await value(db, "select count(*) from register_entry where valid_to is null") == 14_121
+    ended = "from register_entry ended where valid_to is not null"
+    assert await value(db, f"select count(*) {ended}") == 969 + 75
+    follower = "select 1 from register_entry new where new.number_key = ended.number_key and new.valid_to is null"
+    assert await value(db, f"select count(*) {ended} and exists ({follower})") == 969
+    async with db.read() as tx:
+        told = await tx.fetchval(
+            "select count(distinct organisation_id) from organisation_change where load_id = $1", second.id
+        )
+        fields = await tx.fetch(
+            "select field, count(*) from organisation_change where load_id = $1 group by 1", second.id
+        )
+    assert 75 < told <= 75 + (969 - 631)  # not more than the columns tell that are not quiet
+    moved = {row["field"]: row["count"] for row in fields}
+    assert {"prominence", "facts"} & moved.keys() == set()
+    known = ("active", "name", "address_line_1", "postcode", "city", "other_names")
+    assert [moved[field] for field in known] == [75, 23, 264, 234, 10, 9]
+
+
+def some(file: File) -> bytes:
+    """The lowest numbers of the District, and the two that moved."""
+    header, *rows = file.content.splitlines(keepends=True)
+    return b"".join([header, *(row for row in rows if row < b"2" or row.startswith(MOVED))])
+
+
+async def test_two_of_those_who_left_are_in_another_file_of_the_same_day(db: Database, tmp_path: Path) -> None:
+    (tmp_path / "march.csv").write_bytes(some(irs_month.march()))
+    (tmp_path / "april.csv").write_bytes(some(irs_month.april()))
+    await flows.import_files(db, IrsBmf(), [tmp_path / "march.csv"], as_of=MARCH)
+    second = await flows.import_files(db, IrsBmf(), [tmp_path / "april.csv", irs_month.MOVED], as_of=APRIL)
+    assert (second.added, second.gone) == (6, 1)
+    async with db.read() as tx:
+        moved = await tx.fetch(
+            "select number_key, state from organisation where active and number_key = any($1) order by 1",
+            [number.decode() for number in MOVED],
+        )
+    assert [tuple(row) for row in moved] == [("810828812", "AK"), ("981492808", None)]
+
+
+async def test_lists_make_entries_and_no_bodies(db: Database) -> None:
+    given: list[tuple[RegisterSource, str, int, int]] = [
+        (IrsPub78(), "pub78.txt", 23, 23),
+        (IrsRevocations(), "revocations.txt", 22, 17),
+        (Irs990N(), "notices_990n.txt", 3, 3),
+    ]
+    for source, file, rows, numbers in given:
+        load = await flows.import_files(db, source, [LISTS / file], as_of=APRIL)
+        assert (load.rows, load.quarantined) == (rows, 0)
+        assert await value(db, f"select count(*) from register_entry where source = '{source.code}'") == numbers
+        again = await flows.import_files(db, source, [LISTS / file], as_of=APRIL)
+        assert again.status == "unchanged"
+    assert await value(db, "select count(*) from organisation") == 0
+    days = "select jsonb_path_query_array(record, '$.**.REVOCATION_DATE') #>> '{}' from register_entry"
+    # Every revocation of a number is kept in its one entry.
+    revocations = "source = 'irs-revocations' and number_key = '010043788'"
+    assert await value(db, f"{days} where {revocations}") == '["2016-03-15", "2019-03-15"]'

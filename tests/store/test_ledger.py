@@ -1,0 +1,313 @@
+"""The books in the database: append-only, balanced, covered, for the service's role and for the owner (M1, M2)."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from almoner.giving.ledger import domain as books
+from almoner.giving.ledger import service as ledger
+from almoner.giving.ledger.domain import Account, Transfer, TransferKind
+from almoner.kit.money import MAX_MINOR, Money
+from tests.support import factories
+from tests.support.figures import Figures
+from tests.support.service import Service
+
+WRITERS = 16
+INSERT = """
+insert into ledger_transfer (kind, owner_id, debit_account, credit_account, currency, amount_minor, posted_at)
+values ($1, $2, $3, $4, $5, $6, now())
+"""
+
+COUNT = "select count(*) from ledger_transfer"
+DIFFERENCES = """
+with sides as (
+    select debit_account as id, amount_minor as debit, 0 as credit from ledger_transfer
+    union all select credit_account, 0, amount_minor from ledger_transfer
+), sums as (
+    select id, sum(debit) as debits, sum(credit) as credits from sides group by id
+)
+select key from ledger_account left join sums using (id)
+where (debits_minor, credits_minor) <> (coalesce(debits, 0), coalesce(credits, 0))
+"""
+UNEVEN = "select currency from ledger_account group by 1 having sum(debits_minor) <> sum(credits_minor)"
+
+
+@pytest.fixture
+async def cause(service: Service) -> UUID:
+    """A nonprofit of its own."""
+    found = service.db.deployment.ids.parse("organisation", await factories.nonprofit(service))
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+async def provider(service: Service, cause: UUID) -> str:
+    """A provider of its own, which holds 100.00 USD of one gift."""
+    name = f"p{uuid4().hex[:12]}"
+    await post(service, books.payment_received(uuid4(), name, cause, Money(10_000, "USD")))
+    return name
+
+
+async def post(service: Service, transfers: list[Transfer]) -> None:
+    """In a transaction of its own."""
+    async with service.db.write() as tx:
+        await ledger.post(tx, transfers)
+
+
+async def sides(service: Service, account: Account) -> tuple[int, int]:
+    """Debits and credits."""
+    async with service.db.read() as tx:
+        found = await ledger.balance(tx, account)
+    return found.debits, found.credits
+
+
+async def number(service: Service, account: Account) -> int:
+    """The account's row."""
+    async with service.db.read() as tx:
+        found = await tx.fetchval("select id from ledger_account where key = $1", account.key)
+    return int(found)
+
+
+async def as_role(service: Service, role: str, sql: str, *args: Any) -> None:
+    """One statement as the service's role or as the owner of the tables."""
+    dsn = service.database.owner_dsn if role == "owner" else service.database.dsn
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(sql, *args)
+    finally:
+        await connection.close()
+
+
+@pytest.mark.parametrize("role", ["owner", "service"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "update ledger_transfer set amount_minor = amount_minor + 1",
+        "update ledger_transfer set posted_at = posted_at where false",
+        "delete from ledger_transfer",
+        "delete from ledger_transfer where false",
+        "truncate ledger_transfer",
+        "delete from ledger_account",
+        "truncate ledger_account cascade",
+    ],
+)
+async def test_m1_what_was_posted_is_never_changed_nor_removed(
+    service: Service, provider: str, role: str, sql: str
+) -> None:
+    with pytest.raises((asyncpg.InsufficientPrivilegeError, asyncpg.CheckViolationError)) as refused:
+        await as_role(service, role, sql)
+    if role == "owner":
+        assert (refused.value.constraint_name or "").endswith("_append_only")
+    assert await sides(service, books.clearing(provider, "USD")) == (10_000, 0)
+
+
+@pytest.mark.parametrize("column", ["debits_minor", "credits_minor", "currency", "kind", "provider"])
+async def test_m2_the_service_cannot_write_a_balance(service: Service, column: str) -> None:
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await as_role(service, "service", f"update ledger_account set {column} = {column}")
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await as_role(
+            service,
+            "service",
+            "insert into ledger_account (kind, currency, provider, debits_minor) values ('bank', 'USD', null, 7)",
+        )
+
+
+@pytest.mark.parametrize("amount", [0, -1, MAX_MINOR + 1])
+async def test_m1_amounts_outside_the_bounds_are_refused(
+    service: Service, provider: str, cause: UUID, amount: int
+) -> None:
+    debit = await number(service, books.clearing(provider, "USD"))
+    credit = await number(service, books.liability(cause, "USD"))
+    with pytest.raises(asyncpg.CheckViolationError) as refused:
+        await as_role(service, "service", INSERT, "payment_received", uuid4(), debit, credit, "USD", amount)
+    assert refused.value.constraint_name == "ledger_transfer_amount_minor_check"
+
+
+async def test_m8_amounts_and_balances_are_whole_numbers(service: Service) -> None:
+    async with service.db.read() as tx:
+        types = await tx.fetch(
+            """
+            select distinct data_type from information_schema.columns
+            where table_name in ('ledger_transfer', 'ledger_account') and column_name like '%_minor'
+            """
+        )
+    assert [row["data_type"] for row in types] == ["bigint"]
+
+
+async def test_m1_one_currency_two_accounts_and_both_known(service: Service, provider: str, cause: UUID) -> None:
+    await post(service, books.payment_received(uuid4(), provider, cause, Money(1, "EUR")))
+    dollars = await number(service, books.clearing(provider, "USD"))
+    owed_dollars = await number(service, books.liability(cause, "USD"))
+    owed_euros = await number(service, books.liability(cause, "EUR"))
+    broken = {
+        (dollars, dollars, "USD"): asyncpg.CheckViolationError,
+        (dollars, owed_euros, "USD"): asyncpg.ForeignKeyViolationError,
+        (dollars, owed_euros, "EUR"): asyncpg.ForeignKeyViolationError,
+        (dollars, owed_dollars, "EUR"): asyncpg.ForeignKeyViolationError,
+        (dollars, 2**62, "USD"): asyncpg.ForeignKeyViolationError,
+        (2**62, owed_dollars, "USD"): asyncpg.ForeignKeyViolationError,
+    }
+    for (debit, credit, currency), error in broken.items():
+        with pytest.raises(error):
+            await as_role(service, "service", INSERT, "payment_received", uuid4(), debit, credit, currency, 1)
+    assert await sides(service, books.clearing(provider, "USD")) == (10_000, 0)
+
+
+async def test_m1_a_kind_of_account_has_the_owner_of_its_kind(service: Service, cause: UUID) -> None:
+    insert = "insert into ledger_account (kind, currency, provider, organisation_id) values ($1, 'USD', $2, $3)"
+    for kind, provider, organisation in (
+        ("provider_clearing", None, None),
+        ("provider_clearing", "test", cause),
+        ("donation_liability", None, None),
+        ("donation_liability", "test", None),
+        ("bank", "test", None),
+        ("bank", None, cause),
+    ):
+        with pytest.raises(asyncpg.CheckViolationError) as refused:
+            await as_role(service, "service", insert, kind, provider, organisation)
+        assert refused.value.constraint_name == "ledger_account_owner"
+
+
+async def test_m1_a_movement_is_posted_once(service: Service, provider: str, cause: UUID) -> None:
+    moved = books.payment_received(uuid4(), provider, cause, Money(700, "USD"))
+    await post(service, moved)
+    for again in (moved, [*moved, *books.payment_held(uuid4(), provider, Money(1, "USD"))]):
+        with pytest.raises(asyncpg.UniqueViolationError) as refused:
+            await post(service, again)
+        assert refused.value.constraint_name == "ledger_transfer_once"
+    assert await sides(service, books.clearing(provider, "USD")) == (10_700, 0)
+
+
+async def test_m1_no_more_leaves_an_account_than_came_to_it(service: Service, provider: str, cause: UUID) -> None:
+    money = Money(10_001, "USD")
+    other, half = uuid4(), Money(5_001, "USD")
+    for transfers in (
+        books.payout_sent(uuid4(), cause, money),
+        books.payout_paid(uuid4(), cause, Money(1, "USD")),
+        books.reassigned(uuid4(), cause, other, money),
+        books.refund_begun(uuid4(), provider, Money(1, "USD")),
+        books.refund_paid(uuid4(), provider, Money(1, "USD")),
+        books.held_dismissed(uuid4(), provider, Money(1, "USD")),
+        [*books.payout_sent(uuid4(), cause, half), *books.payout_sent(uuid4(), cause, half)],
+    ):
+        with pytest.raises((asyncpg.CheckViolationError, asyncpg.ForeignKeyViolationError)) as refused:
+            await post(service, transfers)
+        assert refused.value.constraint_name in ("ledger_account_covered", "ledger_account_organisation_id_fkey")
+    assert await sides(service, books.liability(cause, "USD")) == (0, 10_000)
+
+
+async def test_m1_of_several_transfers_all_are_posted_or_none(service: Service, provider: str, cause: UUID) -> None:
+    line = uuid4()
+    await post(service, books.settled(line, provider, Money(10_000, "USD"), Money(300, "USD"), cause))
+    assert await sides(service, books.clearing(provider, "USD")) == (10_000, 10_000)
+    assert await sides(service, books.liability(cause, "USD")) == (300, 10_000)
+    assert await sides(service, books.fees(provider, "USD")) == (300, 300)
+    held, paid = (
+        books.payment_held(uuid4(), provider, Money(5, "USD")),
+        books.refund_paid(uuid4(), provider, Money(9, "USD")),
+    )
+    with pytest.raises(asyncpg.CheckViolationError):
+        await post(service, [*held, *paid])
+    assert await sides(service, books.suspense(provider, "USD")) == (0, 0)
+
+
+@pytest.mark.soak
+async def test_m2_m3_sixteen_writers_leave_no_difference(service: Service, figures: Figures) -> None:
+    writers = [_Writer(service, random.Random(figures.seed + n)) for n in range(WRITERS)]
+    ids = service.db.deployment.ids
+    causes = [ids.parse("organisation", await factories.nonprofit(service)) for _ in range(8)]
+    providers = [f"w{uuid4().hex[:10]}{n}" for n in range(3)]
+    rounds = figures.count(5_000, 1_000_000) // WRITERS
+    async with service.db.read() as tx:
+        before = await tx.fetchval(COUNT)
+    began = monotonic()
+    await asyncio.gather(*(writer.write(rounds, [one for one in causes if one], providers) for writer in writers))
+    seconds = monotonic() - began
+    seen = sum((writer.seen for writer in writers), Counter[str]())
+    async with service.db.read() as tx:
+        assert await tx.fetch(DIFFERENCES) == []
+        assert await tx.fetch(UNEVEN) == []
+        assert await tx.fetchval(COUNT) - before == seen["transfers"]
+    assert seen.keys() <= {"postings", "transfers", "ledger_account_covered"}
+    figures.write(
+        "ledger",
+        f"Random transfers by {WRITERS} writers (M2, M3)",
+        f"{seen['transfers']:,} transfers in {seen['postings']:,} postings",
+        f"{seen['ledger_account_covered']:,} postings refused, since nothing covered them",
+        f"{seen['transfers'] / seconds:.0f} transfers/s while testing",
+        "0 differences between balances and sums, debits equal credits in every currency, 0 deadlocks",
+    )
+
+
+class _Writer:
+    """Posts random movements between few accounts, so that writers meet."""
+
+    def __init__(self, service: Service, chance: random.Random) -> None:
+        self._service = service
+        self._chance = chance
+        self.seen: Counter[str] = Counter()
+
+    async def write(self, rounds: int, causes: list[UUID], providers: list[str]) -> None:
+        """So many postings; one that nothing covers is refused and forgotten."""
+        for _ in range(rounds):
+            transfers = self._movement(causes, self._chance.choice(providers))
+            try:
+                await post(self._service, transfers)
+            except asyncpg.CheckViolationError as refused:
+                self.seen[refused.constraint_name or ""] += 1
+            except asyncpg.DeadlockDetectedError:
+                self.seen["deadlocks"] += 1
+            else:
+                self.seen.update(postings=1, transfers=len(transfers))
+
+    def _movement(self, causes: list[UUID], provider: str) -> list[Transfer]:
+        chance = self._chance
+        owner, (cause, other) = uuid4(), chance.sample(causes, 2)
+        money = Money(chance.randint(1, 10_000), chance.choice(["USD", "EUR", "JPY"]))
+        fee = Money(money.minor // 30, money.currency)
+        moves: list[Callable[[], list[Transfer]]] = [
+            lambda: books.payment_received(owner, provider, cause, money),
+            lambda: books.payment_received(owner, provider, cause, money),
+            lambda: books.payment_held(owner, provider, money),
+            lambda: books.settled(owner, provider, money, fee, cause),
+            lambda: books.payout_sent(owner, cause, money),
+            lambda: books.payout_paid(owner, cause, money),
+            lambda: books.payout_returned(owner, cause, money, was_paid=chance.random() < 0.5),
+            lambda: books.reassigned(owner, cause, other, money),
+            lambda: [*books.payment_held(owner, provider, money), *books.refund_begun(owner, provider, money)],
+            lambda: books.refund_paid(owner, provider, money),
+        ]
+        return chance.choice(moves)()
+
+
+async def test_m2_writers_who_open_the_same_new_accounts_at_once_wait_for_each_other(
+    service: Service, provider: str
+) -> None:
+    ids = service.db.deployment.ids
+    for _ in range(10):
+        cause = ids.parse("organisation", await factories.nonprofit(service))
+        assert cause is not None
+        money = Money(100, "GBP")
+        # Each opens two accounts and uses one that all of them lock.
+        both = [
+            [*books.payment_received(uuid4(), provider, cause, money), *books.payment_held(uuid4(), provider, money)]
+            for _ in range(8)
+        ]
+        await asyncio.gather(*(post(service, transfers) for transfers in both))
+        assert await sides(service, books.liability(cause, "GBP")) == (0, 800)
+
+
+async def test_m1_the_kinds_in_the_database_are_those_in_the_code(service: Service) -> None:
+    async with service.db.read() as tx:
+        check = await tx.fetchval(
+            "select pg_get_constraintdef(oid) from pg_constraint where conname = 'ledger_transfer_kind_check'"
+        )
+    assert all(f"'{kind}'" in check for kind in TransferKind)

@@ -1,0 +1,52 @@
+"""Whoever has something done to them is told of it: by mail, and on their own page (V8)."""
+
+from almoner.access.credentials.domain import By
+from almoner.access.letters import service as letters
+from almoner.access.members import service as members
+from almoner.access.people import service as people
+from almoner.platform import audit
+from almoner.platform.audit import Actor
+from tests.support.service import Service, Tenant
+from tests.support.signing_in import WRONG, member, wrong
+
+BOSS = By(Actor("member", "member_boss"), "192.0.2.8")
+
+
+async def test_what_others_change_of_somebody_is_mailed_to_them(service: Service, tenant: Tenant) -> None:
+    who = await member(service, tenant, "developer")
+    async with service.db.write() as tx:
+        await members.change_roles(tx, tenant.partner, BOSS, who.person.id, ["finance", "read_only"])
+        await members.change_roles(tx, tenant.partner, BOSS, who.person.id, ["finance", "read_only"])
+        await members.deactivate(tx, tenant.partner, BOSS, who.person.id)
+        await members.activate(tx, tenant.partner, BOSS, who.person.id)
+    mails = dict(await who.mails())
+    assert len(await who.mails()) == 2, "nothing is told that is as before"
+    [roles] = [text for subject, text in mails.items() if subject.startswith("What you may do at")]
+    assert "are now: finance, read only." in roles
+    assert [subject for subject in mails if subject.startswith("You no longer sign in to")]
+
+
+async def test_a_new_mailbox_is_told_to_the_old_one(service: Service, tenant: Tenant) -> None:
+    """Whoever has the directory could otherwise move the mails of an owner, and nobody would see it."""
+    who = await member(service, tenant, "owner")
+    async with service.db.write() as tx:
+        before = await people.lock(tx, who.realm, who.person.id)
+        profile = {**before.profile, "emails": [{"value": f"new-{before.email}"}]}
+        await letters.tell_of_change(tx, before, await people.change_profile(tx, before, profile))
+    [(subject, text)] = await who.mails()
+    assert subject.startswith("Mails from")
+    assert "new-" not in text, "whoever has the old mailbox learns nothing of the new one"
+
+
+async def test_v8_ones_own_page_tells_what_was_done_to_one(service: Service, tenant: Tenant) -> None:
+    who, other = await member(service, tenant), await member(service, tenant)
+    async with service.db.write() as tx:
+        themself = By(Actor("member", tx.ids.text("member", who.person.id)), None)
+        await members.change_roles(tx, tenant.partner, BOSS, who.person.id, ["finance"])
+        await members.change_roles(tx, tenant.partner, themself, other.person.id, ["finance"])
+    await wrong(who)
+    async with service.db.read() as tx:
+        told = await audit.about_person(tx, tenant.partner.id, themself.actor.id)
+    assert [one.action for one in told[:2]] == ["sign_in.refused", "member.roles_changed"]
+    assert {one.subject for one in told} == {themself.actor.id}
+    assert told[0].actor == Actor("system", "sign_ins"), f"whoever typed {WRONG!r} is not known"

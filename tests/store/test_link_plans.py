@@ -1,0 +1,72 @@
+"""What is asked of links, standing and followers is answered from indexes, however many bodies there are."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import cast
+from uuid import UUID
+
+import pytest
+
+from almoner.giving.donations import store as donations
+from almoner.nonprofits.categories import store as categories
+from almoner.nonprofits.links import store as links
+from almoner.nonprofits.organisations import store, store_history
+from almoner.nonprofits.standing import store as standing
+from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.http.paging import Page
+from tests.support.plans import Explaining
+from tests.support.service import Service
+
+ONE, DAY = UUID(int=1), datetime(2026, 4, 13, tzinfo=UTC)
+SHORT = {"registry", "register_source", "register_part", "register_load", "register_load_part", "register_link"}
+"""Tables of few rows, which are read whole."""
+LISTS = ["irs-bmf", "irs-revocations", "irs-990n"]
+
+
+@pytest.fixture
+async def asked(service: Service) -> AsyncIterator[Explaining]:
+    async with service.db.write() as tx:
+        await tx.execute("set local enable_seqscan = off")
+        yield Explaining(tx)
+
+
+async def test_records_are_found_by_either_id_or_number_in_one_statement(asked: Explaining) -> None:
+    tx = cast("Tx", asked)
+    await store.find(tx, EVERYONE, ONE)
+    assert len(asked.plans) == 1
+    await store.find_by_number(tx, EVERYONE, ONE, "530196605")
+    await store.find_many(tx, EVERYONE, [ONE])
+    await store.records_of(tx, EVERYONE, [ONE])
+    await store.answering(tx, EVERYONE, [ONE], ["530196605"])
+    assert asked.scans() <= SHORT
+    wanted = {"organisation_pkey", "organisation_same", "organisation_branches", "register_entry_standing"}
+    assert wanted <= asked.indexes()
+
+
+async def test_history_and_followers_are_found_by_load_and_organisation(asked: Explaining) -> None:
+    tx = cast("Tx", asked)
+    await store_history.every_change(tx, EVERYONE, ONE)
+    await store_history.page_of_changes(tx, EVERYONE, ONE, Page(25, descending=True))
+    await store_history.sources_at(tx, EVERYONE, [ONE], DAY)
+    await store_history.changed_by(tx, EVERYONE, ONE, ONE, 100)
+    await store_history.told_before(tx, EVERYONE, ONE, [ONE])
+    await categories.followers(tx, EVERYONE, [ONE])
+    await donations.followers(tx, EVERYONE, [ONE])
+    assert asked.scans() <= SHORT
+    wanted = {"organisation_change_organisation", "organisation_change_load", "category_member_organisation"}
+    assert wanted | {"donation_to_organisation"} <= asked.indexes()
+
+
+async def test_what_links_say_is_joined_by_number(asked: Explaining) -> None:
+    tx = cast("Tx", asked)
+    await links.steps(tx, EVERYONE)
+    await links.pairs(tx, EVERYONE)
+    await links.same(tx, EVERYONE)
+    await links.overruled(tx, EVERYONE, [ONE])
+    await links.overruled_by(tx, EVERYONE, ["merged"], [ONE])
+    await standing.find(tx, EVERYONE, ONE, LISTS)
+    await standing.find_central(tx, EVERYONE, ONE, "1961", LISTS)
+    await standing.doubtful(tx, EVERYONE, ONE, LISTS, ONE, 100)
+    assert asked.scans() <= SHORT
+    wanted = {"organisation_number", "organisation_same", "organisation_overruled", "organisation_central"}
+    assert wanted <= asked.indexes()

@@ -1,0 +1,134 @@
+"""The record as it stood on any day is what a fresh import of that day's files would give, whatever was loaded since.
+
+The model knows no history: it takes the newest load of each source up to the day that was not taken back, and works out
+what one would see.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.links.domain import Ending, Step, successors
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.registers import rollback
+from almoner.nonprofits.registers.domain import Entry, Link
+from almoner.platform.db import EVERYONE
+from tests.support.database import TestDatabase
+from tests.support.service import Service, serving
+from tests.support.written_register import Loader, Written, entry
+
+FIRST = datetime(2026, 1, 1, tzinfo=UTC)
+CCEW, LINKS = Written("ccew", "CCEW"), Written("gb-links", "CCEW", lists=False)
+NUMBERS = [f"26371{nth}" for nth in range(6)]
+ANCHOR = entry("199999", "Anchor")
+LOADS = 14
+State = dict[str, Any]
+
+
+@pytest.fixture
+async def loader(empty_database: TestDatabase, tmp_path: Path) -> AsyncIterator[Loader]:
+    async with serving(empty_database) as service:
+        yield Loader(_db(service), tmp_path)
+
+
+def _db(service: Service) -> Any:
+    return service.db
+
+
+@dataclass
+class Made:
+    """One load as it was made; ``undone`` when it was taken back."""
+
+    source: Written
+    day: datetime
+    rows: tuple[Entry | Link, ...]
+    undone: bool = False
+
+
+def bodies(random: Random, *, every: bool) -> tuple[Entry, ...]:
+    return (
+        ANCHOR,
+        *(
+            entry(
+                number,
+                f"Fund {random.choice('ABC')}",
+                city=random.choice([None, "Leeds", "York"]),
+                active=random.random() > 0.2,
+                parent_number=random.choice([None, None, *NUMBERS[:2]]),
+            )
+            for number in NUMBERS
+            if every or random.random() > 0.15
+        ),
+    )
+
+
+def links(random: Random) -> tuple[Entry | Link, ...]:
+    pairs = [random.sample(NUMBERS, 2) for _ in range(random.randint(1, 4))]
+    return (ANCHOR, *(Link(random.choice(["merged", "reregistered"]), "CCEW", a, "CCEW", b) for a, b in pairs))
+
+
+def expected(made: list[Made], day: datetime, ids: dict[str, UUID]) -> dict[str, State]:
+    """What one sees of each number: of those that are not listed, that they are not active."""
+    counted = [load for load in made if load.day <= day and not load.undone]
+    listed = next(
+        {row.number: row for row in load.rows if isinstance(row, Entry)}
+        for load in counted[::-1]
+        if load.source is CCEW
+    )
+    told = next((load.rows for load in reversed(counted) if load.source is LINKS), ())
+    became = successors(
+        Step(ids[row.number], ids[row.to_number], _ending(row)) for row in told if isinstance(row, Link)
+    )
+    active = {number for number, row in listed.items() if row.active and ids[number] not in became}
+    found: dict[str, State] = {number: {"active": False} for number in ids}
+    for number, row in listed.items():
+        successor = became.get(ids[number])
+        parent = row.parent_number if row.parent_number in active and row.parent_number != number else None
+        found[number] = {
+            "name": row.name,
+            "city": row.city,
+            "active": number in active,
+            "succeeded_by": successor.organisation_id if successor else None,
+            "overruled": successor.kind if successor else None,
+            "branch_of": ids[parent] if parent else None,
+        }
+    return found
+
+
+def _ending(link: Link) -> Ending:
+    assert link.kind != "same"
+    return link.kind
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_any_day_is_what_a_fresh_import_of_its_files_gives(loader: Loader, seed: int) -> None:
+    random, made, day = Random(seed), list[Made](), FIRST
+    for nth in range(LOADS):
+        day += timedelta(days=random.randint(1, 3))
+        source = CCEW if nth == 0 or random.random() < 0.6 else LINKS
+        load = Made(source, day, bodies(random, every=nth == 0) if source is CCEW else links(random))
+        await loader.load(source, day, *load.rows)
+        made.append(load)
+        if nth > 1 and random.random() < 0.3 and any(one.source is source and not one.undone for one in made[:-1]):
+            await rollback.roll_back(loader.db, source)
+            load.undone = True
+    async with loader.db.read() as tx:
+        rows = await tx.fetch("select number_key, id from organisation")
+        ids = {row["number_key"]: row["id"] for row in rows}
+        for offset in range((day - FIRST).days + 2):
+            asked = FIRST + timedelta(days=offset)
+            if asked < made[0].day:
+                continue
+            model = expected(made, asked, ids)
+            for number, id_ in ids.items():
+                stood = await organisations.get_as_of(tx, EVERYONE, id_, asked)
+                assert {field: getattr(stood, field) for field in model[number]} == model[number], (number, asked)
+        with pytest.raises(NotFound):
+            await organisations.get_as_of(tx, EVERYONE, ids[ANCHOR.number], FIRST)

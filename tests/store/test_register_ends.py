@@ -1,0 +1,52 @@
+"""A register that names the day on which a body ends: until then it stands, by the day of the data."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from almoner.adapters.registers_anbi import Anbi
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers.domain import Entry, standing_on
+from almoner.platform.db import EVERYONE
+from tests.support.database import TestDatabase
+from tests.support.service import Service, serving
+
+END = datetime(2026, 6, 30, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    async with serving(empty_database) as service:
+        yield service
+
+
+def test_an_announced_end_is_none_before_its_day() -> None:
+    ended = Entry("1", "all", "Fund", active=False, until=END)
+    assert [standing_on(ended, day).active for day in (END - DAY, END, END + DAY)] == [True, False, False]
+    assert not standing_on(ended._replace(until=None), END - DAY).active
+    running = Entry("1", "all", "Fund")
+    assert standing_on(running, END) == running
+
+
+async def test_a_ruling_that_will_end_ends_on_its_day_though_the_file_stays_the_same(
+    alone: Service, tmp_path: Path
+) -> None:
+    file = tmp_path / "anbi.xml"
+    file.write_text(
+        "<a><beschikking><fiscaalNummer>123456782</fiscaalNummer><naam>Stichting A</naam>"
+        "<eindDatum>20260630</eindDatum></beschikking></a>"
+    )
+    seen = []
+    for day in (END - 30 * DAY, END - DAY, END):
+        made = await flows.import_files(alone.db, Anbi(), [file], as_of=day, force=True)
+        async with alone.db.read() as tx:
+            body = await organisations.by_number(tx, EVERYONE, "NLD", "ANBI", "123456782")
+            record = await tx.fetchval("select record from register_entry where valid_to is null")
+        seen.append((made.changed, body.active))
+        assert record["facts"] == {"eindDatum": "2026-06-30"}
+        assert "until" not in record
+    assert seen == [(0, True), (0, True), (1, False)]

@@ -1,0 +1,218 @@
+"""What a source said of a number, and when: versions, the difference between loads, and taking a load back."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from almoner.adapters.registers_irs_bmf import IrsBmf
+from almoner.adapters.registers_irs_revocations import IrsRevocations
+from almoner.nonprofits.registers import flows, service
+from almoner.nonprofits.registers.domain import Difference, DifferentRow, ImportRefused, Load
+from almoner.platform.db import Database, Tx
+from tests.support.bmf import bodies, body, write
+from tests.support.database import TestDatabase
+from tests.support.service import Service, serving
+
+MARCH, APRIL, MAY = (datetime(2026, month, 9, tzinfo=UTC) for month in (3, 4, 5))
+QUIET = 631
+"""Of the 969 rows that changed, those in which no column but ``IrsBmf.quiet`` did; 834 have another TAX_PERIOD."""
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    async with serving(empty_database) as service:
+        yield service
+
+
+@pytest.fixture
+def db(alone: Service) -> Database:
+    return alone.db
+
+
+async def load(db: Database, path: Path, rows: list[dict[str, str]], day: datetime) -> Load:
+    return await flows.import_files(db, IrsBmf(), [write(path / f"{day:%Y-%m-%d}.csv", rows)])
+
+
+async def versions(db: Database, number: str) -> list[tuple[Any, ...]]:
+    """(name, tax period, from, to) of each version, oldest first."""
+    async with db.read() as tx:
+        rows = await tx.fetch("select * from register_entry where number_key = $1 order by id", number)
+    return [
+        (row["record"]["name"], row["record"]["facts"].get("TAX_PERIOD"), row["valid_from"], row["valid_to"])
+        for row in rows
+    ]
+
+
+async def rows_of(db: Database, sql: str, *values: object) -> list[Any]:
+    async with db.read() as tx:
+        return [tuple(row) for row in await tx.fetch(sql, *values)]
+
+
+async def difference(db: Database, old: Load, new: Load, rows: int = 0) -> tuple[Difference, list[DifferentRow]]:
+    async with db.snapshot() as tx:
+        return await service.difference(tx, old, new, IrsBmf().quiet, rows)
+
+
+async def test_every_version_of_an_entry_is_kept_with_its_days(db: Database, tmp_path: Path) -> None:
+    others = bodies(30)
+    first, second = (
+        body("111111111", "OLD FUND", TAX_PERIOD="202501"),
+        body("111111111", "NEW FUND", TAX_PERIOD="202501"),
+    )
+    await load(db, tmp_path, [first, *others], MARCH)
+    made = await load(db, tmp_path, [second, *others], APRIL)
+    assert (made.added, made.changed, made.quiet, made.gone) == (0, 1, 0, 0)
+    await load(db, tmp_path, others, MAY)
+    assert await versions(db, "111111111") == [
+        ("OLD FUND", "202501", MARCH, APRIL),
+        ("NEW FUND", "202501", APRIL, MAY),
+    ]
+    assert len(await versions(db, others[0]["EIN"])) == 1
+
+
+async def test_a_quiet_fact_that_moves_alone_is_kept_and_told_to_nobody(db: Database, tmp_path: Path) -> None:
+    others = bodies(30)
+    await load(db, tmp_path, [body("111111111", "A FUND", TAX_PERIOD="202501"), *others], MARCH)
+    before = await rows_of(db, "select id, updated_at from organisation order by id")
+    made = await load(db, tmp_path, [body("111111111", "A FUND", TAX_PERIOD="202512"), *others], APRIL)
+    assert (made.changed, made.quiet) == (0, 1)
+    assert [version[1] for version in await versions(db, "111111111")] == ["202501", "202512"]
+    assert await rows_of(db, "select id, updated_at from organisation order by id") == before
+    assert await rows_of(db, "select field from organisation_change") == []
+
+
+async def test_a_load_can_be_taken_back_and_loaded_again(db: Database, tmp_path: Path) -> None:
+    others = bodies(40)
+    renamed, gone = body("111111111", "OLD FUND", STREET="1 ELM ST"), body("111111112", "LEAVING FUND")
+    first = await load(db, tmp_path, [renamed, gone, *others], MARCH)
+    now = "select name, active, address_line_1, search_name, part, last_seen from organisation where number_key = $1"
+    was = {number: await rows_of(db, now, number) for number in ("111111111", "111111112")}
+    changed = [{**renamed, "NAME": "NEW FUND", "STREET": "2 OAK ST"}, body("111111113", "LATE FUND"), *others]
+    second = await load(db, tmp_path, changed, APRIL)
+    made = await flows.roll_back(db, IrsBmf())
+    assert (made.undoes, made.added, made.changed, made.gone) == (second.id, 1, 1, 1)
+    assert made.data_as_of == MARCH
+    for number, stood in was.items():
+        assert await rows_of(db, now, number) == stood
+    assert await rows_of(db, "select active from organisation where number_key = '111111113'") == [(False,)]
+    assert await rows_of(db, "select field, after from organisation_change where load_id = $1 order by field", made.id)
+    async with db.read() as tx:
+        (status,) = await service.every_source(tx)
+        assert (await service.load_of(tx, "irs-bmf", MAY)).id == made.id
+    assert (status.data_as_of, status.rows) == (MARCH, 42)
+    assert [one.status for one in await flows.list_loads(db)] == ["loaded", "rolled_back", "loaded"]
+    assert (await difference(db, first, made))[0] == Difference(0, 0, 0, 0, 0, 0, {})
+    with pytest.raises(ImportRefused, match="taken back already"):
+        await flows.roll_back(db, IrsBmf())
+    again = await load(db, tmp_path, changed, APRIL)
+    assert (again.added, again.changed, again.gone) == (1, 1, 1)
+
+
+async def test_the_first_load_can_be_taken_back(db: Database, tmp_path: Path) -> None:
+    await load(db, tmp_path, bodies(5), MARCH)
+    await flows.roll_back(db, IrsBmf())
+    assert await rows_of(db, "select distinct active from organisation") == [(False,)]
+    assert await rows_of(db, "select data_as_of from registry where code = 'IRS'") == [(None,)]
+    with pytest.raises(ImportRefused, match="taken back already"):
+        await flows.roll_back(db, IrsBmf())
+
+
+async def test_a_difference_names_what_moved_and_was_renamed(db: Database, tmp_path: Path) -> None:
+    others, hawaii = bodies(30), bodies(30, start=200_000_000, state="HI")
+    first = await load(db, tmp_path, [*others, *hawaii, body("111111111", "OLD FUND")], MARCH)
+    rows = [
+        {**others[0], "STATE": "HI"},
+        *others[1:],
+        *hawaii[1:],
+        body("111111111", "NEW FUND"),
+        body("333333333", "X"),
+    ]
+    second = await load(db, tmp_path, rows, APRIL)
+    counted, told = await difference(db, first, second, rows=10)
+    assert counted == Difference(1, 1, 2, 0, 1, 1, {"name": 1, "state": 1, **counted.columns})
+    assert [(row.number, row.fate) for row in told] == [
+        ("333333333", "in"),
+        ("200000000", "out"),
+        ("100000000", "changed"),
+        ("111111111", "changed"),
+    ]
+    assert (told[2].old_part, told[2].new_part) == ("WY", "HI")
+    assert (told[3].old_name, told[3].new_name) == ("OLD FUND", "NEW FUND")
+
+
+async def test_nobody_waits_for_a_merge(db: Database, tmp_path: Path) -> None:
+    """It locks the rows that it changes, and those only against others that change them."""
+    others = bodies(30)
+    await load(db, tmp_path, [body("111111111", "OLD FUND"), *others], MARCH)
+    modes: set[str] = set()
+
+    async def meanwhile(_: Tx, made: Load) -> None:
+        assert made.changed == 1
+        async with db.write() as tx:
+            await tx.execute("set local lock_timeout = '2s'")
+            # As who gives to it does, or puts it into a category.
+            await tx.execute("select from organisation where number_key = '111111111' for key share")
+            await tx.execute("select from registry where code = 'IRS' for key share")
+            rows = await tx.fetch(
+                "select distinct mode from pg_locks l join pg_class c on c.oid = l.relation where c.relname = any($1)",
+                ["organisation", "organisation_search", "organisation_word", "register_entry", "registry"],
+            )
+            modes.update(row["mode"] for row in rows)
+
+    file = write(tmp_path / "2026-04-09.csv", [body("111111111", "NEW FUND"), *others])
+    await flows.import_files(db, IrsBmf(), [file], record=meanwhile)
+    assert modes == {"AccessShareLock", "RowShareLock", "RowExclusiveLock"}
+
+
+async def test_rows_of_one_number_are_one_entry_and_make_no_body(db: Database, tmp_path: Path) -> None:
+    given = "{}|{}||1 ELM ST|LARAMIE|WY|82070|US|03|{}|{}|{}\n"
+    twice = [
+        given.format("111111111", "A FUND", "15-MAY-2012", "09-JUN-2012", "15-MAY-2012"),
+        given.format("111111111", "A FUND", "15-MAY-2019", "09-JUN-2019", ""),
+    ]
+    others = [given.format(f"{nth:09d}", f"FUND {nth}", "15-MAY-2011", "09-JUN-2011", "") for nth in range(2, 40)]
+    file = tmp_path / "2026-04-13.txt"
+    file.write_text("\n\n" + "".join([*twice, *others]) + "\n")
+    made = await flows.import_files(db, IrsRevocations(), [file])
+    assert (made.rows, made.added, made.quarantined) == (40, 39, 0)
+    (record,) = await rows_of(db, "select record from register_entry where number_key = '111111111'")
+    assert [row["facts"]["REVOCATION_DATE"] for row in record[0]["rows"]] == ["2012-05-15", "2019-05-15"]
+    assert await rows_of(db, "select id from organisation") == []
+    file.write_text("\n\n" + "".join([twice[1], *others]) + "\n")
+    made = await flows.import_files(db, IrsRevocations(), [file], as_of=MAY)
+    assert (made.added, made.changed, made.quiet, made.gone) == (0, 1, 0, 0)
+    await flows.roll_back(db, IrsRevocations())
+    (record,) = await rows_of(
+        db, "select record from register_entry where number_key = '111111111' and valid_to is null"
+    )
+    assert len(record[0]["rows"]) == 2
+
+
+@pytest.mark.soak
+async def test_a_month_of_the_district_is_its_difference(db: Database, given_files: Path) -> None:
+    real = given_files / "us_irs_bmf"
+    march = await flows.import_files(db, IrsBmf(), [real / "2026-03-09" / "eo_dc.csv"])
+    april = await flows.import_files(db, IrsBmf(), [real / "2026-04-13" / "eo_dc.csv"])
+    assert (april.added, april.gone, april.changed + april.quiet, april.quiet) == (156, 75, 969, QUIET)
+    counted, _ = await difference(db, march, april)
+    assert (counted.came, counted.gone, counted.changed + counted.quiet, counted.quiet) == (156, 75, 969, QUIET)
+    assert counted.columns["facts.TAX_PERIOD"] == 834
+    told = await rows_of(
+        db, "select count(distinct organisation_id) from organisation_change where field not in ('active', 'branch_of')"
+    )
+    assert told[0][0] <= april.changed
+
+
+@pytest.mark.soak
+async def test_bodies_that_moved_between_files_are_moves(db: Database, given_files: Path) -> None:
+    real = given_files / "us_irs_bmf"
+    names = ("eo_dc.csv", "eo_wy.csv", "eo_ri.csv", "eo4.csv")
+    await flows.import_files(db, IrsBmf(), [real / "2026-03-09" / name for name in names])
+    made = await flows.import_files(db, IrsBmf(), [real / "2026-04-13" / name for name in names])
+    assert (made.added, made.gone, made.changed, made.quiet, made.moved) == (423, 168, 759, 1561, 6)
+    gone = await rows_of(db, "select count(*) from organisation where last_seen is not null")
+    assert gone[0][0] == made.gone
+    assert await rows_of(db, "select count(*) from register_entry where valid_to is null") == [(made.rows,)]

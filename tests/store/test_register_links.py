@@ -1,0 +1,330 @@
+"""One body under several numbers: which record answers, what it became, what is a branch of it; over real loads."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.nonprofits.organisations.filters import Filters
+from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers.domain import Link
+from almoner.platform.db import EVERYONE
+from almoner.platform.http.paging import Page
+from tests.support.client import data
+from tests.support.database import TestDatabase
+from tests.support.service import Service, serving
+from tests.support.written_register import Loader, Written, entry
+
+DAYS = [datetime(2026, month, 9, tzinfo=UTC) for month in range(1, 8)]
+CCEW, OSCR = Written("ccew", "CCEW"), Written("oscr", "OSCR")
+LINKS = Written("gb-links", "CCEW", lists=False)
+ROW = entry("199999", "A number that the links tell of")
+OLD, OLDER = datetime(1970, 1, 1, tzinfo=UTC), datetime(1960, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    async with serving(empty_database) as service:
+        yield service
+
+
+@pytest.fixture
+def loader(alone: Service, tmp_path: Path) -> Loader:
+    return Loader(alone.db, tmp_path)
+
+
+async def found(loader: Loader, registry: str, number: str) -> Organisation:
+    async with loader.db.read() as tx:
+        return await organisations.by_number(tx, EVERYONE, "GBR", registry, number)
+
+
+async def record(loader: Loader, number: str) -> Any:
+    async with loader.db.read() as tx:
+        return await tx.fetchrow("select * from organisation where number_key = $1", number)
+
+
+async def kinds(loader: Loader, organisation_id: UUID) -> list[tuple[str, str]]:
+    async with loader.db.read() as tx:
+        changes, _ = await organisations.history(tx, EVERYONE, organisation_id, Page(50, descending=False))
+    return [(change.kind, change.field) for change in changes]
+
+
+async def listed(loader: Loader, **filters: Any) -> list[str]:
+    async with loader.db.read() as tx:
+        page = await organisations.page(tx, EVERYONE, Filters(**filters), Page(50, descending=False))
+    return [row.registry_number for row in page.organisations]
+
+
+def same(one: str, other: str) -> Link:
+    return Link("same", "CCEW", one, "OSCR", other)
+
+
+def merged(one: str, other: str, day: datetime | None = None) -> Link:
+    return Link("merged", "CCEW", one, "CCEW", other, day)
+
+
+async def test_a_body_in_two_registers_is_one_organisation(loader: Loader) -> None:
+    await loader.load(CCEW, DAYS[0], entry("263710", "Shelter Fund", registration_date=OLD))
+    await loader.load(OSCR, DAYS[1], entry("SC002327", "Shelter Fund Scotland", registration_date=OLDER))
+    assert (await found(loader, "CCEW", "263710")).id != (await found(loader, "OSCR", "SC002327")).id
+    await loader.load(LINKS, DAYS[2], ROW, same("263710", "SC002327"))
+    scottish, english = await record(loader, "SC002327"), await record(loader, "263710")
+    assert (scottish["same_as"], english["same_as"]) == (None, scottish["id"])  # it was registered there first
+    one = await found(loader, "CCEW", "GB-CHC-263710")
+    assert one == await found(loader, "OSCR", "SC 002327")
+    assert (one.id, one.name) == (scottish["id"], "Shelter Fund Scotland")
+    async with loader.db.read() as tx:
+        assert await organisations.get(tx, EVERYONE, english["id"]) == one
+    assert [(told.registry_name, told.registry_number, told.code, told.data_as_of) for told in one.sources] == [
+        ("OSCR", "SC002327", "oscr", DAYS[1]),
+        ("CCEW", "263710", "ccew", DAYS[0]),
+    ]
+    assert await kinds(loader, one.id) == [("joined", "same_as")]
+
+
+async def test_one_that_is_listed_answers_before_one_that_is_not_and_links_may_end(loader: Loader) -> None:
+    await loader.load(CCEW, DAYS[0], entry("263710", "Fund", registration_date=OLD), entry("1000001", "Other"))
+    await loader.load(OSCR, DAYS[0], entry("SC002327", "Fund", registration_date=OLDER), entry("SC002328", "Other"))
+    await loader.load(LINKS, DAYS[0], ROW, same("263710", "SC002327"), same("1000001", "SC002328"))
+    assert (await found(loader, "CCEW", "263710")).registry_code == "OSCR"
+    await loader.load(OSCR, DAYS[1], entry("SC002327", "Fund", active=False), entry("SC002328", "Other"))
+    one = await found(loader, "OSCR", "SC002327")
+    assert (one.registry_code, one.active) == ("CCEW", True)
+    await loader.load(LINKS, DAYS[2], ROW, same("1000001", "SC002328"))
+    parted = await found(loader, "OSCR", "SC002327")
+    assert (parted.registry_code, parted.active, parted.inactive_reason) == ("OSCR", False, "removed")
+    assert ("parted", "same_as") in await kinds(loader, parted.id)
+    async with loader.db.read() as tx:
+        was = await organisations.get_as_of(tx, EVERYONE, parted.id, DAYS[1])
+        before = await organisations.get_as_of(tx, EVERYONE, parted.id, DAYS[0])
+    assert (was.registry_code, before.registry_code) == ("CCEW", "OSCR")
+    assert [told.registry_name for told in was.sources] == ["CCEW", "OSCR"]
+
+
+async def test_a_number_with_several_partners_in_a_register_joins_none_of_them(loader: Loader) -> None:
+    """Its links are kept and counted; a chain through different registers is one body all the same."""
+    await loader.load(CCEW, DAYS[0], *(entry(f"26371{nth}", f"Fund {nth}", registration_date=OLD) for nth in range(4)))
+    await loader.load(OSCR, DAYS[0], *(entry(f"SC00232{nth}", f"Fund {nth}") for nth in range(4)))
+    await loader.load(Written("acnc", "ACNC"), DAYS[0], entry("52093617380", "Fund 3"))
+    chain = (same("263713", "SC002323"), Link("same", "ACNC", "52093617380", "OSCR", "SC002323"))
+    several = (same("263710", "SC002320"), same("263711", "SC002320"), same("263711", "SC002321"))
+    made = await loader.load(LINKS, DAYS[1], ROW, same("263712", "SC002322"), *several, *chain)
+    assert made.ambiguous == 3
+    async with loader.db.read() as tx:
+        assert (await flows.list_loads(loader.db, 1))[0].ambiguous == 3
+        links = await tx.fetchval("select count(*) from register_link where valid_to is null")
+        joined = await tx.fetch("select registry_number from organisation where same_as is not null order by 1")
+    assert links == 6
+    assert [row["registry_number"] for row in joined] == ["52093617380", "SC002322", "SC002323"]
+    # The source says it no more: what was ambiguous is certain. And what was certain, with one link more, is not.
+    cleared = await loader.load(LINKS, DAYS[2], ROW, same("263712", "SC002322"), *several[::2], *chain)
+    assert cleared.ambiguous == 0
+    assert (await found(loader, "OSCR", "SC002321")).registry_number == "263711"
+    other = Written("other-links", "CCEW", lists=False)
+    await loader.load(other, DAYS[3], ROW, same("263710", "SC002321"))
+    assert (await found(loader, "OSCR", "SC002321")).registry_number == "SC002321"
+    assert ("parted", "same_as") in await kinds(loader, (await found(loader, "OSCR", "SC002321")).id)
+
+
+async def test_no_join_is_made_on_no_or_ambiguous_evidence(loader: Loader) -> None:
+    """The database itself refuses it (identity)."""
+    await loader.load(CCEW, DAYS[0], entry("263710", "Fund"), entry("263711", "Other"))
+    await loader.load(OSCR, DAYS[0], entry("SC002327", "Fund"))
+    await loader.load(LINKS, DAYS[1], ROW, same("263710", "SC002327"), same("263711", "SC002327"))
+    for one, other in (("263710", "SC002327"), ("SC002327", "263711"), ("263710", "263711")):
+        with pytest.raises(asyncpg.CheckViolationError, match="evidence"):
+            async with loader.db.write() as tx:
+                await tx.execute(
+                    "update organisation o set same_as = p.id from organisation p "
+                    "where o.number_key = $1 and p.number_key = $2",
+                    one,
+                    other,
+                )
+
+
+async def test_one_body_has_one_number_of_each_register(loader: Loader) -> None:
+    await loader.load(CCEW, DAYS[0], entry("263710", "Fund"), entry("263711", "Other"))
+    await loader.load(OSCR, DAYS[0], entry("SC002327", "Fund", registration_date=OLDER))
+    await loader.load(LINKS, DAYS[1], ROW, same("263710", "SC002327"))
+    with pytest.raises(asyncpg.ExclusionViolationError):
+        async with loader.db.write() as tx:
+            await tx.execute(
+                "update organisation o set same_as = p.id from organisation p "
+                "where o.number_key = '263711' and p.number_key = 'SC002327'"
+            )
+
+
+async def test_a_registry_is_dated_by_what_lists_its_bodies_alone(loader: Loader) -> None:
+    """Lists that tell more of bodies do not make a register that is not loaded, or is old, look like one that is."""
+
+    async def dated() -> datetime | None:
+        async with loader.db.read() as tx:
+            day: datetime | None = await tx.fetchval("select data_as_of from registry where code = 'CCEW'")
+        return day
+
+    await loader.load(LINKS, DAYS[1], ROW, same("263710", "SC002327"))
+    assert await dated() is None
+    await loader.load(CCEW, DAYS[0], entry("263710", "Fund"))
+    await loader.load(LINKS, DAYS[2], ROW, same("263710", "SC002328"))
+    assert await dated() == DAYS[0]
+
+
+async def test_links_are_kept_whichever_register_comes_first(loader: Loader) -> None:
+    await loader.load(LINKS, DAYS[0], ROW, same("263710", "SC002327"), merged("263711", "263710"))
+    await loader.load(CCEW, DAYS[1], entry("263710", "Fund"), entry("263711", "Small Fund"))
+    assert (await found(loader, "CCEW", "263710")).same_as is None
+    await loader.load(OSCR, DAYS[2], entry("SC002327", "Fund"))
+    assert (await found(loader, "OSCR", "SC002327")).registry_code == "CCEW"
+    small = await found(loader, "CCEW", "263711")
+    assert (small.active, small.inactive_reason, small.succeeded_by) == (
+        False,
+        "merged",
+        (await record(loader, "263710"))["id"],
+    )
+
+
+async def test_mergers_and_new_registrations_name_the_end_of_the_chain(loader: Loader) -> None:
+    bodies = [entry(f"26371{nth}", f"Fund {nth}") for nth in range(6)]
+    await loader.load(CCEW, DAYS[0], *bodies)
+    again = Link("reregistered", "CCEW", "263711", "CCEW", "263712", None)
+    circle = (merged("263714", "263715"), merged("263715", "263714"))
+    await loader.load(LINKS, DAYS[1], ROW, merged("263710", "263711"), again, *circle)
+    last = (await record(loader, "263712"))["id"]
+    first, second = await found(loader, "CCEW", "263710"), await found(loader, "CCEW", "263711")
+    assert [(row.active, row.inactive_reason, row.succeeded_by) for row in (first, second)] == [
+        (False, "merged", last),
+        (False, "reregistered", last),
+    ]
+    assert [(await found(loader, "CCEW", f"26371{nth}")).active for nth in (2, 3, 4, 5)] == [True] * 4
+    assert await kinds(loader, second.id) == [
+        (kind, field)
+        for kind, field in [("reregistered", "active"), ("reregistered", "overruled"), ("reregistered", "succeeded_by")]
+    ]
+    # A newer load of the register does not bring it back, and is no change.
+    made = await loader.load(CCEW, DAYS[2], *bodies[:5], entry("263715", "Fund 5", city="Leeds"))
+    assert made.changed == 1
+    assert not (await found(loader, "CCEW", "263710")).active
+    assert len(await kinds(loader, second.id)) == 3
+    # The link was a mistake: it stands again, and what was said then is still known.
+    await loader.load(LINKS, DAYS[3], ROW, again)
+    restored = await found(loader, "CCEW", "263710")
+    assert (restored.active, restored.succeeded_by) == (True, None)
+    async with loader.db.read() as tx:
+        was = [await organisations.get_as_of(tx, EVERYONE, restored.id, day) for day in DAYS[:4]]
+    assert [(row.active, row.succeeded_by) for row in was] == [(True, None), (False, last), (False, last), (True, None)]
+
+
+async def test_branches_follow_the_number_of_their_parent(loader: Loader) -> None:
+    branch = entry("263710-1", "Branch", parent_number="263710")
+    await loader.load(CCEW, DAYS[0], branch)
+    assert (await found(loader, "CCEW", "263710-1")).branch_of is None
+    await loader.load(CCEW, DAYS[1], branch, entry("263710", "Main"), entry("263711", "Second"))
+    main = await found(loader, "CCEW", "263710")
+    assert main.is_branch_parent
+    assert (await found(loader, "CCEW", "263710-1")).branch_of == main.id
+    await loader.load(CCEW, DAYS[2], branch._replace(parent_number="263711"), entry("263711", "Second"))
+    moved = await found(loader, "CCEW", "263710-1")
+    assert moved.branch_of == (await found(loader, "CCEW", "263711")).id
+    assert not (await found(loader, "CCEW", "263710")).is_branch_parent
+    assert await kinds(loader, moved.id) == [("branch", "branch_of")] * 2
+    async with loader.db.read() as tx:
+        assert (await organisations.get_as_of(tx, EVERYONE, moved.id, DAYS[1])).branch_of == main.id
+
+
+async def test_subordinates_follow_the_central_body_that_is_there(loader: Loader) -> None:
+    irs = Written("irs-bmf", "IRS")
+
+    def group(number: str, *, central: bool = False, key: str = "1961") -> Any:
+        return entry(number, f"Lodge {number}", group_key=key, is_branch_parent=central, usa_group_exempt=not central)
+
+    async def of() -> str | None:
+        async with loader.db.read() as tx:
+            number: str | None = await tx.fetchval(
+                "select c.registry_number from organisation o join organisation c on c.id = o.branch_of "
+                "where o.number_key = '000000009'"
+            )
+        return number
+
+    branch = group("000000009")
+    await loader.load(irs, DAYS[0], branch)
+    assert await of() is None
+    await loader.load(irs, DAYS[1], branch, group("000000002", central=True))
+    assert await of() == "000000002"
+    await loader.load(irs, DAYS[2], branch, group("000000002", central=True), group("000000001", central=True))
+    assert await of() == "000000001"  # the least number, in every deployment
+    await loader.load(irs, DAYS[3], branch, group("000000002", central=True))
+    assert await of() == "000000002"
+    await loader.load(irs, DAYS[4], group("000000009", key="1962"), group("000000002", central=True))
+    assert await of() is None
+    await loader.load(irs, DAYS[5], branch, group("000000002", central=True, key="1962"))
+    assert await of() is None
+
+
+async def test_a_wrong_number_says_so(loader: Loader) -> None:
+    await loader.load(Written("acnc", "ACNC"), DAYS[0], entry("52093617380", "Fund"))
+    async with loader.db.read() as tx:
+        for number, said in (("52093617381", "wrong check digit"), ("5209361738", "malformed")):
+            with pytest.raises(NotFound) as refused:
+                await organisations.by_number(tx, EVERYONE, "AUS", "ACNC", number)
+            assert said in str(refused.value.reasons)
+        with pytest.raises(NotFound) as refused:
+            await organisations.by_number(tx, EVERYONE, "AUS", "IRS", "530196605")
+        assert "no registry" in str(refused.value.reasons)
+        assert (await organisations.by_number(tx, EVERYONE, "AUS", "ACNC", "AU-ABN-52 093 617 380")).name == "Fund"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "update organisation set same_as = id where number_key = '263710'",
+        "update organisation set succeeded_by = id, overruled = 'merged', active = false where number_key = '263710'",
+        "update organisation set overruled = 'revoked' where number_key = '263710'",
+        "update organisation set active = false, overruled = 'bored' where number_key = '263710'",
+        # Whoever answers for another answers for itself.
+        """update organisation o set same_as = p.id from organisation p
+        where (o.number_key, p.number_key) in (('263710', '263711'), ('263711', '263712'))""",
+    ],
+)
+async def test_the_database_refuses_what_cannot_be(loader: Loader, sql: str) -> None:
+    await loader.load(CCEW, DAYS[0], *(entry(f"26371{nth}", "Fund") for nth in range(3)))
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError):
+        async with loader.db.write() as tx:
+            await tx.execute(sql)
+
+
+async def test_a_link_stands_once_for_each_source(loader: Loader) -> None:
+    await loader.load(LINKS, DAYS[0], ROW, same("263710", "SC002327"))
+    with pytest.raises(asyncpg.UniqueViolationError):
+        async with loader.db.write() as tx:
+            await tx.execute(
+                """
+                insert into register_link (source, kind, registry_id, number_key, to_registry_id, to_number_key,
+                    valid_from, load_id)
+                select source, kind, registry_id, number_key, to_registry_id, to_number_key, valid_from + $1, load_id
+                from register_link
+                """,
+                timedelta(days=1),
+            )
+
+
+async def test_a_gift_to_either_record_is_the_organisations(alone: Service, loader: Loader) -> None:
+    await loader.load(CCEW, DAYS[0], entry("263710", "Fund", registration_date=OLD))
+    await loader.load(OSCR, DAYS[0], entry("SC002327", "Fund", active=False))
+    await loader.load(LINKS, DAYS[0], ROW, same("263710", "SC002327"))
+    english, scottish = await record(loader, "263710"), await record(loader, "SC002327")
+    api = alone.client((await alone.tenant()).secret)
+    opened = data(await api.post("/v1/donation-sessions", {"organisationId": named(alone, scottish["id"])}))
+    session = data(await api.get(f"/v1/donation-sessions/{opened['id']}"))
+    await api.close()
+    assert session["organisationId"] == named(alone, english["id"])
+
+
+def named(alone: Service, id_: UUID) -> str:
+    return alone.db.deployment.ids.text("organisation", id_)

@@ -1,0 +1,347 @@
+"""The self-check: silent after the usual journeys, and each fault is named by the check that is for it."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import asyncpg
+import pytest
+
+from almoner.platform import selfcheck
+from almoner.platform.db import Tx
+from almoner.platform.postgres import Server
+from almoner.platform.selfcheck import Check, Outcome
+from almoner.wiring import CHECKS
+from tests.support import database, factories
+from tests.support import giving as support
+from tests.support.client import Client
+from tests.support.payouts import run, settled, simulate, verified
+from tests.support.service import Service, serving
+from tests.support.suspense import held_for, work
+
+
+@pytest.fixture(scope="module")
+async def lived(postgres_server: Server) -> AsyncIterator[Service]:
+    """A service where everything has happened at least once."""
+    async with database.copied(postgres_server) as made, serving(made) as service:
+        api = service.client((await service.tenant()).secret)
+        await held_money(service)
+        await gifts(service, api)
+        await service.drain()
+        yield service
+        await api.close()
+
+
+async def held_money(service: Service) -> None:
+    """Refunded by rule, waiting for a person, dismissed."""
+    for reason in ("over", "paid_twice", "other_mode", "other_reference"):
+        client = service.client((await service.tenant()).secret)
+        giving = await support.open_session(service, client)
+        await held_for(giving, reason)
+        await work(giving)
+        await client.close()
+
+
+async def gifts(service: Service, api: Client) -> None:
+    """Abandoned, paid, settled, given to another nonprofit, paid out, returned."""
+    cause, other = await factories.nonprofit(service), await factories.nonprofit(service)
+    await factories.subscription(api)
+    await factories.donation(service, api, organisation=cause)
+    await verified(service, api, cause)
+    await verified(service, api, other)
+    given = await settled(service, api, cause)
+    await simulate(api, given["id"], "reassign", organisationId=other)
+    await settled(service, api, cause)
+    await run(service)
+    await settled(service, api, cause)
+    await service.drain()
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What somebody might do to the database behind the service's back, and the check that must tell."""
+
+    check: str
+    sql: str
+
+
+HELD = "(select id from held_payment where status = 'held' limit 1)"
+REFUNDED = "(select id from held_payment where status = 'refunded' limit 1)"
+GIFT = "(select id from donation where status = 'RECEIVED_PAYMENT' and settled_at is not null limit 1)"
+OTHER_PAYMENT = f"(select id from payment where donation_id <> {GIFT} limit 1)"
+PAID_OUT = "(select id from disbursement where status = 'PAID' limit 1)"
+NOW = "(select max(posted_at) from ledger_transfer)"
+CLEARED = """
+    update settlement_line
+    set status = 'cleared', reason = 'not_paid', payment_id = null, held_payment_id = null, cleared_by = 'x', note = 'x'
+"""
+OLD = "timestamptz '2020-01-01 00:00Z'"
+
+
+def faults() -> Iterator[Fault]:
+    """One of each kind, and more where a check can be broken from two sides."""
+    posting = "delete from ledger_transfer where id = (select id from ledger_transfer where kind = '{}' limit 1)"
+    again = """
+        insert into ledger_transfer (kind, owner_id, debit_account, credit_account, currency, amount_minor, posted_at)
+        select kind, gen_random_uuid(), debit_account, credit_account, currency, amount_minor, posted_at
+        from ledger_transfer where kind = '{}' limit 1
+    """
+    for check, kinds in {
+        "payments.received_are_posted": ("payment_received",),
+        "suspense.states_are_posted": ("payment_held", "refund_begun", "refund_paid"),
+        "settlements.lines_are_posted": ("settled", "provider_fee", "fee_charged"),
+        "payouts.states_are_posted": ("payout_sent", "payout_paid"),
+        "reassignments.are_posted": ("reassigned",),
+    }.items():
+        for kind in kinds:
+            yield Fault(check, posting.format(kind))
+            yield Fault(check, again.format(kind))
+            yield Fault(check, f"update ledger_transfer set amount_minor = amount_minor + 1 where kind = '{kind}'")
+    yield Fault("ledger.debits_equal_credits", "update ledger_account set debits_minor = debits_minor + 1 where id = 1")
+    yield Fault("ledger.balances_are_sums", "update ledger_account set credits_minor = credits_minor + 1 where id = 1")
+    yield Fault("ledger.balances_are_sums", "update ledger_transfer set amount_minor = amount_minor + 1")
+    yield Fault(
+        "ledger.nothing_below_nothing",
+        """
+        alter table ledger_account drop constraint ledger_account_covered;
+        update ledger_account set debits_minor = credits_minor + 1 where kind = 'suspense'
+        """,
+    )
+    yield Fault("payments.received_are_posted", f"update payment set status = 'failed' where donation_id = {GIFT}")
+    yield Fault("donations.paid_by_their_payments", f"update payment set status = 'held' where donation_id = {GIFT}")
+    yield Fault(
+        "donations.paid_by_their_payments",
+        f"update donation set payment_id = {OTHER_PAYMENT} where id = {GIFT}",
+    )
+    yield Fault("donations.history_ends_at_the_status", f"delete from state_change where resource_id = {GIFT}")
+    yield Fault(
+        "donations.history_ends_at_the_status",
+        f"""
+        insert into state_change (resource, resource_id, from_status, to_status, changed_at)
+        values ('donation', {GIFT}, 'DISBURSED', 'RECEIVED_PAYMENT', {OLD})
+        """,
+    )
+    yield Fault(
+        "donations.abandoned_are_cancelled",
+        f"update donation set created_at = {OLD} where status = 'REQUESTED_PAYMENT'",
+    )
+    yield Fault(
+        "sessions.expired_are_recorded",
+        f"""
+        update donation_session set expires_at = {OLD}, created_at = {OLD} - interval '1 day', status = 'open',
+            donation_id = null
+        """,
+    )
+    yield Fault("suspense.clearing_closes", f"update held_payment set amount_minor = 1 where id = {HELD}")
+    yield Fault(
+        "suspense.dismissed_was_never_ours",
+        """
+        update settlement_line set payment_id = null,
+            held_payment_id = (select id from held_payment where status = 'dismissed' limit 1)
+        where id = (select id from settlement_line where payment_id is not null limit 1)
+        """,
+    )
+    yield Fault(
+        "suspense.providers_owe_us",
+        "update ledger_account set credits_minor = debits_minor + 1 where kind = 'provider_clearing'",
+    )
+    yield Fault("suspense.payments_are_held", f"update held_payment set payment_id = null where id = {REFUNDED}")
+    yield Fault("suspense.payments_are_held", "update payment set status = 'failed' where status = 'held'")
+    yield Fault("suspense.rules_are_followed", f"update held_payment set acts_at = {OLD} where id = {HELD}")
+    yield Fault(
+        "suspense.refunds_arrive",
+        f"""
+        update held_payment set status = 'refunding', provider_refund = null, status_changed_at = {OLD}
+        where id = {REFUNDED}
+        """,
+    )
+    yield Fault("settlements.donations_have_lines", "update settlement_line set payment_id = gen_random_uuid()")
+    yield Fault(
+        "settlements.clearing_closes",
+        "update settlement_line set gross_minor = gross_minor + 1, net_minor = net_minor + 1",
+    )
+    yield Fault(
+        "settlements.exceptions_are_young",
+        f"""
+        update settlement_line set status = 'exception', reason = 'unknown_payment', payment_id = null,
+            created_at = {OLD}
+        """,
+    )
+    reported = f"update settlement set reference = 'po_' || id; update payment set status_changed_at = {OLD}; "
+    for lost in ("delete from settlement_line", CLEARED):
+        yield Fault("settlements.payments_are_settled", reported + lost)
+    yield Fault(
+        "settlements.payments_are_settled",
+        f"{reported} update payment set status = 'failed'; update held_payment set provider = 'test', held_at = {OLD}",
+    )
+    yield Fault(
+        "payouts.transit_closes", f"update disbursement set status = 'SENT', paid_at = null where id = {PAID_OUT}"
+    )
+    yield Fault("payouts.liability_is_owed", f"update donation set settled_minor = settled_minor + 1 where id = {GIFT}")
+    yield Fault("payouts.sums_of_donations", f"update disbursement set donations = 77 where id = {PAID_OUT}")
+    yield Fault(
+        "payouts.settled_are_collected",
+        f"update donation set disbursement_id = null, settled_at = {OLD}, status_changed_at = {OLD} where id = {GIFT}",
+    )
+    yield Fault(
+        "payouts.sent_are_confirmed",
+        f"update disbursement set status = 'SENT', paid_at = null, sent_at = {OLD} where id = {PAID_OUT}",
+    )
+    yield Fault(
+        "payouts.returned_gifts_are_known",
+        f"insert into returned_gift (disbursement_id, donation_id) values ({PAID_OUT}, {GIFT})",
+    )
+    yield Fault(
+        "payouts.returned_gifts_are_known",
+        f"update disbursement set status = 'RETURNED', returned_at = {NOW}, return_reason = 'x' where id = {PAID_OUT}",
+    )
+    yield Fault("payouts.were_verified", f"update disbursement set sent_at = {OLD} where id = {PAID_OUT}")
+    yield Fault(
+        "payouts.donations_follow",
+        f"update disbursement set moving = true, status_changed_at = {OLD} where id = {PAID_OUT}",
+    )
+    yield Fault(
+        "reassignments.donations_went_along",
+        "update donation set organisation_id = reassigned_from where reassigned_at is not null",
+    )
+    gone = f"""
+        insert into person (id, realm, profile, created_at, updated_at)
+        values (gen_random_uuid(), gen_random_uuid(), '{{"userName": "gone", "active": false}}', {OLD}, {OLD});
+        """
+    yield Fault("credentials.recovery_stands_in", gone + "insert into recovery_code select id, sha256('') from person")
+    yield Fault(
+        "sign_ins.end_with_deactivation",
+        gone
+        + f"""
+        insert into sign_in (id, realm, person_id, hash, method, address, device, created_at, proved_at, seen_at,
+                             expires_at)
+        select id, realm, id, sha256('x'), 'passkey', '', '', {OLD}, {OLD}, {OLD}, 'infinity' from person
+        """,
+    )
+    yield Fault("receipts.numbered", "update receipt_issuer set last_number = last_number + 1")
+    yield Fault("receipts.numbered", "delete from receipt where number = 1")
+    yield Fault("events.numbered", "delete from event where sequence = 2")
+    yield Fault("events.numbered", "update event_counter set last_sequence = last_sequence + 1")
+    yield Fault("events.prompt", f"update event set sequence = null, created_at = {OLD} where sequence = 1")
+    yield Fault(
+        "events.prompt",
+        f"""
+        insert into internal_event (id, type, payload, created_at)
+        values (gen_random_uuid(), 'internal.lost', '', {OLD})
+        """,
+    )
+    yield Fault("audit.prompt", f"update audit_entry set sequence = null, hash = null, at = {OLD} where sequence = 1")
+    yield Fault("audit.chained", "delete from audit_entry where sequence = 1")
+    yield Fault("audit.chained", "delete from audit_chain")
+    yield Fault("audit.signed", f"delete from audit_head; update audit_entry set at = {OLD} where sequence = 1")
+    yield Fault(
+        "audit.signed",
+        f"""
+        delete from audit_head;
+        insert into audit_head (scope, sequence, hash, signed_at, signature)
+        select scope, last_sequence, last_hash, {OLD}, decode(repeat('00', 64), 'hex') from audit_chain
+        """,
+    )
+    job = "insert into job (kind, payload, due_at, ready, created_at, {}) values ('lost', '{{}}', {}, true, {}, {})"
+    yield Fault("jobs.alive", job.format("dead_at", OLD, OLD, NOW))
+    yield Fault("jobs.prompt", job.format("attempt", OLD, OLD, 0))
+    yield Fault(
+        "registers.young_enough",
+        f"""
+        insert into register_source (code, registry_id, lists, unverified, data_as_of, greatest_age)
+        select 'a-list', id, true, false, {OLD}, interval '1 day' from registry limit 1
+        """,
+    )
+    yield Fault(
+        "registers.none_put_aside",
+        f"""
+        insert into register_load (
+            id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced,
+            status, reasons
+        ) select gen_random_uuid(), id, 'a-list', {OLD}, {OLD}, 0, 0, 0, 0, 0, false, 'quarantined', array['cut off']
+        from registry limit 1
+        """,
+    )
+    yield Fault(
+        "registers.refresh",
+        f"""
+        insert into register_refresh (source, every, due_at, tried_at, status, failures, reason)
+        values ('a-list', interval '1 day', {NOW}, {OLD}, 'failed', 3, 'no answer')
+        """,
+    )
+    yield Fault(
+        "organisations.followers_are_told",
+        f"""
+        with load as (
+            insert into register_load (
+                id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced, status
+            ) select gen_random_uuid(), id, 'a-list', {OLD}, {OLD}, 1, 1, 0, 0, 0, false, 'loaded' from registry limit 1
+            returning id
+        ) insert into organisation_telling (load_id) select id from load
+        """,
+    )
+    yield Fault(
+        "organisations.joined_on_certain_evidence",
+        """
+        update organisation set same_as = (select id from organisation order by id desc limit 1)
+        where id = (select id from organisation order by id limit 1)
+        """,
+    )
+    yield Fault("jobs.rescued", job.format("leased_until", OLD, OLD, OLD))
+    yield Fault(
+        "deliveries.have_jobs",
+        f"""
+        update webhook_delivery set status = 'pending', finished_at = null, next_attempt_at = {OLD}
+        where id = (select id from webhook_delivery limit 1);
+        delete from job where lane is not null
+        """,
+    )
+
+
+@asynccontextmanager
+async def planted(service: Service, fault: Fault | None) -> AsyncIterator[Tx]:
+    """The fault, by a hand that no trigger and no reference holds back, for as long as the block lasts."""
+    server = service.database.server
+    connection = await asyncpg.connect(server.superuser_url(service.database.name))
+    trial = connection.transaction(isolation="repeatable_read")
+    await trial.start()
+    try:
+        await connection.execute("set local session_replication_role = replica")
+        if fault:
+            await connection.execute(fault.sql)
+        yield Tx(connection, service.db.deployment, "read")  # type: ignore[arg-type]
+    finally:
+        await trial.rollback()
+        await connection.close()
+
+
+def told(outcome: Outcome) -> dict[str, int]:
+    return {finding.check.name: finding.count for finding in outcome.findings}
+
+
+async def test_nothing_is_found_after_the_usual_journeys(lived: Service) -> None:
+    outcome = await selfcheck.run(lived.db, CHECKS)
+    assert [(finding.check.name, finding.examples) for finding in outcome.findings] == []
+    assert outcome.checks == len(CHECKS)
+    async with lived.db.read() as tx:
+        kinds = {row["kind"] for row in await tx.fetch("select distinct kind from ledger_transfer")}
+    assert kinds >= {"payment_received", "payment_held", "refund_paid", "settled", "payout_paid", "reassigned"}
+
+
+@pytest.mark.parametrize("fault", list(faults()), ids=lambda fault: fault.check)
+async def test_m1_m2_m3_each_fault_is_named(lived: Service, fault: Fault) -> None:
+    async with planted(lived, fault) as tx:
+        found = told(await selfcheck.look(tx, CHECKS))
+    assert found.get(fault.check, 0) >= 1, found
+
+
+def test_every_check_has_a_fault_that_it_finds() -> None:
+    assert {check.name for check in CHECKS} == {fault.check for fault in faults()}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+def test_every_check_says_what_was_promised_and_what_to_do(check: Check) -> None:
+    for words in (check.promise, check.advice):
+        assert words[0].isupper()
+        assert not words.endswith(".")
+    assert sum(one.name == check.name for one in CHECKS) == 1
