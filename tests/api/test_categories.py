@@ -205,6 +205,10 @@ async def test_other_files_are_refused(api: Client, field: str, content: bytes, 
     path = f"/v1/categories/{(await made(api))['id']}/image"
     answer = await api.upload(path, field, "x", content, media_type)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
+    if code == "upload/filetype_not_supported":
+        told = answer.json()["error"]["reasons"][0].lower()
+        assert "jpeg" in told
+        assert "png" in told
 
 
 async def test_broken_multipart_bodies_have_their_codes(api: Client) -> None:

@@ -15,7 +15,17 @@ async def test_all_countries_come_in_one_answer(publishable: Client) -> None:
     assert set(switzerland) == {"code", "name", "hasRegistry", "endonyms"}
     assert (switzerland["name"], switzerland["endonyms"]["it"]) == ("Switzerland", "Svizzera")
     assert switzerland["hasRegistry"] is False
-    assert [country["code"] for country in body["data"]] == sorted(country["code"] for country in body["data"])
+
+
+async def test_settled_1_the_direction_holds_here_too(publishable: Client) -> None:
+    asking: dict[str, dict[str, str]] = {"ASC": {"direction": "ASC"}, "DESC": {"direction": "DESC"}, "none": {}}
+    codes = {
+        direction: [country["code"] for country in data(await publishable.get("/v1/countries", headers=None, **asked))]
+        for direction, asked in asking.items()
+    }
+    assert codes["ASC"] == sorted(codes["ASC"])
+    assert codes["DESC"] == codes["none"] == codes["ASC"][::-1]
+    assert (await publishable.get("/v1/countries", direction="UP")).status_code == 400
 
 
 async def test_countries_with_a_registry(api: Client) -> None:

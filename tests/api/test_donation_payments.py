@@ -2,18 +2,24 @@
 
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from itertools import permutations
 from uuid import UUID
 
 import pytest
 
+from almoner.giving.donations import flows
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Standing, TooManyTries, WrongTargetCurrency
+from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.payments.domain import ProviderStatus, ProviderUnavailable
 from almoner.giving.sessions import service as sessions
 from almoner.giving.sessions.domain import SessionCompleted, SessionExpired
 from almoner.kit.errors import NotFound
+from almoner.kit.ids import decode
+from almoner.platform.db import Database, open_pool
+from almoner.platform.deployment import Links
 from tests.support import giving as support
 from tests.support.client import Client, data
 from tests.support.giving import DAY, MOMENT, PAID, Giving, gift
@@ -292,6 +298,29 @@ async def test_an_abandoned_donation_is_cancelled_24_hours_after_its_own_creatio
     assert await giving.events() == ["donation.created", "donation.cancelled"]
     assert await giving.sweep() == 0
     assert await giving.events() == ["donation.created", "donation.cancelled"]
+
+
+@pytest.mark.parametrize("end", ["pay", "close"])
+async def test_i6_an_attempt_that_began_under_an_old_address_comes_to_its_end(
+    end: str, giving: Giving, service: Service
+) -> None:
+    giving.provider.lose_answers = 1
+    with pytest.raises(ProviderUnavailable):
+        await giving.begin()
+    moved = replace(service.db.deployment, links=Links("https://api.example.net", "https://give.example.net"))
+    db = Database(await open_pool(service.database.dsn, 2), moved)
+    work = PaymentWork(db, giving.provider)
+    if end == "pay":
+        standing = await flows.begin_payment(work, giving.session_id, gift())
+        assert standing.url is not None
+    else:
+        (order, _) = next(iter(giving.provider.orders.values()))
+        payment = decode(order.reference)
+        assert payment is not None
+        await flows.end_payment(work, payment)
+        assert giving.provider.payments[giving.provider.only()].status is ProviderStatus.CANCELLED
+    assert len(giving.provider.orders) == 1
+    await db.close()
 
 
 async def test_the_order_to_the_provider_names_our_pages_and_nothing_personal(giving: Giving) -> None:

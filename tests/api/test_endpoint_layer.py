@@ -1,25 +1,31 @@
 """The declared-endpoint layer by itself: small routes over the real database and guard."""
 
 from collections.abc import AsyncIterator
+from ipaddress import ip_network
 from typing import Annotated, Any
 from uuid import UUID
 
 import asyncpg
 import pytest
+from starlette.types import Receive, Scope, Send
 
+from almoner.access.guard import KeyGuard, Limits
 from almoner.kit import errors
 from almoner.kit.errors import BadRequest, Problem
 from almoner.kit.patch import UNSET
+from almoner.platform.connections import NoConnection
+from almoner.platform.db import Database, open_pool
 from almoner.platform.http import errors as answers
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
 from almoner.platform.http.calls import Call
-from almoner.platform.http.edge import Edge, parse_networks
+from almoner.platform.http.edge import Edge
 from almoner.platform.http.endpoints import Retirement, Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.openapi import problems_of
 from almoner.platform.http.paging import Listing
 from almoner.platform.http.service import Service
-from almoner.platform.http.wire import DayOrMoment, In, Maybe, Out, PageQuery, Patch, Text255, WebAddress
+from almoner.platform.http.wire import DayOrMoment, In, Maybe, Out, PageQuery, Patch, Text255, WholeQuery
+from almoner.platform.ratelimit import Limit, RateLimiter
 from tests.support import service as support
 from tests.support.client import Client, data
 
@@ -39,7 +45,6 @@ class TeaOut(Out, object_name="tea"):
 class TeaIn(In):
     name: Text255
     sugar: int | None = None
-    website: WebAddress | None = None
 
 
 class TeaPatch(Patch):
@@ -60,7 +65,7 @@ raised: list[Problem | Exception] = []
 async def list_tea(call: Call, query: TeaQuery) -> Listing[TeaOut]:
     """List tea."""
     names = [query.since.isoformat() if query.since else "", *query.tags]
-    return call.all_of(names, lambda name: TeaOut(name=name, sugar=None))
+    return call.all_of(names, lambda name: TeaOut(name=name, sugar=None), WholeQuery(direction="ASC"))
 
 
 @routes.post("/v1/tea", key=SECRET, scope="categories:write", errors=(OutOfTea,))
@@ -90,7 +95,7 @@ async def tea(service: support.Service, tenant: support.Tenant) -> AsyncIterator
         Service(service.db, service.house.guard, [routes]),
         service.house.telemetry,
         service.clock,
-        parse_networks(["127.0.0.0/8", "10.0.0.0/8"]),
+        [ip_network("127.0.0.0/8"), ip_network("10.0.0.0/8")],
         https_only=False,
     )
     client = Client(app, "http://testserver", tenant.secret)
@@ -135,18 +140,52 @@ async def test_e4_an_unexpected_failure_is_generic_and_reported(tea: Client, ser
 
 
 @pytest.mark.parametrize("gone", [asyncpg.ConnectionDoesNotExistError, asyncpg.AdminShutdownError])
-async def test_a_lost_database_is_503(tea: Client, gone: type[Exception]) -> None:
+async def test_a_lost_database_is_503(tea: Client, service: support.Service, gone: type[Exception]) -> None:
     raised.append(gone("gone"))
     answer = await tea.post("/v1/tea", {"name": "green"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "service_unavailable")
+    assert answer.headers["retry-after"] == "2"
+    assert gone.__name__ in service.lines[-1].decode()
+
+
+async def test_a_wrong_use_of_the_driver_is_no_lost_database(tea: Client) -> None:
+    raised.append(asyncpg.InterfaceError("the server expects 1 argument for this query, 2 were passed"))
+    answer = await tea.post("/v1/tea", {"name": "green"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal_server_error")
+
+
+async def test_who_gets_no_connection_is_told_to_come_again(service: support.Service, tenant: support.Tenant) -> None:
+    db = Database(await open_pool(service.database.dsn, 2), service.db.deployment, patience=0.05)
+    free = Limit("free", 1000, 1000)
+    guard = KeyGuard(db, service.clock, RateLimiter(), Limits(free, free, free, free))
+    known, unknown = (
+        Client(Service(db, guard, [routes]), "http://testserver", key) for key in (tenant.secret, tenant.publishable)
+    )
+    assert (await known.post("/v1/tea", {"name": "green"})).status_code == 200
+    async with db.write(), db.write():
+        for answer in (await known.post("/v1/tea", {"name": "green"}), await unknown.get("/v1/tea")):
+            assert (answer.status_code, answer.json()["error"]["code"]) == (503, "service_unavailable")
+            assert answer.headers["retry-after"] == "2"
+    assert (await unknown.get("/v1/tea")).status_code == 200
+    await db.close()
+
+
+async def test_a_page_without_a_connection_is_503(service: support.Service) -> None:
+    async def page(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        raise NoConnection
+
+    edge = Edge(page, service.house.telemetry, service.clock, https_only=False)
+    answer = await Client(edge, "http://testserver", None).get("/give")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "service_unavailable")
+    assert answer.headers["retry-after"] == "2"
+    assert b"NoConnection" in service.lines[-1], "the line of the request says why"
 
 
 async def test_header_query_and_body_problems_come_together(tea: Client) -> None:
-    answer = await tea.post("/v1/tea", {"sugar": "two", "website": "not a site"})
+    answer = await tea.post("/v1/tea", {"sugar": "two"})
     assert answer.json()["error"]["reasons"] == [
         "body.name is required",
         "body.sugar must be an integer",
-        "body.website must be a web address such as https://example.org",
     ]
     answer = await tea.get("/v1/tea", since="yesterday", pageSize="x", direction="up")
     assert [reason.split()[0] for reason in answer.json()["error"]["reasons"]] == [
@@ -290,7 +329,7 @@ async def test_a_stranger_cannot_choose_its_address(service: support.Service) ->
 async def test_plain_http_is_refused_where_https_is_required(service: support.Service) -> None:
     house = service.house
     inner = Service(service.db, house.guard, [routes])
-    app = Edge(inner, house.telemetry, service.clock, parse_networks(["127.0.0.1"]), https_only=True)
+    app = Edge(inner, house.telemetry, service.clock, [ip_network("127.0.0.1")], https_only=True)
     client = Client(app, "http://testserver", None)
     assert (await client.get("/v1/tea/free")).status_code == 403
     assert (await client.get("/v1/tea/free", headers={"X-Forwarded-Proto": "https"})).status_code == 200

@@ -103,6 +103,14 @@ async def test_e1_bad_queries_are_refused(api: Client, query: str) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_request")
 
 
+@pytest.mark.parametrize("path", ["/v1/events", "/v1/donations"])
+async def test_a_window_that_ends_before_it_begins_is_refused(path: str, api: Client) -> None:
+    answer = await api.get(path, startDate="2026-03-02", endDate="2026-03-01T23:59:59Z")
+    assert answer.status_code == 400
+    assert answer.json()["error"]["reasons"] == ["query.endDate must not be before startDate"]
+    assert data(await api.get(path, startDate="2026-03-02", endDate="2026-03-02")) == []
+
+
 async def test_p4_a_cursor_is_bound_to_its_filters_and_partner(
     service: Service, api: Client, other: Client, tenant: Tenant
 ) -> None:

@@ -1,10 +1,15 @@
 """Keys at work (settled 2; K2-K5): overlap, revocation within a second, last use, nothing readable at rest."""
 
 from base64 import b64encode
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+import httpx
+import pytest
+
 from almoner.access.guard import KeyGuard, Limits
+from almoner.access.keys import domain as key_form
 from almoner.access.keys import service as keys
 from almoner.platform.http.service import Service as EndpointLayer
 from almoner.platform.ratelimit import Limit, RateLimiter
@@ -114,6 +119,9 @@ async def test_k3_unknown_malformed_and_foreign_keys_get_one_answer(service: Ser
         await client.close()
 
 
+WRONG_KEYS = Limit("wrong_keys", 0.2, 20)
+
+
 class StandingClock:
     """Real time that stands still: what a limiter lets through does not depend on the machine's speed."""
 
@@ -131,7 +139,7 @@ class StandingClock:
 
 async def test_l1_l3_limits_per_key_and_their_headers(service: Service) -> None:
     clock = StandingClock(service.clock.wall())
-    limits = Limits(Limit("secret", 25, 50), Limit("publishable", 25, 50), Limit("address", 5, 20))
+    limits = Limits(Limit("secret", 25, 50), Limit("publishable", 25, 50), Limit("address", 5, 20), WRONG_KEYS)
     guard = KeyGuard(service.db, clock, RateLimiter(), limits)
     app = EndpointLayer(service.db, guard, service.house.routes)
     tenant = await service.tenant()
@@ -147,3 +155,67 @@ async def test_l1_l3_limits_per_key_and_their_headers(service: Service) -> None:
         clock.at += timedelta(seconds=int(refused.headers["retry-after"]))
         assert (await client.get(CATEGORIES)).status_code == 200
         await client.close()
+
+
+@dataclass(slots=True)
+class Door:
+    """The endpoint layer with the settled brake on wrong keys and no other limit, while real time stands still."""
+
+    app: EndpointLayer
+    clock: StandingClock
+
+    async def ask(self, key: str, address: str = "192.0.2.7") -> httpx.Response:
+        """A call with the key."""
+        client = Client(self.app, "http://testserver", key, address)
+        answer = await client.get(CATEGORIES)
+        await client.close()
+        return answer
+
+
+@pytest.fixture
+def door(service: Service) -> Door:
+    clock = StandingClock(service.clock.wall())
+    free = Limit("free", 100_000, 100_000)
+    guard = KeyGuard(service.db, clock, RateLimiter(), Limits(free, free, free, WRONG_KEYS))
+    return Door(EndpointLayer(service.db, guard, service.house.routes), clock)
+
+
+def guess() -> str:
+    return key_form.generate("secret", sandbox=True)
+
+
+async def test_an_address_that_guesses_is_slowed_and_told_when_to_come_back(door: Door) -> None:
+    assert [(await door.ask(guess())).status_code for _ in range(20)] == [401] * 20
+    refused = await door.ask(guess())
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "rate_exceeded")
+    assert (await door.ask("nonsense")).status_code == 429, "malformed keys are guesses, too"
+    assert (await door.ask(guess(), "192.0.2.8")).status_code == 401
+    door.clock.at += timedelta(seconds=int(refused.headers["retry-after"]))
+    assert [(await door.ask(guess())).status_code for _ in range(2)] == [401, 429]
+
+
+async def test_a_right_guess_is_not_told_from_a_wrong_one_while_the_brake_holds(door: Door, tenant: Tenant) -> None:
+    for _ in range(20):
+        await door.ask(guess())
+    assert (await door.ask(tenant.secret)).status_code == 429
+    assert (await door.ask(tenant.secret, "192.0.2.8")).status_code == 200
+
+
+async def test_keys_in_use_are_not_slowed_by_a_guessing_neighbour(door: Door, tenant: Tenant) -> None:
+    assert (await door.ask(tenant.secret)).status_code == 200
+    for _ in range(40):
+        await door.ask(guess())
+    door.clock.at += timedelta(seconds=1)
+    assert [(await door.ask(tenant.secret)).status_code for _ in range(30)] == [200] * 30
+
+
+async def test_one_wrong_key_again_and_again_locks_nobody_out(door: Door, tenant: Tenant) -> None:
+    old = guess()
+    assert {(await door.ask(old)).status_code for _ in range(60)} == {401}
+    assert (await door.ask(tenant.secret)).status_code == 200
+
+
+async def test_an_ipv6_network_counts_as_one_address(door: Door) -> None:
+    answers = [(await door.ask(guess(), f"2001:db8:1:2::{number:x}")).status_code for number in range(1, 25)]
+    assert answers == [401] * 20 + [429] * 4
+    assert (await door.ask(guess(), "2001:db8:1:3::1")).status_code == 401

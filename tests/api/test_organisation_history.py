@@ -50,11 +50,18 @@ async def test_every_change_is_told_with_its_day_and_source(publishable: Client)
     assert (answer["object"], answer["totalResults"]) == ("organisation_change", 4)
     at = {"at": "2026-02-09T00:00:00.000Z", "source": "IRS"}
     assert {change["field"]: change for change in answer["data"]} == {
-        "name": {**at, "field": "name", "from": "OLD PLATTE FUND", "to": "NEW PLATTE FUND"},
-        "displayName": {**at, "field": "displayName", "from": "Old Platte Fund", "to": "New Platte Fund"},
-        "addressLine1": {**at, "field": "addressLine1", "from": "1 MAIN ST", "to": "2 ELM ST"},
+        "name": {**at, "kind": "renamed", "field": "name", "from": "OLD PLATTE FUND", "to": "NEW PLATTE FUND"},
+        "displayName": {
+            **at,
+            "kind": "renamed",
+            "field": "displayName",
+            "from": "Old Platte Fund",
+            "to": "New Platte Fund",
+        },
+        "addressLine1": {**at, "kind": "moved", "field": "addressLine1", "from": "1 MAIN ST", "to": "2 ELM ST"},
         "registrationDate": {
             **at,
+            "kind": "changed",
             "field": "registrationDate",
             "from": "2001-05-01T00:00:00.000Z",
             "to": "2001-06-01T00:00:00.000Z",
@@ -65,9 +72,9 @@ async def test_every_change_is_told_with_its_day_and_source(publishable: Client)
 async def test_leaving_and_coming_back_are_changes(api: Client) -> None:
     record = await found(api, GONE)
     changes = data(await api.get(f"/v1/organisations/{record['id']}/history"))
-    assert [(change["at"][:10], change["from"], change["to"]) for change in changes] == [
-        ("2026-04-09", False, True),
-        ("2026-03-09", True, False),
+    assert [(change["at"][:10], change["kind"], change["from"], change["to"]) for change in changes] == [
+        ("2026-04-09", "listed_again", False, True),
+        ("2026-03-09", "removed", True, False),
     ]
     assert record["active"] is True
 
@@ -94,7 +101,8 @@ async def test_the_record_as_it_stood(api: Client) -> None:
             "1 MAIN ST",
         )
         assert old["registrationDate"] == "2001-05-01T00:00:00.000Z"
-        assert answer.headers["Data-As-Of"] == day[:10]
+        assert answer.headers["Data-As-Of"] == "2026-01-09"  # the day of the data, not the one that was asked for
+        assert [source["dataAsOf"] for source in old["sources"]] == ["2026-01-09T00:00:00.000Z"]
     for day in ("2026-02-09", "2026-04-09", "2027-01-01"):
         assert data(await api.get(path, asOf=day))["name"] == "NEW PLATTE FUND"
     assert data(await api.get(path, asOf="2027-01-01")) == record

@@ -84,7 +84,18 @@ async def test_a_record_has_every_member_of_settled_4(api: Client) -> None:
         "isBranchParent": False,
         "branchOf": central["id"],
         "countrySpecificProperties": {"usaGroupExempt": True},
-        "sources": [{"registryName": "IRS", "registryId": BRANCH, "dataAsOf": "2026-04-13T00:00:00.000Z"}],
+        "inactiveReason": None,
+        "succeededBy": None,
+        "sources": [
+            {
+                "registryName": "IRS",
+                "registryId": BRANCH,
+                "dataAsOf": "2026-04-13T00:00:00.000Z",
+                "source": "irs-bmf",
+                "unverified": False,
+                "stale": False,
+            }
+        ],
     }
     assert (central["isBranchParent"], central["branchOf"]) == (True, None)
     assert central["countrySpecificProperties"] == {"usaGroupExempt": False}
@@ -173,10 +184,13 @@ async def test_results_explain_themselves_when_asked(api: Client) -> None:
         return [record["explain"] for record in records]
 
     assert (await why(query=CENTRAL))[0]["foundBy"] == "number"
-    whole = {"foundBy": "name", "likeness": 100, "asTyped": True}
+    whole = {"foundBy": "name", "likeness": 100, "asTyped": True, "notAsTyped": []}
     assert (await why(query="quillwort relief society"))[:2] == [whole, whole]
-    assert (await why(query="quilwort"))[0]["asTyped"] is False
-    assert await why(registryId=CENTRAL) == [{"foundBy": "filters", "likeness": None, "asTyped": None}]
+    (slipped, *_) = await why(query="quilwort relief")
+    assert (slipped["asTyped"], slipped["notAsTyped"]) == (False, ["quilwort"])
+    assert await why(registryId=CENTRAL) == [
+        {"foundBy": "filters", "likeness": None, "asTyped": None, "notAsTyped": None}
+    ]
     assert "explain" not in (await found(api, query="quillwort"))[0]
 
 
@@ -264,6 +278,8 @@ async def test_numbered_pages_without_words(api: Client) -> None:
         ({"countryCode": "US"}, "query.countryCode must match the pattern ^[A-Z]{3}$"),
         ({"countryCode": "usa"}, "query.countryCode"),
         ({"type[]": "charity"}, "query.type[]"),
+        ({"type": "charity"}, "query.type[]"),
+        ({"category": "food"}, "query.category[] must hold ids of type category"),
         ({"category[]": "food"}, "query.category[] must hold ids of type category"),
         ({"notCategory[]": "sandbox_organisation_x"}, "query.notCategory[] must hold ids of type category"),
         ({"tags[]": "food"}, "query.tags[] must hold ids of type activitytag or activitysubtag"),
@@ -346,5 +362,7 @@ async def test_tags_filter(api: Client, service: Service) -> None:
 
     assert await ids(**{"tags[]": [one, two]}) == await ids(**{"tags[]": f"{unknown},{two}"}) == {tagged}
     assert await ids(**{"tags[]": [one, unknown]}) == set()
+    assert await ids(tags=one) == await ids(tags=[one, two]) == {tagged}
+    assert await ids(notTags=one) == {plain}
     assert await ids(**{"notTags[]": one}) == {plain}
     assert await ids(**{"notTags[]": unknown}) == {tagged, plain}

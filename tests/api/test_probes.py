@@ -3,8 +3,10 @@
 import asyncpg
 
 from almoner.migrations import REVISIONS
+from almoner.platform import audit, audit_chain
 from tests.support.client import Client
-from tests.support.service import Service
+from tests.support.database import TestDatabase
+from tests.support.service import Service, serving
 
 
 async def test_a_live_process_says_so(anonymous: Client) -> None:
@@ -25,6 +27,26 @@ async def test_readiness_names_what_is_wrong(service: Service, anonymous: Client
         await owner.close()
 
 
+async def test_readiness_tells_of_audit_entries_that_no_worker_chains(empty_database: TestDatabase) -> None:
+    """What has no place in the chain can be deleted unseen (V8)."""
+    async with serving(empty_database) as service:
+        async with service.db.write() as tx:
+            await audit.record(tx, audit.DEPLOYMENT, audit.Actor("system", "tests"), "thing.done", "thing_1")
+        anonymous = service.client(None)
+        service.clock.advance(minutes=10)
+        assert (await anonymous.get("/readyz")).status_code == 200
+        service.clock.advance(minutes=1)
+        answer = await anonymous.get("/readyz")
+        assert (answer.status_code, list(answer.json()["checks"])) == (503, ["audit"])
+        assert "audit entries have waited 660 s" in answer.json()["checks"]["audit"]
+        async with service.db.read() as tx:
+            assert await audit_chain.waited(tx) == 660
+        await service.drain()
+        assert (await anonymous.get("/readyz")).json() == {"status": "ok", "checks": {}}
+        async with service.db.read() as tx:
+            assert await audit_chain.waited(tx) == 0
+
+
 async def test_metrics_count_answers_by_route(api: Client, anonymous: Client) -> None:
     await api.get("/v1/categories")
     await api.get("/v1/categories/sandbox_category_00000000000000000000000000")
@@ -32,6 +54,24 @@ async def test_metrics_count_answers_by_route(api: Client, anonymous: Client) ->
     assert 'almoner_requests_total{route="GET /v1/categories",status="200"}' in text
     assert 'almoner_requests_total{route="GET /v1/categories/{id}",status="404"}' in text
     assert "almoner_request_seconds_bucket" in text
+
+
+async def test_metrics_are_for_this_machine_alone(service: Service, anonymous: Client) -> None:
+    for address, status in (("127.0.0.1", 200), ("::1", 200), ("203.0.113.9", 403), ("10.0.0.4", 403)):
+        assert (await service.client(None, address=address).get("/metrics")).status_code == status, address
+    behind = await anonymous.get("/metrics", headers={"X-Forwarded-For": "203.0.113.9"})
+    assert (behind.status_code, behind.json()["error"]["code"]) == (403, "forbidden")
+    assert "ALMONER_METRICS_TOKEN" in behind.json()["error"]["reasons"][0]
+
+
+async def test_metrics_are_for_who_has_the_token(empty_database: TestDatabase) -> None:
+    token = "a token of the scraper"
+    async with serving(empty_database, metrics_token=token) as service:
+        for address in ("127.0.0.1", "203.0.113.9"):
+            client = service.client(None, address=address)
+            for given, status in ((None, 403), ("Bearer x", 403), (token, 403), (f"Bearer {token}", 200)):
+                headers = {"Authorization": given} if given else {}
+                assert (await client.get("/metrics", headers=headers)).status_code == status, given
 
 
 async def test_one_line_per_request_without_personal_data(service: Service, api: Client) -> None:

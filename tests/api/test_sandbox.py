@@ -11,7 +11,7 @@ from almoner.adapters.mail_mailbox import Mailbox
 from almoner.kit.time import parse_moment
 from almoner.platform.mail import Mail
 from almoner.platform.postgres import Server
-from almoner.sandbox import pages
+from almoner.sandbox import mailbox
 from tests.support import database
 from tests.support.client import Client, data
 from tests.support.service import Service, serving
@@ -124,6 +124,7 @@ async def test_the_mailbox_lists_the_partners_mails_newest_first(service: Servic
         "text": "See https://example.org/a",
         "html": '<p>See <a href="https://example.org/a">this</a></p>',
         "links": ["https://example.org/a"],
+        "attachments": [],
         "createdAt": data(mails)[2]["createdAt"],
     }
     to_ada = await client.get("/v1/sandbox/mailbox", to="ADA@example.org")
@@ -154,7 +155,7 @@ async def test_where_others_reach_the_sandbox_the_mailbox_opens_by_a_partners_li
         await _mail(service, stranger.partner.id, "theirs", "bob@example.org", "Theirs")
         browser = service.client(None)
         assert (await browser.get("/sandbox/mailbox")).status_code == 404
-        opened = await browser.get(pages.mailbox_url(service.db.deployment, tenant.partner.id))
+        opened = await browser.get(mailbox.mailbox_url(service.db.deployment, tenant.partner.id))
         assert opened.status_code == 303
         address = opened.headers["Location"]
         assert "token" not in address

@@ -66,6 +66,16 @@ async def test_a_simulated_donor_gives_as_a_real_one_does(service: Service, api:
     assert "25" in mail["text"]
 
 
+async def test_the_names_of_a_simulated_donor_are_cleaned_as_typed_ones_are(service: Service, api: Client) -> None:
+    session = await factories.session(service, api)
+    names = {"firstName": " A\x1b[2Jda\n", "lastName": "By\r\nron"}
+    data(await api.post(SIMULATE, {"id": session["id"], **GIFT, **names}))
+    (donation,) = data(await api.get("/v1/donations"))
+    assert (donation["firstName"], donation["lastName"]) == ("A[2Jda", "Byron")
+    refused = await simulate(api, id=session["id"], **{**GIFT, "firstName": "\x00\n"})
+    assert refused[0] == 400
+
+
 async def test_a_declined_card_leaves_a_donation_that_can_be_paid(service: Service, api: Client) -> None:
     session = await factories.session(service, api)
     assert await simulate(api, id=session["id"], **GIFT, card="4000 0000 0000 0002") == (

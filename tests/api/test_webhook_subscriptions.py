@@ -105,6 +105,25 @@ async def test_patch_changes_what_is_given(api: Client, service: Service) -> Non
     assert data(await api.get(path)) == moved
 
 
+@pytest.mark.parametrize("same", [[], ["url"], ["events"], ["url", "events", "status"]])
+async def test_a_patch_that_changes_nothing_leaves_no_trace(same: list[str], api: Client, service: Service) -> None:
+    record = data(await api.post("/v1/webhook-subscriptions", MADE))
+    service.clock.advance(minutes=1)
+    path = f"/v1/webhook-subscriptions/{record['id']}"
+    assert data(await api.patch(path, {name: record[name] for name in same})) == record
+    assert data(await api.get(path))["updatedAt"] is None
+
+
+async def test_a_list_by_an_event_that_there_is_not_is_refused(api: Client) -> None:
+    answer = await api.get("/v1/webhook-subscriptions", event="donation.lost", pageSize=0)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["reasons"] == [
+        "query.pageSize must be a positive integer",
+        "query.event 'donation.lost' is not an event type; the reference lists them, and * stands for all",
+    ]
+    assert (await api.get("/v1/webhook-subscriptions", event="*")).status_code == 200
+
+
 async def test_a_partner_may_suspend_and_resume(api: Client, service: Service) -> None:
     record = await _made(api)
     path = f"/v1/webhook-subscriptions/{record['id']}"

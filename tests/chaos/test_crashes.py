@@ -80,13 +80,14 @@ async def check(owner: "asyncpg.Connection[asyncpg.Record]") -> int:
     return len(rows)
 
 
+@pytest.mark.soak
 async def test_w1_w7_kill_9_at_every_transaction_boundary_loses_no_event_and_makes_none_up(
     empty_database: TestDatabase, owner: "asyncpg.Connection[asyncpg.Record]", figures: Figures
 ) -> None:
     killed = events = 0
     db = await victim.connect(empty_database.dsn)
     try:
-        for _ in range(figures.count(1, 50)):
+        for _ in range(figures.count(1, 20)):
             fates = await kill_at(empty_database, 1, MOST_POINTS)
             assert fates[-1] == "lived", "the last point lies beyond the round's end"
             assert set(fates[:-1]) == {"killed"}

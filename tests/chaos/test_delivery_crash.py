@@ -54,10 +54,12 @@ async def _let_the_leases_run_out(database: TestDatabase) -> None:
     await owner.close()
 
 
+@pytest.mark.soak
 async def test_w7_workers_killed_while_receivers_answer_lose_nothing(
     service: Service, tmp_path: Path, figures: Figures
 ) -> None:
     kills = figures.count(4, 40)
+    service.clock.advance_to(service.clock.wall())  # the workers live in real time, and forget what is 90 days old
     tenant = await service.tenant()
     api = service.client(tenant.secret)
     running: subprocess.Popen[bytes] | None = None

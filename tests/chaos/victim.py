@@ -11,8 +11,9 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from uuid import UUID, uuid4
 
 from almoner.kit.ids import Ids
@@ -104,13 +105,12 @@ async def live(dsn: str, fatal: int) -> None:
     await db.close()
 
 
-def main() -> None:
-    """Fork one child for each point."""
-    dsn, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    for point in range(first, last + 1):
+def fork_each(points: range, live: Callable[[int], Coroutine[None, None, None]]) -> None:
+    """One child for each point, until one lives; what became of each is printed."""
+    for point in points:
         child = os.fork()
         if child == 0:
-            asyncio.run(live(dsn, point))
+            asyncio.run(live(point))
             os._exit(0)
         _, status = os.waitpid(child, 0)
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
@@ -120,4 +120,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    fork_each(range(int(sys.argv[2]), int(sys.argv[3]) + 1), partial(live, sys.argv[1]))

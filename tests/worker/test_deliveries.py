@@ -10,7 +10,7 @@ import standardwebhooks
 from almoner.kit.time import parse_moment
 from almoner.platform import outbox, queue
 from almoner.platform.background import Background
-from almoner.platform.outbound import Answer, Outbound
+from almoner.platform.outbound import MAX_BODY_BYTES, Answer, Outbound
 from almoner.platform.postgres import Server
 from almoner.platform.work import Duties, Work
 from almoner.webhooks.deliveries import jobs
@@ -278,8 +278,10 @@ async def test_w4_a_receiver_that_never_answers_delays_nobody_else(
 class _DiesAfterTheAnswer(Outbound):
     """A process that is killed when the receiver has answered and nothing of it is written down."""
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str], *, owner: str) -> Answer:
-        await super().post(url, body, headers, owner=owner)
+    async def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], *, owner: str, most: int = MAX_BODY_BYTES
+    ) -> Answer:
+        await super().post(url, body, headers, owner=owner, most=most)
         raise asyncio.CancelledError
 
 

@@ -103,6 +103,7 @@ async def test_p3_a_late_commit_is_numbered_late_and_never_skipped(ground: Groun
     assert [(event.id, event.sequence) for event in heard.events] == [(second, 1), (first, 2)]
 
 
+@pytest.mark.soak
 async def test_p3_sequences_have_no_gap_with_16_writers_and_delayed_commits(
     ground: Ground, partner: UUID, figures: Figures
 ) -> None:

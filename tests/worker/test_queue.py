@@ -10,7 +10,7 @@ import pytest
 
 from almoner.platform import queue
 from almoner.platform.db import Database
-from almoner.platform.queue import Done, Drop, Finish, Job, NewJob, Retry
+from almoner.platform.queue import Done, Drop, Failed, Finish, Job, NewJob, Retry
 from tests.worker.conftest import Ground
 
 
@@ -25,7 +25,7 @@ async def claim_lanes(db: Database, limit: int = 100) -> list[Job]:
         return (await queue.claim_lanes(tx, "", limit))[0]
 
 
-async def finish(db: Database, job: Job, result: queue.Result) -> int:
+async def finish(db: Database, job: Job, result: queue.Result | Failed) -> int:
     async with db.write() as tx:
         return await queue.finish(tx, [Finish(job, result)])
 
@@ -152,13 +152,49 @@ async def test_a_dropped_job_stays_visible_with_its_reason(ground: Ground) -> No
 
 async def test_a_job_that_kills_its_workers_dies_after_20_attempts(ground: Ground) -> None:
     await enqueue(ground, NewJob("a.job", {}))
-    for attempt in range(1, queue.MOST_ATTEMPTS + 1):
+    for attempt in range(1, queue.MOST_FAILURES + 1):
         (job,) = await claim(ground.db)
-        assert job.attempt == attempt
+        assert (job.attempt, job.failures) == (attempt, attempt - 1)
         ground.clock.advance_wall(seconds=61)
         assert await rescue(ground.db) == 1
     assert await claim(ground.db) == []
     assert await figures(ground) == (0, 0, 1)
+
+
+async def test_waiting_for_what_is_away_never_makes_a_job_dead(ground: Ground) -> None:
+    await enqueue(ground, NewJob("a.job", {}))
+    for _ in range(5 * queue.MOST_FAILURES):
+        (job,) = await claim(ground.db)
+        await finish(ground.db, job, Retry(timedelta(minutes=1), "the provider cannot be reached"))
+        ground.clock.advance(minutes=1)
+    (job,) = await claim(ground.db)
+    ground.clock.advance_wall(seconds=61)
+    assert await rescue(ground.db) == 1
+    assert await figures(ground) == (1, 0, 0)
+
+
+async def test_a_retry_begins_the_count_of_failures_again(ground: Ground) -> None:
+    await enqueue(ground, NewJob("a.job", {}))
+    for _ in range(queue.MOST_FAILURES - 1):
+        (job,) = await claim(ground.db)
+        ground.clock.advance_wall(seconds=61)
+        await rescue(ground.db)
+    (job,) = await claim(ground.db)
+    assert job.failures == queue.MOST_FAILURES - 1
+    await finish(ground.db, job, Retry(timedelta()))
+    (job,) = await claim(ground.db)
+    assert job.failures == 0
+    assert await finish(ground.db, job, Failed("RuntimeError")) == 1
+    assert await figures(ground) == (0, 1, 0)
+
+
+async def test_an_attempt_that_fails_after_its_lease_counts_once(ground: Ground) -> None:
+    await enqueue(ground, NewJob("a.job", {}))
+    (job,) = await claim(ground.db)
+    ground.clock.advance_wall(seconds=61)
+    await rescue(ground.db)
+    assert await finish(ground.db, job, Failed("RuntimeError")) == 1
+    assert [row["failures"] for row in await ground.look("select failures from job")] == [1]
 
 
 async def test_a_unique_job_is_left_out_while_an_equal_one_has_not_begun(ground: Ground) -> None:
@@ -209,7 +245,7 @@ async def test_enqueueing_does_not_wait_for_who_claims_from_the_lane(ground: Gro
 async def test_a_lane_cap_is_counted_over_live_leases(ground: Ground) -> None:
     await enqueue(ground, *(NewJob("a.job", {"n": n}, lane="one") for n in range(6)))
     async with ground.db.write() as tx:
-        await queue.set_lane(tx, "one", 2)
+        await tx.execute("update queue_lane set cap = 2 where lane = 'one'")
     assert len(await claim_lanes(ground.db)) == 2
     ground.clock.advance_wall(seconds=61)
     assert await claim(ground.db) == [], "a job of a lane is never claimed past its cap"

@@ -80,12 +80,30 @@ async def test_a_job_that_always_raises_dies_visibly(ground: Ground) -> None:
 
     await enqueue(ground, NewJob("a.job", {}))
     runner = Runner(Work(ground.db), doing(answer), ground.telemetry)
-    for _ in range(queue.MOST_ATTEMPTS):
+    for _ in range(queue.MOST_FAILURES):
         await round_of(runner)
         ground.clock.advance(hours=1)
     ((attempt, dead_at, error),) = await ground.look("select attempt, dead_at, last_error from job")
     assert (attempt, error) == (20, "RuntimeError in attempt 20")
     assert dead_at is not None
+
+
+async def test_a_job_runs_as_long_as_its_kind_may(ground: Ground) -> None:
+    ended = asyncio.Event()
+
+    async def answer(_job: Job) -> Result:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return Done()
+
+    await enqueue(ground, NewJob("a.job", {}))
+    limits = {"a.job": timedelta(milliseconds=20), "b.job": timedelta(hours=1)}
+    await round_of(Runner(Work(ground.db), doing(answer), ground.telemetry, limits=limits))
+    assert ended.is_set()
+    ((error, failures),) = await ground.look("select last_error, failures from job")
+    assert (error, failures) == ("TimeoutError in attempt 1", 1)
 
 
 async def test_retry_and_drop_are_recorded(ground: Ground) -> None:
@@ -259,6 +277,37 @@ async def test_a_tidying_sweep_runs_at_the_end_of_its_period(ground: Ground) -> 
     records.open = [moment.replace(minute=0)]
     async with ground.db.read() as tx:
         assert await schedule.due(tx) == moment.replace(minute=0)
+
+
+async def test_the_loop_looks_at_a_tidying_sweep_once_in_its_period(ground: Ground) -> None:
+    looks: list[datetime] = []
+    others = 0
+    records = Expiring(ground.clock.now() + timedelta(hours=2))
+
+    async def due(tx: Tx) -> datetime | None:
+        looks.append(tx.now)
+        return await records.next_due(tx)
+
+    async def other_due(_tx: Tx) -> None:
+        nonlocal others
+        others += 1
+
+    schedules = (
+        Schedule("records.purge", due, records.run, every=timedelta(hours=1)),
+        Schedule("records.expire", other_due, records.run),
+    )
+    sweeper = Background(ground.db, Duties(schedules=schedules), ground.telemetry).sweeper
+    begun, stop = ground.clock.now(), asyncio.Event()
+    running = asyncio.create_task(sweeper.run(stop))
+    await eventually(lambda: others >= 2)
+    assert looks == [begun]
+    ground.clock.advance(hours=4)
+    await eventually(lambda: len(records.swept_at) == 1)
+    stop.set()
+    await running
+    looked = len(looks)  # before each turn, and once more in it
+    await sweeper.sweep()
+    assert len(looks) == looked + 1, "who asks for a sweep gets one"
 
 
 async def test_a_sweep_has_one_runner_at_a_time(ground: Ground) -> None:

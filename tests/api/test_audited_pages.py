@@ -1,0 +1,181 @@
+"""Every account page that takes a form leaves an audit entry when it succeeds: a new page fails until it has its place.
+
+Members and operators share most pages; those of members stand for both.
+"""
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import pytest
+from starlette.routing import Route
+
+from almoner.access.members import service as members
+from almoner.access.people.domain import OPERATORS, Person, members_of
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import Browser as Device
+from almoner.access.sign_ins.service import links
+from almoner.platform.pages import dead_ends
+from tests.support import people
+from tests.support.browsing import Browser
+from tests.support.people import PASSWORD
+from tests.support.service import Service, Tenant
+
+ISSUER = "https://id.example.org"
+BOUND = """
+insert into sign_on_identity (partner_id, issuer, subject, person_id, bound_by, bound_at, last_used_at)
+values ($1, $3, 'ann', $2, 'account', now(), now())
+"""
+NEW = "purple monkeys read dishwashers"
+CHOSEN = {"password": NEW, "again": NEW}
+STEPS = frozenset({"/account", "{home}/forgotten", "{home}/prove"})
+"""They lead to what leaves an entry: a mail whose link is used, or what only who has just proved it is them may do."""
+BY_SCRIPT = frozenset({"{home}/sign-in/passkey", "{home}/invitation/passkey", "{home}/passkeys"})
+"""Posted by a script with a passkey: their entries are asked for where passkeys are tried, in tests/store."""
+
+
+def place(path: str) -> str:
+    """The same page of members and operators has one place."""
+    return re.sub(r"^(/account/\{partner\}|/operator)(?=/|$)", "{home}", path)
+
+
+def forms(service: Service) -> frozenset[str]:
+    """The account pages that take a form."""
+    routes = [page for page in service.house.pages if isinstance(page, Route) and "POST" in (page.methods or ())]
+    live = [route for route in routes if route.endpoint.__module__ != dead_ends.__name__]
+    return frozenset(place(route.path) for route in live if route.path.startswith(("/account", "/operator")))
+
+
+@dataclass
+class Doing:
+    """Posts forms that must succeed and be recorded."""
+
+    service: Service
+    done: set[str] = field(default_factory=set)
+
+    async def entries(self) -> int:
+        """How many there are."""
+        async with self.service.db.read() as tx:
+            return int(await tx.fetchval("select count(*) from audit_entry"))
+
+    async def post(self, browser: Browser, home: str, page: str, form: dict[str, str], at: str | None = None) -> str:
+        """Post the form of a page; ``at``: its address when it has an id in it. What it answered."""
+        path = home + (at or page)
+        assert (await browser.open(path)).status_code == 200, path
+        before = await self.entries()
+        answer = await browser.post(path, form)
+        assert answer.status_code in (200, 303), (path, answer.text)
+        assert await self.entries() > before, f"{page} did something and left no entry"
+        self.done.add(f"{{home}}{page}")
+        return answer.text
+
+
+@pytest.fixture
+async def browser(service: Service) -> AsyncIterator[Browser]:
+    """Nobody's yet."""
+    made = Browser(service.app, service.db.deployment.links.pages, "198.51.100.77")
+    yield made
+    await made.close()
+
+
+async def test_v8_every_page_that_takes_a_form_leaves_an_entry(
+    service: Service, tenant: Tenant, browser: Browser
+) -> None:
+    doing, ids = Doing(service), service.db.deployment.ids
+    home = f"/account/{ids.text('partner', tenant.partner.id)}"
+    realm = members_of(tenant.partner)
+    owner = await people.person(service, realm, "ann@example.org", "owner")
+    secret = await people.authenticator(service, owner)
+    await browser.open(f"{home}/sign-in")
+    await browser.post(f"{home}/sign-in", {"user_name": "ann@example.org", "password": PASSWORD})
+    await doing.post(browser, home, "/sign-in/second", {"code": people.code(service, secret)})
+    await what_owners_do(doing, tenant, browser, home)
+    await what_everybody_does(doing, owner, browser, home)
+    await by_links(doing, owner, browser, home)
+    await what_administrators_do(doing)
+    assert doing.done | STEPS | BY_SCRIPT == forms(service), "give a new page its place"
+    assert not doing.done & (STEPS | BY_SCRIPT)
+
+
+async def what_owners_do(doing: Doing, tenant: Tenant, browser: Browser, home: str) -> None:
+    service, ids = doing.service, doing.service.db.deployment.ids
+    person = await people.person(service, members_of(tenant.partner), "bo@example.org", "developer")
+    async with service.db.write() as tx:
+        group = await members.create_group(tx, tenant.partner, {"displayName": "Bookkeepers"}, [person.id])
+    await doing.post(browser, home, "/groups", {"group": ids.text("group", group.id), "role": "finance"})
+    form = {"email": "cleo@example.org", "name": "Cleo", "user_name": "", "role": "developer"}
+    await doing.post(browser, home, "/members/invite", form)
+    his = f"/members/{ids.text('member', person.id)}"
+    for do in ("deactivate", "activate"):
+        await doing.post(browser, home, "/members/{id}", {"do": do}, his)
+    await doing.post(browser, home, "/members/{id}", {"do": "roles", "role": "reviewer"}, his)
+    await doing.post(browser, home, "/members/{id}", {"do": "remove", "sure": "yes"}, his)
+    shown = await doing.post(browser, home, "/keys/new", {"name": "till", "kind": "secret", "scopes": ""})
+    assert "sk_" in shown or "secret" in shown
+    async with service.db.read() as tx:
+        key = await tx.fetchval("select id from api_key where name = 'till' and partner_id = $1", tenant.partner.id)
+    its = f"/keys/{ids.text('apikey', key)}"
+    await doing.post(browser, home, "/keys/{id}", {"do": "rotate", "overlap": "2"}, its)
+    await doing.post(browser, home, "/keys/{id}", {"do": "revoke", "sure": "yes"}, its)
+    form = {"name": "Example ID", "issuer": ISSUER, "client_id": "almoner", "public": "yes", "subject_claim": "sub"}
+    form |= {"scopes": "openid", "groups_claim": "", "roles": "", "enabled": "yes", "secret": "very-secret"}
+    await doing.post(browser, home, "/provider", {"do": "save", **form})
+
+
+async def what_everybody_does(doing: Doing, owner: Person, browser: Browser, home: str) -> None:
+    service = doing.service
+    async with service.db.write() as tx:
+        await tx.execute(BOUND, owner.realm.id, owner.id, ISSUER)
+    await doing.post(browser, home, "/provider-account", {"do": "disconnect"})
+    await doing.post(browser, home, "/recovery-codes", {"do": "make"})
+    await doing.post(browser, home, "/password", CHOSEN)
+    async with service.db.write() as tx:
+        await sign_ins.begin(tx, owner, "password_totp", Device("198.51.100.80"))
+    await doing.post(browser, home, "/sign-ins", {"others": "yes"})
+    await people.person(service, owner.realm, "dev@example.org", "developer")
+    theirs = Browser(service.app, service.db.deployment.links.pages, "198.51.100.78")
+    await doing.post(theirs, home, "/sign-in", {"user_name": "dev@example.org", "password": PASSWORD})
+    await doing.post(theirs, home, "/authenticator", {"do": "begin"})
+    await theirs.close()
+    await browser.get(home)
+    before = await doing.entries()
+    assert (await browser.post(f"{home}/sign-out")).status_code == 303
+    assert await doing.entries() > before
+    doing.done.add("{home}/sign-out")
+
+
+async def by_links(doing: Doing, owner: Person, browser: Browser, home: str) -> None:
+    new = await people.person(doing.service, owner.realm, "new@example.org", "read_only", password=None)
+    async with doing.service.db.write() as tx:
+        invitation = links.token(tx, await links.invite(tx, new))
+    await browser.open(f"{home}/forgotten")
+    await browser.post(f"{home}/forgotten", {"user_name": "ann@example.org"})
+    await doing.service.drain()
+    async with doing.service.db.read() as tx:
+        mail = await tx.fetchval("select text from sandbox_mail where text like '%' || $1 || '/reset?token=%'", home)
+    found = re.search(r"/reset\?token=(\S+)", mail)
+    assert found
+    for page, token in (("/invitation", invitation), ("/reset", found[1])):
+        browser.cookies.clear()
+        await browser.open(f"{home}{page}?token={token}")
+        await doing.post(browser, home, page, CHOSEN)
+
+
+async def what_administrators_do(doing: Doing) -> None:
+    service = doing.service
+    ada = await people.person(service, OPERATORS, f"ada-{uuid4().hex}@example.org", "administrator", password=None)
+    await people.authenticator(service, ada)
+    async with service.db.write() as tx:
+        entered = await sign_ins.begin(tx, ada, "password_totp", Device("198.51.100.79"))
+    browser = Browser(service.app, service.db.deployment.links.pages, "198.51.100.79")
+    browser.cookies["__Host-operator"] = entered.secret
+    email = f"bo-{uuid4().hex}@example.org"
+    await doing.post(browser, "/operator", "/operators/invite", {"email": email, "name": "Bo", "role": "finance"})
+    async with service.db.read() as tx:
+        found = await tx.fetchval("select id from person where user_name = $1", email)
+    his = f"/operators/{service.db.deployment.ids.text('operator', found)}"
+    for form in ({"do": "roles", "role": "reviewer"}, {"do": "deactivate"}):
+        await doing.post(browser, "/operator", "/operators/{id}", form, his)
+    await doing.post(browser, "/operator", "/tokens", {"do": "make", "name": "laptop", "days": "30"})
+    await browser.close()

@@ -1,0 +1,395 @@
+"""Brakes against card testing (H6, H7), and the code by e-mail (H11): over real HTTP, from many addresses."""
+
+import asyncio
+from asyncio.subprocess import PIPE
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+
+import pytest
+from structlog.testing import capture_logs
+
+from almoner import settings as configuration
+from almoner import worker
+from almoner.giving.brakes import service as brakes
+from almoner.giving.brakes import store
+from almoner.giving.brakes.domain import CALM_AFTER, Recent, Visitor
+from almoner.kit.time import iso
+from almoner.platform.db import Partner
+from almoner.settings import UnsafeSettings
+from tests.support.card_testing import DECLINED, GOOD, POOR, Browser, Street, code_asked, open_street
+from tests.support.database import TestDatabase
+from tests.support.eventually import eventually
+from tests.support.running import ALMONER
+
+HOUR = timedelta(hours=1)
+MARGIN = timedelta(seconds=20)
+"""Real time passes while a test runs; the units prove the exact moments."""
+BOTS = [f"198.51.100.{number}" for number in range(1, 11)]
+
+
+@pytest.fixture
+async def street(empty_database: TestDatabase) -> AsyncIterator[Street]:
+    """A service of its own, with nobody on it."""
+    async with open_street(empty_database) as made:
+        yield made
+
+
+class Bot:
+    """Tries stolen cards from one address as fast as it may, with a fresh browser each time."""
+
+    def __init__(self, street: Street, address: str, *, reads_mail: bool) -> None:
+        self._street = street
+        self._address = address
+        self._reads_mail = reads_mail
+        self._mails = 0
+        self.tried: list[datetime] = []
+
+    async def open(self) -> str | None:
+        """One more payment, if the brakes let it."""
+        browser = self._street.browser(self._address)
+        await browser.open()
+        self._mails += 1
+        mailbox = f"bot{self._mails}-{self._address}@example.org"
+        answer = await browser.give(email=mailbox)
+        if answer.status_code == 303 and answer.headers["location"].endswith("/code") and self._reads_mail:
+            await browser.look("/code")
+            answer = await browser.enter(await self._street.code(mailbox))
+        return answer.headers["location"] if "/pay/" in answer.headers.get("location", "") else None
+
+    async def use(self, url: str) -> None:
+        """Try cards on a payment until it takes no more."""
+        browser = self._street.browser(self._address)
+        while (await browser.pay(url, DECLINED)).status_code == 402:
+            self.tried.append(self._street.service.clock.wall())
+        self.tried.append(self._street.service.clock.wall())
+
+
+@pytest.mark.parametrize("reads_mail", [False, True], ids=["no mailbox", "mailboxes of its own"])
+async def test_h6_a_bot_with_1000_cards_from_ten_addresses_gets_sixty_tries_an_hour(
+    street: Street, reads_mail: bool
+) -> None:
+    bots = [Bot(street, address, reads_mail=reads_mail) for address in BOTS]
+    for round_ in range(10):  # ninety minutes
+        for bot in bots:
+            opened = [await bot.open() for _ in range(1 if round_ else 3)]
+            for url in filter(None, opened):
+                await bot.use(url)
+        await street.pass_time(minutes=10)
+    moments = sorted(moment for bot in bots for moment in bot.tried)
+    assert len(moments) == await street.tries()
+    in_an_hour = max(sum(start <= moment < start + HOUR for moment in moments) for start in moments)
+    assert 30 <= in_an_hour <= 60
+
+
+async def test_h6_payments_opened_first_and_tried_later_count_as_well(street: Street) -> None:
+    bot = Bot(street, BOTS[0], reads_mail=True)
+    opened = [url for url in [await bot.open() for _ in range(6)] if url]
+    assert len(opened) == 4  # three tries on the first, one on each beside it
+    for url in opened:
+        await bot.use(url)
+    assert await street.tries() == 6
+    assert await bot.open() is None
+
+
+async def test_h6_many_at_once_from_one_address_share_one_budget(street: Street) -> None:
+    browsers = [street.browser() for _ in range(8)]
+    for browser in browsers:
+        await browser.open()
+    answers = await asyncio.gather(*(browser.give() for browser in browsers))
+    assert sorted(answer.status_code for answer in answers) == [303] * 4 + [429] * 4
+    assert await street.value("select sum(allowed) from card_attempt") == 6
+
+
+async def test_h6_an_open_payment_ends_after_ten_minutes_and_gives_its_tries_back(street: Street) -> None:
+    browser = street.browser()
+    await browser.open()
+    url = await browser.begin()
+    assert await street.value("select allowed from payment") == 3
+    await street.pass_time(minutes=9, seconds=59)
+    assert "Card number" in (await street.http.get(url)).text
+    await street.pass_time(seconds=1)
+    assert "This payment was cancelled" in (await street.http.get(url)).text
+    await browser.begin()
+    assert await street.value("select max(allowed) from payment where status = 'open'") == 3
+
+
+async def test_h6_abandoned_payments_hold_an_address_for_ten_minutes_and_a_true_word_says_so(street: Street) -> None:
+    donors = [street.browser() for _ in range(7)]
+    for donor in donors:
+        await donor.open()
+    answers = [await donor.give(first_name="Zoë") for donor in donors]
+    assert [answer.status_code for answer in answers] == [303] * 4 + [429] * 3
+    waits = int(answers[-1].headers["retry-after"])
+    assert 540 < waits <= 600
+    assert "Others on the same connection are paying just now. Nothing has been charged." in answers[-1].text
+    assert "You can try again in about 10 minutes." in answers[-1].text
+    assert 'value="Zoë"' in answers[-1].text, "nobody types it twice"
+    assert 'value="Zoë"' in (await donors[-1].look()).text
+    await street.pass_time(minutes=10)  # the test's business clock stood still while real time went on
+    assert (await donors[-1].give()).status_code == 303
+
+
+async def test_a_donor_who_comes_back_without_paying_or_with_a_replaced_payment_was_not_charged(street: Street) -> None:
+    donor = street.browser()
+    await donor.open()
+    first = await donor.begin()
+    assert "you have not been charged" in (await donor.look()).text
+    second = await donor.begin(amount="5000")
+    assert "This payment was cancelled" in (await donor.pay(first)).text
+    form = (await donor.look()).text
+    assert "This gift has not been paid yet and you have not been charged." in form
+    assert second in form
+    await donor.pay(second)
+    assert "you have not been charged" not in (await donor.look()).text
+
+
+async def test_h6_what_makes_a_donor_wait_is_told_in_the_language_of_the_session(street: Street) -> None:
+    donors = [street.browser() for _ in range(5)]
+    for donor in donors:
+        await donor.open(await street.link(language="de"))
+    answers = [await donor.give() for donor in donors]
+    assert 'lang="de"' in answers[-1].text
+    assert "Über dieselbe Verbindung zahlen gerade andere." in answers[-1].text
+
+
+async def test_h6_a_donor_with_three_declines_gives_with_a_code_between(street: Street) -> None:
+    donor = street.browser()
+    await donor.open()
+    url = await donor.begin()
+    answers = [await donor.pay(url, card) for card in (DECLINED, POOR)]
+    assert [answer.status_code for answer in answers] == [402, 402]
+    last = await donor.pay(url, DECLINED)
+    assert last.headers["location"].endswith("/return")
+    assert (await donor.get(last.headers["location"])).headers["location"] == donor.path
+    assert "The payment did not go through and you have not been charged." in (await donor.look()).text
+    asked = await donor.give()
+    assert asked.headers["location"] == f"{donor.path}/code"
+    page = await donor.look("/code")
+    assert "a•••@example.org" in page.text
+    assert 'autocomplete="one-time-code"' in page.text
+    onwards = await donor.enter(await street.code())
+    paid = await donor.pay(onwards.headers["location"], GOOD)
+    thanks = await donor.get((await donor.get(paid.headers["location"])).headers["location"])
+    assert "Thank you, Amina" in thanks.text
+
+
+async def test_h6_three_declines_of_others_do_not_stop_a_donor_elsewhere(street: Street) -> None:
+    bot, donor = street.browser(BOTS[0]), street.browser("192.0.2.7")
+    await bot.open()
+    await bot.decline(await bot.begin(), 3)
+    await donor.open()
+    assert (await donor.pay(await donor.begin(), GOOD)).status_code == 303
+
+
+async def test_h6_one_address_begins_six_payments_a_minute_and_twenty_an_hour(street: Street) -> None:
+    async def gives() -> int:
+        browser = street.browser()
+        await browser.open()
+        answer = await browser.give()
+        if answer.status_code == 303:
+            await browser.pay(answer.headers["location"], GOOD)
+        elif "Many payments were begun from your connection" in answer.text:
+            assert 1 <= int(answer.headers["retry-after"]) <= 3600
+        return answer.status_code
+
+    assert [await gives() for _ in range(7)] == [303] * 6 + [429]
+    begun = 6
+    for _ in range(3):
+        await street.pass_time(minutes=1)
+        begun += sum([await gives() == 303 for _ in range(7)])
+    assert begun == 20
+    first = await street.value("select min(begun_at) from card_attempt")
+    await street.pass_until(first + HOUR - MARGIN)
+    assert await gives() == 429
+    await street.pass_until(first + HOUR)
+    assert await gives() == 303
+
+
+async def test_h6_the_network_of_an_ipv6_address_is_one_source(street: Street) -> None:
+    first, second, third = (street.browser(f"2001:db8:1:{part}::1") for part in ("1", "1:2:3:4", "2"))
+    third.address, second.address = "2001:db8:2::1", "2001:db8:1:1:ffff::9"
+    await first.open()
+    await first.decline(await first.begin(), 3)
+    for browser, asked in ((second, True), (third, False)):
+        await browser.open()
+        assert (await browser.give()).headers["location"].endswith("/code") is asked
+
+
+async def device_alone(street: Street, cookie: str, number: int) -> Browser:
+    """A browser with the same device cookie at another address."""
+    browser = street.browser(f"203.0.113.{number}")
+    browser.cookies["__Host-device"] = cookie
+    await browser.open()
+    return browser
+
+
+async def test_h6_one_device_begins_ten_payments_a_day(street: Street) -> None:
+    first = street.browser()
+    await first.open()
+    cookie = first.cookies["__Host-device"]
+    for number in range(10):
+        browser = await device_alone(street, cookie, number)
+        assert browser.cookies["__Host-device"] == cookie
+        await browser.pay(await browser.begin(), GOOD)
+    eleventh = await device_alone(street, cookie, 11)
+    assert (await eleventh.give()).status_code == 429
+    await street.pass_until(await street.value("select min(begun_at) from card_attempt") + 24 * HOUR - MARGIN)
+    late = await device_alone(street, cookie, 12)
+    assert (await late.give()).status_code == 429
+    await street.pass_time(seconds=MARGIN.total_seconds())
+    assert (await late.give()).status_code == 303
+
+
+async def test_h6_a_browser_without_our_device_cookie_is_asked_for_a_code(street: Street) -> None:
+    for cookie in (None, "AAAA", "A" * 43 + "="):
+        browser = street.browser(f"203.0.113.{len(cookie or '')}")
+        await browser.open()
+        browser.cookies.pop("__Host-device")
+        if cookie:
+            browser.cookies["__Host-device"] = cookie
+        assert (await browser.give()).headers["location"].endswith("/code")
+
+
+async def test_h6_six_declines_in_an_hour_pause_the_source_for_thirty_minutes_to_the_second(street: Street) -> None:
+    early = street.browser()
+    await early.open()
+    await early.decline(await early.begin(), 3)
+    await street.pass_time(minutes=59)
+    late = street.browser()
+    await late.open()
+    assert (await late.give()).headers["location"].endswith("/code")
+    await late.look("/code")
+    onwards = await late.enter(await street.code())
+    await late.decline(onwards.headers["location"], 3)
+    until = await street.value("select max(paused_until) from card_pause")
+    assert until - await street.value("select max(declined_at) from card_decline") == timedelta(minutes=30)
+
+    async def waits() -> int:
+        browser = street.browser()
+        await browser.open()
+        answer = await browser.give()
+        if answer.status_code == 429:
+            assert "declined from your connection or one you share" in answer.text
+        return answer.status_code
+
+    await street.pass_until(until - MARGIN)
+    assert await waits() == 429
+    await street.pass_until(until)
+    assert await waits() == 303
+
+
+async def test_h7_many_declines_of_one_partner_alert_and_ask_all_its_donors_for_a_code(street: Street) -> None:
+    began = street.service.clock.wall()
+    for number in range(10):
+        await street.pass_time(seconds=30)
+        browser = street.browser(f"198.51.100.{number}")
+        await browser.open()
+        await browser.decline(await browser.begin(), 3)
+    assert await street.value("select count(*) from card_alert") == 0  # thirty are not more than thirty
+    calm = street.browser("192.0.2.50")
+    await calm.open()
+    url = await calm.begin()
+    with capture_logs() as lines:
+        await calm.decline(url, 2)
+    told = [line for line in lines if line["event"] == "card_testing_suspected"]
+    assert [(line["log_level"], line["declines"], line["tries"]) for line in told] == [("error", 31, 31)]
+    assert told[0]["partner"].startswith("sandbox_partner_")
+    assert await street.value("select forced_until - raised_at from card_alert") > timedelta(minutes=30)
+    raised = await street.value("select raised_at from card_alert")
+    assert raised - began <= timedelta(minutes=10)
+    async with street.service.db.read() as tx:
+        assert list(await brakes.alerts(tx)) == [await tx.fetchval("select partner_id from donation_session limit 1")]
+    innocent, other = street.browser("192.0.2.60"), street.browser("192.0.2.61")
+    await innocent.open()
+    assert (await innocent.give()).headers["location"].endswith("/code")
+    stranger = street.service.client((await street.service.tenant()).secret)
+    street.api, mine = stranger, street.api
+    await other.open()
+    assert "/pay/" in (await other.give()).headers["location"]
+    street.api = mine
+    await stranger.close()
+    await street.pass_time(minutes=30)
+    calmed = street.browser("192.0.2.62")
+    await calmed.open()
+    assert "/pay/" in (await calmed.give()).headers["location"]
+
+
+async def test_h7_administrators_see_who_is_attacked(street: Street) -> None:
+    await street.link()
+    async with street.service.db.write() as tx:
+        partner = Partner(await tx.fetchval("select partner_id from donation_session"))
+        assert await store.alert(tx, partner, 31, 40)
+    async with street.service.db.write() as tx:
+        assert not await store.alert(tx, partner, 32, 41)
+        shown = iso(tx.wall + CALM_AFTER)
+    settings = street.service.house.settings
+    given = {"ALMONER_DATABASE_URL": settings.dsn, "ALMONER_MASTER_KEY": b64encode(settings.master_key_bytes).decode()}
+    listing = await asyncio.create_subprocess_exec(ALMONER, "partners", "list", env=given, stdout=PIPE)
+    said, _ = await listing.communicate()
+    (line,) = [line for line in said.decode().splitlines() if shown in line]
+    assert line.startswith(street.service.db.deployment.ids.text("partner", partner.id))
+    stop = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(worker.run(street.service.house, "server", stop))
+        metrics = street.service.house.telemetry.exposition
+        await eventually(lambda: b"almoner_card_testing_partners 1.0" in metrics(), within=30)
+        stop.set()
+
+
+async def test_h7_paid_gifts_count_as_tries_that_were_no_declines(street: Street) -> None:
+    for number in range(3):
+        browser = street.browser(f"198.51.100.{number}")
+        await browser.open()
+        url = await browser.begin()
+        await browser.decline(url, 2)
+        await browser.pay(url, GOOD)
+    async with street.service.db.read() as tx:
+        row = await tx.fetchrow("select partner_id, address, device from card_attempt order by begun_at limit 1")
+        assert row is not None
+        seen = await store.recent(tx, Partner(row["partner_id"]), Visitor(row["address"], row["device"]))
+    assert seen == Recent(by_address=2, by_device=2, declines=6, tries=9)
+    assert await street.value("select sum(tries) from payment") == 9  # what a partner's donation knows of them
+
+
+def test_h6_production_has_strict_brakes() -> None:
+    with pytest.raises(UnsafeSettings) as refused:
+        configuration.read(environment="production", card_testing_brakes="loose")
+    assert any("must be strict in production" in problem for problem in refused.value.problems)
+    assert configuration.read(environment="sandbox").brakes == "loose"
+    assert configuration.read(environment="sandbox", card_testing_brakes="strict").brakes == "strict"
+
+
+async def test_the_page_of_the_code_is_for_whoever_was_asked(street: Street) -> None:
+    browser = street.browser()
+    await browser.open()
+    assert (await browser.look("/code")).headers["location"] == browser.path
+    assert (await browser.enter("123456")).headers["location"] == browser.path
+    donor = await code_asked(street)
+    donor.csrf = "x"
+    assert (await donor.enter(await street.code())).status_code == 403
+    stranger = street.browser()
+    stranger.path = donor.path
+    assert (await stranger.look("/code")).status_code == 403
+
+
+async def test_what_the_brakes_know_is_forgotten_after_a_day(street: Street) -> None:
+    await code_asked(street)
+    tables = ("card_attempt", "card_decline", "gift_code")
+    await street.pass_time(hours=23, minutes=58)
+    assert [await street.value(f"select count(*) > 0 from {table}") for table in tables] == [True] * 3
+    await street.pass_time(minutes=3)
+    assert [await street.value(f"select count(*) from {table}") for table in tables] == [0] * 3
+
+
+async def test_partners_may_try_declined_cards_in_the_sandbox_as_often_as_they_like(
+    empty_database: TestDatabase,
+) -> None:
+    async with open_street(empty_database, card_testing_brakes=None) as street:
+        for _ in range(12):
+            browser = street.browser()
+            await browser.open()
+            await browser.decline(await browser.begin(), 5)
+        assert await street.tries() == 60
+        assert await street.value("select count(*) from card_pause") == 0
+        assert await street.value("select count(*) from card_alert") == 0

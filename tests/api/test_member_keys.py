@@ -1,0 +1,228 @@
+"""Keys and the audit log on the pages of members."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from almoner.access.keys import service as keys
+from almoner.access.keys.domain import Key
+from almoner.access.members import audit_pages
+from almoner.access.people import service as people
+from almoner.platform import audit
+from almoner.platform.audit import Actor, Entry
+from tests.support.members import ADDRESS, Desk, desk, member
+from tests.support.service import Service, Tenant
+
+SECRET = re.compile(r"\b(?:sk|pk|scim)_sandbox_[0-9A-Za-z]{38}\b")
+
+
+@pytest.fixture
+async def owner(service: Service, tenant: Tenant) -> AsyncIterator[Desk]:
+    """An owner at a browser."""
+    made = await desk(service, tenant, "owner")
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def developer(service: Service, tenant: Tenant) -> AsyncIterator[Desk]:
+    """A developer at a browser."""
+    made = await desk(service, tenant, "developer")
+    yield made
+    await made.close()
+
+
+async def stored(service: Service, tenant: Tenant) -> list[Key]:
+    """The partner's keys, newest first."""
+    async with service.db.read() as tx:
+        return await keys.of_partner(tx, tenant.partner)
+
+
+async def of_keys(service: Service, tenant: Tenant) -> list[Entry]:
+    """What the audit log says about keys, oldest first."""
+    async with service.db.read() as tx:
+        entries = await audit.page(tx, tenant.partner.id, limit=1000)
+    return [entry for entry in reversed(entries) if entry.action.startswith("key.")]
+
+
+async def make(browser: Desk, **form: str) -> str:
+    """Make a key and answer its secret."""
+    await browser.get(f"{browser.home}/keys/new")
+    answer = await browser.post(f"{browser.home}/keys/new", {"name": "shop", "scopes": "", **form})
+    assert answer.status_code == 200, browser.text()
+    assert answer.headers["cache-control"] == "no-store"
+    found = SECRET.search(answer.text)
+    assert found, browser.text()
+    return found[0]
+
+
+async def test_k1_a_developer_makes_a_key_and_sees_its_secret_this_once(
+    developer: Desk, service: Service, tenant: Tenant
+) -> None:
+    secret = await make(developer, kind="secret", scopes="categories:read users:write")
+    assert (await service.client(secret).get("/v1/categories")).status_code == 200
+    assert (await service.client(secret).get("/v1/donations")).status_code == 403
+    await developer.get(f"{developer.home}/keys")
+    assert developer.page is not None
+    assert SECRET.search(developer.page.text) is None
+    assert f"shop ...{secret[-4:]} Secret key; works" in developer.text()
+    newest = (await stored(service, tenant))[0]
+    made = (await of_keys(service, tenant))[-1]
+    ids = service.db.deployment.ids
+    assert developer.person is not None
+    assert (made.actor, made.action, made.subject, made.address, made.details) == (
+        Actor("member", ids.text("member", developer.person.id)), "key.made", ids.text("apikey", newest.id), ADDRESS,
+        {"kind": "secret", "scopes": ["categories:read", "users:write"]},
+    )  # fmt: skip
+    assert (await make(developer, kind="publishable")).startswith("pk_")
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ({"name": "", "kind": "secret"}, "1 to 100 characters"),
+        ({"name": "x", "kind": "master"}, "Choose what the key opens"),
+        ({"name": "x", "kind": "scim"}, "Choose what the key opens"),  # for owners
+        ({"name": "x", "kind": "secret", "scopes": "* sandbox_clock"}, "cannot be given here: sandbox_clock"),
+        ({"name": "x", "kind": "secret", "scopes": "scim_api"}, "cannot be given here: scim_api"),
+        ({"name": "x", "kind": "secret", "scopes": "a;b users:read c:read"}, "There is no a;b, c:read; there are *, "),
+        ({"name": "x", "kind": "publishable", "scopes": "donations:read"}, "cannot have donations:read"),
+    ],
+)
+async def test_a_key_that_cannot_be_is_refused_with_a_reason(
+    form: dict[str, str], said: str, developer: Desk, service: Service, tenant: Tenant
+) -> None:
+    before = len(await stored(service, tenant))
+    await developer.get(f"{developer.home}/keys/new")
+    answer = await developer.post(f"{developer.home}/keys/new", form)
+    assert (answer.status_code, said in developer.text()) == (422, True), developer.text()
+    assert len(await stored(service, tenant)) == before
+
+
+async def test_a_secret_is_shown_to_who_has_just_proved_who_they_are(
+    developer: Desk, service: Service, tenant: Tenant
+) -> None:
+    await developer.get(f"{developer.home}/keys/new")
+    before = len(await stored(service, tenant))
+    await developer.wait()
+    answer = await developer.post(f"{developer.home}/keys/new", name="late", kind="secret", scopes="")
+    assert (answer.status_code, answer.headers["location"]) == (
+        303, f"{developer.home}/prove?next={developer.home}/keys/new&typed=lost",
+    )  # fmt: skip
+    assert len(await stored(service, tenant)) == before
+
+
+async def test_k4_a_key_is_replaced_with_an_overlap_and_ended(
+    developer: Desk, service: Service, tenant: Tenant
+) -> None:
+    secret = await make(developer, kind="secret")
+    old, ids = (await stored(service, tenant))[0], service.db.deployment.ids
+    page = f"{developer.home}/keys/{ids.text('apikey', old.id)}"
+    for wrong in ("x", "-1", "169", "9999999999999999999"):
+        await developer.get(page)
+        assert (await developer.post(page, do="rotate", overlap=wrong)).status_code == 422, wrong
+    await developer.get(page)
+    found = SECRET.search((await developer.post(page, do="rotate", overlap="2")).text)
+    assert found
+    new = (await stored(service, tenant))[0]
+    assert (await stored(service, tenant))[1].expires_at == new.created_at + timedelta(hours=2)
+    for works in (secret, found[0]):
+        assert (await service.client(works).get("/v1/categories")).status_code == 200
+    page = f"{developer.home}/keys/{ids.text('apikey', new.id)}"
+    await developer.get(page)
+    assert (await developer.post(page, do="revoke")).status_code == 422
+    await developer.get(page)
+    assert (await developer.post(page, do="revoke", sure="yes")).headers["location"].endswith("/keys?told=revoked")
+    service.clock.advance_wall(seconds=1)
+    assert (await service.client(found[0]).get("/v1/categories")).status_code == 401
+    entries = await of_keys(service, tenant)
+    assert [entry.action for entry in entries] == ["key.made", "key.rotated", "key.revoked"]
+    assert entries[1].details is not None
+    assert entries[1].details["successor"] == ids.text("apikey", new.id)
+    await developer.get(page)
+    assert (await developer.post(page, do="rotate", overlap="2")).status_code == 422  # what has ended has no successor
+
+
+async def test_directory_keys_are_for_owners(owner: Desk, developer: Desk, service: Service, tenant: Tenant) -> None:
+    secret = await make(owner, kind="scim")
+    answer = await service.client(secret).get("/scim/v2/Users")
+    assert answer.status_code == 200
+    key = (await stored(service, tenant))[0]
+    page = f"{owner.home}/keys/{service.db.deployment.ids.text('apikey', key.id)}"
+    await developer.get(f"{developer.home}/keys/new")
+    assert "Directory key" not in developer.text()
+    assert (await developer.post(page, do="rotate", overlap="2")).status_code == 403
+    assert (await developer.post(page, do="revoke", sure="yes")).status_code == 403
+    assert (await stored(service, tenant))[0] == key
+
+
+async def test_v8_the_audit_log_is_read_by_person_and_action_page_by_page(
+    owner: Desk, service: Service, tenant: Tenant
+) -> None:
+    other = await member(service, tenant, "owner", name="bo")
+    theirs = await desk(service, tenant, person=other)
+    for browser in (owner, theirs):
+        await make(browser, kind="publishable")
+    api = service.client(tenant.secret)
+    for number in range(60):
+        assert (await api.post("/v1/categories", {"name": f"Audited {number}"})).status_code == 200
+    await owner.get(f"{owner.home}/audit")
+    assert "the key “tests”: createCategory" in owner.text()
+    assert owner.page is not None
+    onward = re.search(r'href="([^"]+before=[^"]+)"', owner.page.text)
+    assert onward
+    await owner.get(onward[1].replace("&amp;", "&"))
+    assert "made the key “shop”" in owner.text()
+    await owner.get(f"{owner.home}/audit?who=BO&action=key.made")
+    assert owner.text().count(": made the key “shop”") == 1
+    assert "Bo: made the key “shop”" in owner.text()
+    name = service.db.deployment.ids.text("member", other.id)
+    await owner.get(f"{owner.home}/audit?who={name}")
+    assert f"from {ADDRESS}" in owner.text()
+    await owner.get(f"{owner.home}/audit?who=nobody")
+    assert "Nothing." in owner.text()
+    async with service.db.write() as tx:
+        await people.delete(tx, other.realm, other.id)
+    await owner.get(f"{owner.home}/audit?who={name}")
+    assert "a member: made the key “shop”" in owner.text()  # what is done stays, the name is gone
+    await theirs.close()
+
+
+async def test_v8_the_page_says_how_far_the_chain_has_come(owner: Desk, service: Service) -> None:
+    await service.drain()
+    await owner.get(f"{owner.home}/audit")
+    assert re.search(r"Entries in the chain [1-9]", owner.text())
+
+
+async def test_v8_the_log_is_downloaded_whole_and_that_is_recorded(
+    owner: Desk, service: Service, tenant: Tenant
+) -> None:
+    async with service.db.write() as tx:  # more than is read at once
+        for number in range(1001):
+            await audit.record(tx, tenant.partner.id, Actor("system", "tests"), "tested", f"entry {number}")
+    answer = await owner.get(f"{owner.home}/audit.jsonl")
+    assert answer.headers["content-type"] == "application/jsonl"
+    lines: list[dict[str, Any]] = [json.loads(line) for line in answer.text.splitlines()]
+    async with service.db.read() as tx:
+        entries = await audit.page(tx, tenant.partner.id, limit=2000)
+    assert [line["id"] for line in lines] == [str(entry.id) for entry in entries]
+    assert (lines[0]["action"], lines[0]["details"]) == ("audit.downloaded", {"format": "jsonl"})
+    answer = await owner.get(f"{owner.home}/audit.csv")
+    assert answer.headers["content-disposition"].startswith('attachment; filename="audit-sandbox_partner_')
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [row["id"] for row in rows[1:]] == [line["id"] for line in lines]
+    assert rows[0]["action"] == "audit.downloaded"
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r", "\n", " =", "\uff1d"])
+def test_v8_no_cell_of_the_file_begins_as_a_formula_does(begin: str) -> None:
+    line = audit_pages.csv_line([f"{begin}HYPERLINK(1)", 'a "quoted", cell', "plain"])
+    first, second, third = next(csv.reader(io.StringIO(line.decode(), newline="")))
+    assert first == f"'{begin}HYPERLINK(1)"
+    assert (second, third) == ('a "quoted", cell', "plain")

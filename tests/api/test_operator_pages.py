@@ -1,0 +1,207 @@
+"""Pages of operators: who may open which, and what administrators and operators do there."""
+
+import html
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from almoner.access.operators import service as operators
+from almoner.access.operators.domain import TokenRefused
+from almoner.access.people.domain import OPERATOR_ROLES, OPERATORS, OperatorRole, Person
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import Browser as Device
+from tests.support import people
+from tests.support.browsing import Browser
+from tests.support.factories import unique
+from tests.support.members import desk
+from tests.support.service import Service, Tenant
+from tests.support.terminal import BY
+
+ADDRESS = "192.0.2.9"
+START = "/operator/operators"
+WHO_MAY: dict[str, frozenset[OperatorRole]] = {
+    START: frozenset({"administrator"}),
+    f"{START}/invite": frozenset({"administrator"}),
+    f"{START}/{{id}}": frozenset({"administrator"}),
+    "/operator/tokens": frozenset(OPERATOR_ROLES),
+}
+
+
+async def operator(service: Service, *roles: OperatorRole) -> Person:
+    """A new operator with an authenticator app."""
+    name = f"{unique('op').replace(' ', '')}@example.org"
+    made = await people.person(service, OPERATORS, name, *roles, password=None)
+    await people.authenticator(service, made)
+    return made
+
+
+async def signed_in(service: Service, person: Person) -> Browser:
+    """A browser in which an operator has just proved who they are."""
+    browser = Browser(service.app, service.db.deployment.links.pages, ADDRESS)
+    async with service.db.write() as tx:
+        entered = await sign_ins.begin(tx, person, "password_totp", Device(ADDRESS))
+    browser.cookies["__Host-operator"] = entered.secret
+    return browser
+
+
+@pytest.fixture
+async def ada(service: Service) -> Person:
+    """An administrator."""
+    return await operator(service, "administrator")
+
+
+@pytest.fixture
+async def hers(service: Service, ada: Person) -> AsyncIterator[Browser]:
+    """Her browser."""
+    browser = await signed_in(service, ada)
+    yield browser
+    await browser.close()
+
+
+def address(service: Service, person: Person) -> str:
+    return f"{START}/{service.db.deployment.ids.text('operator', person.id)}"
+
+
+def words(browser: Browser) -> str:
+    """What the last page says."""
+    assert browser.page is not None
+    whole = re.sub(r"</?(bdi|span|code|time)[^>]*>", "", browser.page.text)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", whole)).split())
+
+
+@pytest.mark.parametrize("path", WHO_MAY)
+@pytest.mark.parametrize("role", OPERATOR_ROLES)
+async def test_each_page_opens_for_its_roles_alone(path: str, role: OperatorRole, service: Service) -> None:
+    person = await operator(service, role)
+    browser = await signed_in(service, person)
+    path = address(service, person) if "{id}" in path else path
+    allowed = role in WHO_MAY.get(path, frozenset({"administrator"}))
+    assert (await browser.get(path)).status_code == (200 if allowed else 403), words(browser)
+    async with service.db.write() as tx:
+        await tx.execute(
+            "update sign_in set proved_at = proved_at - interval '11 minutes' where person_id = $1", person.id
+        )
+    answer = await browser.get(path)
+    if allowed and path != START:
+        assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/operator/prove")
+    await browser.close()
+
+
+@pytest.mark.parametrize("path", [START, "/operator/tokens"])
+async def test_a_partners_owner_is_no_operator(path: str, service: Service, tenant: Tenant) -> None:
+    owner = await desk(service, tenant, "owner")
+    forged = Browser(service.app, service.db.deployment.links.pages, ADDRESS)
+    forged.cookies["__Host-operator"] = next(iter(owner.cookies.values()))
+    for browser in (owner, forged):
+        answer = await browser.get(path)
+        assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/operator/sign-in")
+        await browser.close()
+
+
+async def test_an_administrator_invites_changes_and_deactivates(service: Service, hers: Browser, ada: Person) -> None:
+    page = f"{START}/invite"
+    await hers.get(page)
+    assert (await hers.post(page, email="bo@", name="", role="finance")).status_code == 422
+    assert "is not an e-mail address" in words(hers)
+    email = f"{unique('bo').replace(' ', '')}@example.org"
+    assert (await hers.post(page, email=email, name="Bo Okafor")).status_code == 422
+    assert "An operator has a role" in words(hers)
+    assert (await hers.post(page, email=email, name="Bo Okafor", role="finance")).headers[
+        "location"
+    ] == f"{START}?told=invited"
+    await hers.get(page)
+    assert (await hers.post(page, email=email, name="", role="finance")).status_code == 422
+    await hers.open(START)
+    assert f"Bo Okafor {email}; finance; not come yet" in words(hers)
+    async with service.db.write() as tx:
+        bo = next(one.person for one in await operators.everyone(tx) if one.person.user_name == email)
+        _, secret = await operators.make_token(tx, BY, bo, "first")
+    his = address(service, bo)
+    await hers.get(his)
+    assert (await hers.post(his, do="invite")).status_code == 303
+    await hers.open(his)
+    assert (await hers.post(his, {"do": "roles", "role": "reviewer"})).status_code == 303
+    assert (await hers.post(his, do="roles")).status_code == 422
+    assert (await hers.post(his, do="deactivate")).status_code == 303
+    async with service.db.write() as tx:
+        with pytest.raises(TokenRefused):
+            await operators.known_by(tx, secret)
+        rows = await tx.fetch(
+            "select action from audit_entry where subject = $1 and actor_id = $2 order by n",
+            tx.ids.text("operator", bo.id),
+            tx.ids.text("operator", ada.id),
+        )
+    assert [row[0] for row in rows] == [
+        "operator.invited", "operator.invited_again", "operator.roles_changed", "operator.deactivated",
+    ]  # fmt: skip
+    await hers.open(his)
+    assert "deactivated" in words(hers)
+    assert (await hers.post(his, do="invite")).status_code == 422
+    assert (await hers.get(f"{START}/nobody")).status_code == 404
+    assert (await hers.get(f"{START}/{service.db.deployment.ids.example('operator')}")).status_code == 404
+
+
+async def test_a_token_is_made_shown_once_and_revoked_by_its_operator_alone(service: Service, hers: Browser) -> None:
+    page = "/operator/tokens"
+    bo = await operator(service, "finance")
+    his = await signed_in(service, bo)
+    await his.get(page)
+    for days in ("0", "366", "x", "9999"):
+        assert (await his.post(page, do="make", name="laptop", days=days)).status_code == 422
+    assert (await his.post(page, do="make", name=" ", days="30")).status_code == 422
+    answer = await his.post(page, do="make", name="laptop", days="30")
+    found = re.search(r'id="secret">([^<]+)<', answer.text)
+    assert found is not None
+    async with service.db.write() as tx:
+        person, token = await operators.known_by(tx, found[1])
+        named = tx.ids.text("operatortoken", token.id)
+    assert (person.id, token.name) == (bo.id, "laptop")
+    assert found[1] not in (await his.get(page)).text
+    await hers.get(page)
+    assert (await hers.post(page, do="revoke", token=named)).status_code == 404
+    await his.get(page)
+    assert (await his.post(page, {"csrf": "wrong", "do": "revoke", "token": named})).status_code == 403
+    assert (await his.post(page, do="revoke", token=named)).headers["location"] == f"{page}?told=revoked"
+    async with service.db.write() as tx:
+        with pytest.raises(TokenRefused, match="revoked"):
+            await operators.known_by(tx, found[1])
+    await his.close()
+
+
+async def test_all_tokens_are_revoked_at_once_by_their_operator_or_an_administrator(
+    service: Service, hers: Browser
+) -> None:
+    bo = await operator(service, "finance")
+    his = await signed_in(service, bo)
+    for browser, page in ((his, "/operator/tokens"), (hers, address(service, bo))):
+        async with service.db.write() as tx:
+            made = [(await operators.make_token(tx, BY, bo, name))[1] for name in ("laptop", "till")]
+        assert "Revoke all" in (await browser.get(page)).text
+        assert (await browser.post(page, do="revoke_all")).headers["location"] == f"{page}?told=revoked_all"
+        assert "Revoke all" not in (await browser.get(page)).text
+        for secret in made:
+            async with service.db.write() as tx:
+                with pytest.raises(TokenRefused, match="revoked"):
+                    await operators.known_by(tx, secret)
+    await his.close()
+
+
+async def test_an_administrator_is_offered_no_roles_of_their_own(service: Service, hers: Browser, ada: Person) -> None:
+    page = address(service, ada)
+    assert 'type="checkbox"' not in (await hers.get(page)).text
+    assert (await hers.post(page, {"do": "roles", "role": "finance"})).status_code == 422
+    assert "another administrator does" in words(hers)
+
+
+async def test_what_is_wrong_stands_at_its_field_whatever_was_typed(service: Service, hers: Browser) -> None:
+    page = f"{START}/invite"
+    await hers.get(page)
+    answer = await hers.post(page, email="petrole@", name="", role="finance")
+    assert (answer.status_code, 'href="#email"' in answer.text, 'href="#roles"' in answer.text) == (422, True, False)
+    bo = await operator(service, "finance")
+    his = await signed_in(service, bo)
+    await his.get("/operator/tokens")
+    answer = await his.post("/operator/tokens", do="make", name="seven days " * 10, days="30")
+    assert (answer.status_code, 'href="#name"' in answer.text, 'href="#days"' in answer.text) == (422, True, False)
+    await his.close()

@@ -1,0 +1,275 @@
+"""Receipts: one for each paid gift, numbered without gaps by their issuer, frozen, brought by one mail (spec 4.8)."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from almoner.adapters.mail_mailbox import Mailbox
+from almoner.giving.payouts import service as payouts
+from almoner.giving.payouts.domain import Rules
+from almoner.giving.receipts import jobs, store
+from almoner.giving.receipts import service as receipts
+from almoner.giving.receipts.domain import Receipt
+from almoner.kit.errors import NotFound
+from almoner.kit.money import Money
+from almoner.kit.time import iso
+from almoner.platform.db import Partner
+from almoner.platform.mail import Mail, MailDelayed, MailRefused
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.queue import Done, Drop, Job, Result, Retry
+from almoner.platform.work import Work
+from tests.support import factories
+from tests.support import payouts as support
+from tests.support.client import Client, data
+from tests.support.service import Service, Tenant
+
+
+async def paid(service: Service, api: Client, **gift: Any) -> UUID:
+    """A donation that is paid and has no receipt yet."""
+    record = await factories.donation(service, api, **gift)
+    found = service.db.deployment.ids.parse("donation", record["id"])
+    assert found is not None
+    return found
+
+
+async def issue(service: Service, partner: Partner, donation_id: UUID) -> Receipt:
+    """As the job does."""
+    async with service.db.write() as tx:
+        receipt = await receipts.issue(tx, partner, donation_id, tx.now)
+    assert receipt is not None
+    return receipt
+
+
+async def numbers(service: Service, partner: Partner) -> list[int]:
+    """The numbers of a partner's receipts, in order."""
+    async with service.db.read() as tx:
+        rows = await tx.fetch("select number from receipt where partner_id = $1 order by number", partner.id)
+    return [row["number"] for row in rows]
+
+
+async def test_64_at_once_are_numbered_1_to_64(service: Service, api: Client, tenant: Tenant) -> None:
+    made = [await paid(service, api) for _ in range(64)]
+    issued = await asyncio.gather(*(issue(service, tenant.partner, one) for one in made))
+    assert sorted(receipt.number for receipt in issued) == list(range(1, 65))
+    again = await asyncio.gather(*(issue(service, tenant.partner, one) for one in made))
+    assert list(again) == list(issued)
+    assert await numbers(service, tenant.partner) == list(range(1, 65))
+
+
+async def test_16_at_once_for_one_gift_are_one_receipt(service: Service, api: Client, tenant: Tenant) -> None:
+    donation_id = await paid(service, api)
+    issued = await asyncio.gather(*(issue(service, tenant.partner, donation_id) for _ in range(16)))
+    assert len(set(issued)) == 1
+    assert await numbers(service, tenant.partner) == [1]
+
+
+async def test_what_fails_takes_no_number(service: Service, api: Client, tenant: Tenant) -> None:
+    first, second = await paid(service, api), await paid(service, api)
+
+    async def issue_and_die() -> None:
+        async with service.db.write() as tx:
+            await receipts.issue(tx, tenant.partner, first, tx.now)
+            raise RuntimeError("the process died")
+
+    with pytest.raises(RuntimeError):
+        await issue_and_die()
+    assert (await issue(service, tenant.partner, second)).number == 1
+    assert (await issue(service, tenant.partner, first)).number == 2
+
+
+async def test_partners_count_for_themselves_and_see_their_own_gifts_alone(service: Service, api: Client) -> None:
+    other = await service.tenant()
+    theirs = service.client(other.secret)
+    donation_id = await paid(service, theirs)
+    with pytest.raises(NotFound):
+        await issue(service, (await service.tenant()).partner, donation_id)
+    assert (await issue(service, other.partner, donation_id)).number == 1
+    await theirs.close()
+
+
+async def test_the_database_refuses_gaps_repeats_and_changes(service: Service, api: Client, tenant: Tenant) -> None:
+    first = await issue(service, tenant.partner, await paid(service, api))
+    later = await paid(service, api)
+    async with service.db.read() as tx:
+        payment = await tx.fetchval("select payment_id from donation where id = $1", later)
+    forged = replace(first, donation_id=later, payment_id=payment, number=2)
+    for receipt, refusal in (
+        (replace(forged, number=3), "receipt_without_gaps"),
+        (replace(forged, number=1), "receipt_number"),
+        (replace(forged, payment_id=first.payment_id), "receipt_payment_id"),
+        (replace(forged, money=Money(2501, "USD")), "receipt_payment_id"),
+    ):
+        with pytest.raises(asyncpg.IntegrityConstraintViolationError, match=refusal):
+            async with service.db.write() as tx:
+                await store.insert(tx, tenant.partner, receipt)
+    for change in ("update receipt set number = 7", "delete from receipt"):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            async with service.db.write() as tx:
+                await tx.execute(change)
+
+
+async def test_an_issuer_has_a_name_and_a_prefix_from_then_on(service: Service, api: Client, tenant: Tenant) -> None:
+    first = await issue(service, tenant.partner, await paid(service, api))
+    assert (first.issuer, first.shown_number) == (tenant.name, "000001")
+    async with service.db.write() as tx:
+        await receipts.name_issuer(tx, tenant.partner, " Bright Bank Foundation ", "BB-26")
+    second = await issue(service, tenant.partner, await paid(service, api))
+    assert (second.issuer, second.shown_number) == ("Bright Bank Foundation", "BB-26-000002")
+    assert await issue(service, tenant.partner, first.donation_id) == first
+    async with service.db.write() as tx:
+        kept = await receipts.name_issuer(tx, tenant.partner, "", None)
+    assert (kept.name, kept.prefix, kept.last_number) == (None, "BB-26", 2)
+    for name, prefix in (("x" * 256, ""), (None, "a"), (None, "A-"), (None, "A" * 13), (None, "A B")):
+        with pytest.raises(ValueError, match=r"characters|capital letters"):
+            async with service.db.write() as tx:
+                await receipts.name_issuer(tx, tenant.partner, name, prefix)
+
+
+async def test_a_receipt_stays_as_it_was_when_the_nonprofit_is_renamed(
+    service: Service, api: Client, tenant: Tenant
+) -> None:
+    organisation = await factories.nonprofit(service, name="Old Name Trust")
+    donation_id = await paid(service, api, organisation=organisation)
+    first = await issue(service, tenant.partner, donation_id)
+    async with service.db.write() as tx:
+        await tx.execute("update organisation set name = 'New Name' where name = 'Old Name Trust'")
+    assert await issue(service, tenant.partner, donation_id) == first
+    assert first.organisation == "Old Name Trust"
+
+
+async def test_a_gift_that_is_not_paid_gets_none(service: Service, api: Client, tenant: Tenant) -> None:
+    opened = await factories.session(service, api)
+    gift = {"amount": 2500, "currencyCode": "USD", "firstName": "A", "lastName": "B", "email": "a@example.org"}
+    await api.post("/v1/sandbox/simulate", {"id": opened["id"], "action": "donate", "card": "4000000000000002", **gift})
+    [unpaid] = data(await api.get("/v1/donations"))
+    donation_id = service.db.deployment.ids.parse("donation", unpaid["id"])
+    assert donation_id is not None
+    async with service.db.write() as tx:
+        assert await receipts.issue(tx, tenant.partner, donation_id, tx.now) is None
+    assert await numbers(service, tenant.partner) == []
+
+
+class Postman:
+    """Carries mails, or fails as it is told."""
+
+    def __init__(self, *failures: Exception | None) -> None:
+        self.failures = list(failures)
+        self.mails: list[Mail] = []
+
+    async def send(self, mail: Mail) -> None:
+        """Carry one."""
+        failure = self.failures.pop(0) if self.failures else None
+        if failure is not None:
+            raise failure
+        self.mails.append(mail)
+
+
+async def send(service: Service, postman: Any, partner: Partner, donation_id: UUID, attempt: int = 1) -> Result:
+    """The job, run once."""
+    now = service.clock.now()
+    payload = {"partner": str(partner.id), "donation": str(donation_id), "received": iso(now)}
+    pages = Pages(service.db.deployment, receipts.MAILS)
+    handler = jobs.handlers(pages, postman)[jobs.SEND]
+    return await handler(Work(service.db), Job(1, jobs.SEND, payload, attempt, 0, now, None))
+
+
+async def test_a_crash_between_number_and_mail_sends_the_same_receipt(
+    service: Service, api: Client, tenant: Tenant
+) -> None:
+    donation_id = await paid(service, api)
+    issued = await issue(service, tenant.partner, donation_id)
+    postman = Postman(None, MailDelayed("later"))
+    assert await send(service, postman, tenant.partner, donation_id) == Done()
+    assert isinstance(await send(service, postman, tenant.partner, donation_id), Retry)
+    assert await send(service, postman, tenant.partner, donation_id, attempt=2) == Done()
+    first, second = postman.mails
+    assert first == second
+    assert issued.shown_number in first.text
+    assert await numbers(service, tenant.partner) == [1]
+
+
+async def test_a_refused_mail_has_its_number_all_the_same(service: Service, api: Client, tenant: Tenant) -> None:
+    donation_id = await paid(service, api)
+    refused = await send(service, Postman(MailRefused("no such address")), tenant.partner, donation_id)
+    assert refused == Drop("no such address")
+    assert await numbers(service, tenant.partner) == [1]
+
+
+async def test_the_job_twice_is_one_mail_in_the_mailbox_with_the_receipt(
+    service: Service, api: Client, tenant: Tenant, anonymous: Client
+) -> None:
+    donation_id = await paid(service, api, email="twice@example.org", anonymous="yes")
+    await service.drain()
+    mailbox = Mailbox(service.db, "Sandbox <sandbox@example.org>")
+    assert await send(service, mailbox, tenant.partner, donation_id) == Done()
+    [mail] = data(await api.get("/v1/sandbox/mailbox", to="twice@example.org"))
+    [file] = mail["attachments"]
+    assert (file["name"], file["mediaType"]) == ("receipt-000001.pdf", "application/pdf")
+    downloaded = await anonymous.get(file["url"])
+    assert downloaded.headers["Content-Type"] == "application/pdf"
+    assert downloaded.headers["Cache-Control"] == "no-store"
+    assert downloaded.content.startswith(b"%PDF-1.7")
+    assert len(downloaded.content) == file["size"]
+    wrong = file["url"].replace("receipt-000001", "receipt-000002")
+    for url in (wrong, file["url"][:-4] + "AAAA", file["url"].partition("?")[0]):
+        assert (await anonymous.get(url)).status_code == 404
+    assert any("/gift?token=" in link for link in mail["links"])
+
+
+class TestFollowing:
+    """Where a gift is, as the private page is told; through the doors that life uses."""
+
+    async def test_a_gift_is_followed_to_its_end_and_back(self, service: Service, api: Client, tenant: Tenant) -> None:
+        nonprofit = await factories.nonprofit(service)
+        donation_id = await paid(service, api, organisation=nonprofit)
+        received = service.clock.now()
+        await service.drain()
+        assert await followed(service, donation_id) == (1, "gift.next.settled", False)
+        named = service.db.deployment.ids.text("donation", donation_id)
+        service.clock.advance(days=2)
+        await support.simulate(api, named, "settle")
+        assert await followed(service, donation_id) == (2, "gift.wait.verification", False)
+        await support.verified(service, api, nonprofit)
+        await support.simulate(api, named, "disburse")
+        assert await followed(service, donation_id) == (3, None, False)
+        [payout] = await support.payouts(api)
+        service.clock.advance(days=1)
+        async with service.db.write() as tx:
+            await payouts.give_back(tx, support.uuid_of(service, "disbursement", payout["id"]), "closed", noted_by="x")
+        assert await followed(service, donation_id) == (2, "gift.wait.held", True)
+        await support.release(service, nonprofit)
+        assert await followed(service, donation_id) == (2, "gift.next.sent", True)
+        await support.simulate(api, named, "disburse")
+        assert await followed(service, donation_id) == (3, None, False)
+        async with service.db.read() as tx:
+            now = await receipts.follow(tx, donation_id, Rules())
+        assert [step.at and (step.at - received).days for step in now.steps] == [0, 2, 3]
+
+    async def test_a_gift_that_is_passed_on_names_both(self, service: Service, api: Client, tenant: Tenant) -> None:
+        first, second = [await factories.nonprofit(service, name=name) for name in ("First Fund", "Second Fund")]
+        donation_id = await paid(service, api, organisation=first)
+        await service.drain()
+        named = service.db.deployment.ids.text("donation", donation_id)
+        await support.simulate(api, named, "reassign", organisationId=second)
+        async with service.db.read() as tx:
+            now = await receipts.follow(tx, donation_id, Rules())
+        assert (now.receipt.organisation, now.organisation.name) == ("First Fund", "Second Fund")
+        assert now.organisation.number != now.receipt.register_number
+        assert now.donation.reassigned_at is not None
+
+    async def test_without_a_receipt_there_is_nothing_to_follow(self, service: Service, api: Client) -> None:
+        donation_id = await paid(service, api)
+        async with service.db.read() as tx:
+            with pytest.raises(NotFound):
+                await receipts.follow(tx, donation_id, Rules())
+
+
+async def followed(service: Service, donation_id: UUID) -> tuple[int, str | None, bool]:
+    """How many stages were reached, what is waited for, whether a payout came back."""
+    async with service.db.read() as tx:
+        now = await receipts.follow(tx, donation_id, Rules())
+    return sum(step.at is not None for step in now.steps), now.waiting, now.returned_at is not None

@@ -1,0 +1,282 @@
+"""Sign-on at a partner's provider: who gets in, as whom, and that no forged answer signs anybody in."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from almoner.access.people.domain import members_of
+from almoner.access.sign_ins.service import links
+from almoner.access.sign_on import service as providers
+from almoner.access.sign_on.domain import NoProvider, Reason, Refused, WrongSettings
+from almoner.access.sign_on.service.journeys import Arrival
+from tests.support import hostile_openid as forged
+from tests.support.hostile_openid import HostileProvider, hostile_provider
+from tests.support.service import Service
+from tests.support.sign_on import BY, House, entered, house, refused, visit
+
+
+@pytest.fixture
+async def evil(service: Service) -> AsyncIterator[HostileProvider]:
+    async with hostile_provider(service.clock) as made:
+        yield made
+
+
+@pytest.fixture
+async def here(service: Service, evil: HostileProvider) -> AsyncIterator[House]:
+    async with house(service) as made:
+        await made.set_up(evil.url)
+        yield made
+
+
+async def test_a_provisioned_member_signs_in_by_the_subject(here: House) -> None:
+    ada = await here.member("ada", externalId="ada")
+    arrival = await here.sign_in()
+    assert (entered(arrival).person.id, entered(arrival).sign_in.method) == (ada.id, "provider")
+    assert arrival.onward == "/account/here"
+    again = entered(await here.sign_in())
+    assert again.person.id == ada.id
+    assert again.secret != entered(arrival).secret
+    actions = [action for action, _ in await here.actions()]
+    assert actions == ["provider.set", "identity.bound", "signed_in", "signed_in"]
+    await here.change(ada, externalId="somebody-else")
+    assert entered(await here.sign_in()).person.id == ada.id, "a known identity stays"
+
+
+async def test_what_is_asked_of_the_provider(here: House, evil: HostileProvider) -> None:
+    await here.member("ada", externalId="ada")
+    away = await here.begin()
+    asked = {name: values[0] for name, values in parse_qs(urlsplit(away.url).query).items()}
+    assert asked["response_type"] == "code"
+    assert asked["code_challenge_method"] == "S256"
+    assert asked["redirect_uri"].endswith("/sign-on/callback")
+    assert asked["redirect_uri"].startswith(here.service.db.deployment.links.pages)
+    assert "prompt" not in asked
+    await here.finish(away, await visit(away.url))
+    ((form, headers),) = evil.token_requests
+    assert headers["authorization"] == "Basic YWxtb25lci1jbGllbnQ6YS1zZWNyZXQlMkZ3aXRoJTNBc2lnbnM="
+    assert "client_secret" not in form
+    assert form["code_verifier"] not in away.url + away.kept
+    assert len(form["code_verifier"]) >= 43
+
+
+async def test_the_secret_goes_into_the_body_where_the_provider_wants_it_there(
+    here: House, evil: HostileProvider
+) -> None:
+    evil.change = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
+    await here.member("ada", externalId="ada")
+    await here.sign_in()
+    ((form, headers),) = evil.token_requests
+    assert (form["client_id"], form["client_secret"]) == (forged.CLIENT, forged.SECRET)
+    assert "authorization" not in headers
+
+
+async def test_a_public_client_has_no_secret(here: House, evil: HostileProvider) -> None:
+    await here.set_up(evil.url, secret="")
+    await here.member("ada", externalId="ada")
+    await here.sign_in()
+    ((form, headers),) = evil.token_requests
+    assert form["client_id"] == forged.CLIENT
+    assert "client_secret" not in form
+    assert "authorization" not in headers
+
+
+async def test_nobody_is_found_by_e_mail_or_user_name(here: House, evil: HostileProvider) -> None:
+    await here.member("ada", emails=[{"value": "ada@example.org", "primary": True}], externalId="other")
+    evil.person |= {"email": "ada@example.org", "email_verified": True, "preferred_username": "ada"}
+    assert (await refused(here, here.sign_in())).reason is Reason.UNKNOWN
+
+
+async def test_two_members_of_one_external_id_are_nobody(here: House) -> None:
+    for name in ("ada", "grace"):
+        await here.member(name, externalId="ada")
+    assert (await refused(here, here.sign_in())).reason is Reason.UNKNOWN
+
+
+async def test_an_invitation_accepted_at_the_provider_binds(here: House) -> None:
+    ada = await here.member("ada")
+    async with here.service.db.write() as tx:
+        link = await links.invite(tx, ada)
+    assert entered(await here.sign_in("invitation", link.id)).person.id == ada.id
+    assert entered(await here.sign_in()).person.id == ada.id
+    again = await refused(here, here.sign_in("invitation", link.id))
+    assert again.reason is Reason.INVITATION
+
+
+async def test_an_invitation_does_not_bind_who_is_somebody_already(here: House) -> None:
+    await here.member("ada", externalId="ada")
+    grace = await here.member("grace")
+    async with here.service.db.write() as tx:
+        link = await links.invite(tx, grace)
+    assert (await refused(here, here.sign_in("invitation", link.id))).reason is Reason.OTHER_PERSON
+    assert await here.count("sign_on_identity") == 0
+
+
+async def test_an_invitation_of_another_partner_opens_nothing(here: House) -> None:
+    async with house(here.service) as elsewhere:
+        stranger = await elsewhere.member("stranger")
+        async with here.service.db.write() as tx:
+            link = await links.invite(tx, stranger)
+        assert (await refused(here, here.sign_in("invitation", link.id))).reason is Reason.INVITATION
+
+
+async def test_an_invitation_that_ran_out_at_the_provider_opens_nothing(here: House) -> None:
+    ada = await here.member("ada")
+    async with here.service.db.write() as tx:
+        link = await links.invite(tx, ada)
+    away = await here.begin("invitation", link.id)
+    async with here.service.db.write() as tx:
+        await links.invite(tx, ada)
+    assert (await refused(here, here.finish(away, await visit(away.url)))).reason is Reason.INVITATION
+
+
+async def test_new_members_by_their_groups(here: House, evil: HostileProvider) -> None:
+    await here.set_up(evil.url, creates_members=True)
+    evil.person |= {"preferred_username": "ada@corp", "groups": ["staff"], "name": "Ada", "email": "a@example.org"}
+    made = entered(await here.sign_in()).person
+    assert (made.user_name, made.shown_name, made.email) == ("ada@corp", "Ada", None)
+    assert made.roles == {"finance"}
+    evil.person["sub"] = "another"
+    assert (await refused(here, here.sign_in())).reason is Reason.NAME_TAKEN
+    assert await here.count("person") == 1
+
+
+async def test_who_comes_six_times_at_once_becomes_one_member(here: House, evil: HostileProvider) -> None:
+    await here.set_up(evil.url, creates_members=True)
+    evil.person |= {"preferred_username": "ada", "groups": ["staff"]}
+    outcomes = await asyncio.gather(*(here.sign_in() for _ in range(6)), return_exceptions=True)
+    arrivals = [one for one in outcomes if isinstance(one, Arrival)]
+    assert len({entered(one).person.id for one in arrivals}) == 1
+    assert {one.reason for one in outcomes if isinstance(one, Refused)} <= {Reason.NAME_TAKEN, Reason.USED}
+    assert {type(one) for one in outcomes} <= {Arrival, Refused}
+    assert (await here.count("person"), await here.count("sign_on_identity")) == (1, 1)
+    assert await here.count("sign_in") == len(arrivals)
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ({"groups": ["strangers"], "preferred_username": "ada"}, Reason.NO_ROLE),
+        ({"preferred_username": "ada"}, Reason.NO_ROLE),
+        ({"groups": ["staff"]}, Reason.UNKNOWN),
+        ({"groups": ["staff"], "preferred_username": "x" * 300}, Reason.UNKNOWN),
+    ],
+)
+async def test_no_new_member_without_role_and_name(
+    here: House, evil: HostileProvider, said: dict[str, Any], reason: Reason
+) -> None:
+    await here.set_up(evil.url, creates_members=True)
+    evil.person |= said
+    assert (await refused(here, here.sign_in())).reason is reason
+    assert await here.count("person") == 0
+
+
+async def test_roles_follow_the_groups_at_every_sign_in(here: House, evil: HostileProvider) -> None:
+    await here.set_up(evil.url, roles={"staff": "finance", "it": "developer"})
+    ada = await here.member("ada", externalId="ada")
+    for groups, roles in (
+        (["staff"], {"finance"}),
+        (["it", "staff", "golf"], {"developer", "finance"}),
+        ("it", {"developer"}),
+        ([], set()),
+        (["staff"], {"finance"}),
+        (None, set()),
+        (["owner"], set()),
+    ):
+        evil.claims = {"groups": groups}
+        assert set(entered(await here.sign_in()).person.roles) == roles
+    evil.claims = {"groups": ["staff"]}
+    await here.sign_in()
+    async with here.service.db.write() as tx:
+        await providers.remove(tx, BY, here.partner)
+    assert (await here.find(ada)).roles == set(), "what is believed no more gives nothing"
+
+
+async def test_the_deactivated_stay_out_at_once(here: House) -> None:
+    ada = await here.member("ada", externalId="ada")
+    await here.sign_in()
+    away = await here.begin()
+    await here.change(ada, active=False)
+    assert (await refused(here, here.finish(away, await visit(away.url)))).reason is Reason.DEACTIVATED
+
+
+async def test_a_proof_is_fresh_of_the_same_person_and_in_the_same_sign_in(here: House, evil: HostileProvider) -> None:
+    ada, grace = await here.member("ada", externalId="ada"), await here.member("grace", externalId="grace")
+    first = entered(await here.sign_in()).sign_in
+    away = await here.begin("proof", first.id)
+    asked = parse_qs(urlsplit(away.url).query)
+    assert (asked["prompt"], asked["max_age"]) == (["login"], ["0"])
+    assert (await refused(here, here.finish(away, await visit(away.url), first))).reason is Reason.NOT_FRESH
+    now = int(here.service.clock.wall().timestamp())
+    evil.claims = {"auth_time": now - 1200, "iat": now, "exp": now + 60}
+    no = await _again(here, first)
+    assert no.reason is Reason.NOT_FRESH
+    evil.claims["auth_time"] = now
+    evil.person = {"sub": "grace"}
+    assert (await _again(here, first)).reason is Reason.OTHER_PERSON
+    evil.person = {"sub": "ada"}
+    other = entered(await here.sign_in()).sign_in
+    assert (await _again(here, first, came_back=other)).reason is Reason.STATE
+    assert (await here.sign_in("proof", first.id, first)).entered is None
+    async with here.service.db.read() as tx:
+        proved = await tx.fetchval("select proved_at from sign_in where id = $1", first.id)
+    assert proved > first.proved_at
+    assert ada.realm == grace.realm == members_of(here.partner)
+
+
+async def _again(here: House, begun: Any, came_back: Any = None) -> Refused:
+    with pytest.raises(Refused) as caught:
+        await here.sign_in("proof", begun.id, came_back or begun)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"secret": None}, "The secret is missing"),
+        ({"issuer": ""}, "such as https://id.example.org"),
+        ({"issuer": "http://id.example.org"}, "The issuer must use https"),
+        ({"issuer": "https://10.0.0.1"}, "The issuer"),
+        ({"issuer": "https://id.example.org?x=1"}, "without ? and #"),
+        ({"client_id": ""}, "client id"),
+        ({"secret": "two words"}, "The secret"),
+        ({"subject_claim": "email"}, "named by sub or oid"),
+        ({"scopes": ("profile",)}, "openid among them"),
+        ({"roles": {"staff": "administrator"}}, "no role administrator"),
+        ({"roles": {"": "finance"}}, "groups of 1 to 255"),
+        ({"groups_claim": None}, "need the claim"),
+        ({"creates_members": True, "roles": {}}, "New members need roles"),
+        ({"name": ""}, "The name must be"),
+        ({"name": "a\nb"}, "The name must be"),
+    ],
+)
+async def test_what_an_owner_cannot_set_up(
+    here: House, evil: HostileProvider, wrong: dict[str, Any], told: str
+) -> None:
+    async with here.service.db.write() as tx:
+        await providers.remove(tx, BY, here.partner)
+    with pytest.raises(WrongSettings) as caught:
+        await here.set_up(**{"issuer": evil.url, **wrong})
+    assert any(told in reason for reason in caught.value.reasons)
+
+
+async def test_the_secret_is_sealed_kept_and_never_sent_to_another_issuer(here: House, evil: HostileProvider) -> None:
+    sealed = (await here.set_up(evil.url)).sealed_secret
+    assert sealed is not None
+    assert forged.SECRET.encode() not in sealed
+    assert (await here.set_up(evil.url, secret=None)).sealed_secret == sealed
+    with pytest.raises(WrongSettings, match="given again"):
+        await here.set_up("http://localhost:9", secret=None)
+    changes = [details for action, details in await here.actions() if action == "provider.changed"]
+    assert [change["secretChanged"] for change in changes] == [True, False]
+    assert forged.SECRET not in str(changes)
+    async with here.service.db.write() as tx:
+        offer = await providers.offered(tx, here.partner)
+        assert offer is not None
+        assert offer.name == "Example ID"
+        await providers.remove(tx, BY, here.partner)
+        assert await providers.offered(tx, here.partner) is None
+        with pytest.raises(NoProvider):
+            await providers.remove(tx, BY, here.partner)

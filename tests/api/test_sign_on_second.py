@@ -1,0 +1,137 @@
+"""After the provider, the second factor that a person has here; and what the sign-in is then."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from almoner.access.credentials.service import passkeys
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import Entered, SecondNeeded, TicketOver
+from almoner.access.sign_ins.service import account, entrances
+from almoner.access.sign_on.service import identities
+from tests.support.browsing import Browser
+from tests.support.hostile_openid import HostileProvider, hostile_provider
+from tests.support.security_key import SecurityKey
+from tests.support.service import Service
+from tests.support.sign_on import BY, House, entered, house, through
+from tests.support.signing_in import Account, member
+
+BINDING = b"the cookie of one browser"
+
+
+@pytest.fixture
+async def evil(service: Service) -> AsyncIterator[HostileProvider]:
+    async with hostile_provider(service.clock) as made:
+        made.person |= {"groups": ["admins"]}
+        yield made
+
+
+@pytest.fixture
+async def here(service: Service, evil: HostileProvider) -> AsyncIterator[House]:
+    async with house(service) as made:
+        await made.set_up(evil.url, roles={"admins": "owner"})
+        yield made
+
+
+@pytest.fixture
+async def ada(here: House) -> Account:
+    """An owner by the provider, who came once and has no second factor yet."""
+    tenant: Any = here
+    made = await member(here.service, tenant, password=None)
+    await here.change(made.person, externalId="ada")
+    assert entered(await here.sign_in()).sign_in.method == "provider"
+    return made
+
+
+async def needed(here: House) -> SecondNeeded:
+    """Back from the provider, with no sign-in."""
+    before = await here.count("sign_in")
+    arrival = await here.sign_in()
+    assert isinstance(arrival.entered, SecondNeeded)
+    assert await here.count("sign_in") == before
+    return arrival.entered
+
+
+async def is_owner(here: House, one: Entered) -> bool:
+    async with here.service.db.single() as tx:
+        seen = await sign_ins.find(tx, one.person.realm, one.secret)
+    return seen is not None and "owner" in seen[1].roles
+
+
+async def test_v8_the_code_is_asked_after_the_provider(here: House, ada: Account) -> None:
+    await ada.add_app()
+    ticket = (await needed(here)).ticket
+    one = await entrances.by_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
+    assert one.sign_in.method == "provider"
+    assert await is_owner(here, one)
+
+
+async def test_v8_a_recovery_code_stands_in_for_it(here: House, ada: Account) -> None:
+    await ada.add_app()
+    async with here.service.db.write() as tx:
+        codes = await account.make_recovery_codes(tx, ada.person, ada.home)
+    ticket = (await needed(here)).ticket
+    one = await entrances.by_code(here.service.db, ada.realm, ticket, codes[0], ada.home)
+    assert one.sign_in.method == "provider"
+    assert [subject for subject, _ in await ada.mails() if subject.startswith("A recovery code was used")]
+
+
+async def test_v8_a_passkey_after_the_provider_is_a_sign_in_there_and_alone_is_none(here: House, ada: Account) -> None:
+    key = SecurityKey(here.service.db.deployment.links.pages)
+    async with here.service.db.write() as tx:
+        answer = key.create(await passkeys.to_add(tx, ada.person, BINDING))
+        await account.add_passkey(tx, ada.person, BINDING, answer, "Laptop", ada.home)
+    ticket = (await needed(here)).ticket
+    for given, method in ((ticket, "provider"), ("", "passkey"), ("rubbish", "passkey")):
+        async with here.service.db.read() as tx:
+            answer = key.get(await passkeys.to_use(tx, BINDING))
+        one = await entrances.by_passkey(here.service.db, ada.realm, BINDING, answer, ada.home, given)
+        assert one.sign_in.method == method
+        assert await is_owner(here, one) == (method == "provider")
+
+
+async def test_v8_nothing_is_asked_where_the_provider_asked_for_two_factors(
+    here: House, evil: HostileProvider, ada: Account
+) -> None:
+    await ada.add_app()
+    evil.claims = {"amr": ["pwd", "mfa"]}
+    assert await is_owner(here, entered(await here.sign_in()))
+    evil.claims = {"amr": ["pwd"]}
+    await needed(here)
+
+
+async def test_v8_unbinding_ends_a_sign_in_that_is_half_way(here: House, ada: Account) -> None:
+    await ada.add_app()
+    ticket = (await needed(here)).ticket
+    async with here.service.db.write() as tx:
+        await identities.unbind(tx, ada.person, BY)
+    with pytest.raises(TicketOver):
+        await entrances.by_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
+
+
+async def test_v8_an_owner_by_the_provider_comes_to_sensitive_pages_by_a_code(here: House, ada: Account) -> None:
+    ours = here.service.db.deployment
+    pages = ours.links.pages
+    home = "/account/" + ours.ids.text("partner", here.partner.id)
+    browser = Browser(here.service.app, pages)
+    try:
+        away = await browser.get(f"{home}/sign-on?next={home}/members")
+        back = await browser.get(await through(away.headers["location"], pages))
+        assert back.headers["location"] == f"{home}/members"
+        bare = await browser.get(f"{home}/members")
+        assert bare.headers["location"] == f"{home}/second-factor", "who must have one is led to adding it"
+        assert "a second factor of your own" in (await browser.get(f"{home}/second-factor")).text
+        await ada.add_app()
+        away = await browser.get(f"{home}/sign-on?next={home}/members")
+        back = await browser.get(await through(away.headers["location"], pages))
+        assert back.headers["location"] == f"{home}/sign-in/second?next={home}/members"
+        page = await browser.get(back.headers["location"])
+        assert "password" not in page.text
+        wrong = await browser.post(f"{home}/sign-in/second", code="000000")
+        assert wrong.status_code == 422
+        right = await browser.post(f"{home}/sign-in/second", code=ada.code(), next=f"{home}/members")
+        assert (right.status_code, right.headers["location"]) == (303, f"{home}/members")
+        assert (await browser.get(f"{home}/members/invite")).status_code == 200
+    finally:
+        await browser.close()

@@ -1,0 +1,243 @@
+"""How far a partner's provider, and its directory, are believed: roles, freshness, and whose account is whose."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+
+from almoner.access.people import service as people
+from almoner.access.people.domain import Person, Role
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import Entered, Method
+from almoner.access.sign_ins.service import links
+from almoner.access.sign_on import service as providers
+from almoner.access.sign_on.domain import LastWayIn, Reason, WrongSettings
+from almoner.access.sign_on.service import identities
+from tests.support.hostile_openid import HostileProvider, hostile_provider
+from tests.support.service import Service
+from tests.support.sign_on import BROWSER, BY, House, entered, house, refused
+from tests.support.signing_in import Account, member
+
+ADMINS = {"admins": "owner", "staff": "finance"}
+
+
+@pytest.fixture
+async def evil(service: Service) -> AsyncIterator[HostileProvider]:
+    async with hostile_provider(service.clock) as made:
+        made.person |= {"groups": ["admins"]}
+        yield made
+
+
+@pytest.fixture
+async def here(service: Service, evil: HostileProvider) -> AsyncIterator[House]:
+    async with house(service) as made:
+        await made.set_up(evil.url, roles=ADMINS)
+        yield made
+
+
+async def roles(here: House, one: Entered) -> set[Role] | None:
+    """What a sign-in lets its person do; None where it opens nothing any more."""
+    async with here.service.db.single() as tx:
+        found = await sign_ins.find(tx, one.person.realm, one.secret)
+    return set(found[1].roles) if found else None
+
+
+async def begin(here: House, person: Person, method: Method) -> Entered:
+    async with here.service.db.write() as tx:
+        return await sign_ins.begin(tx, person, method, BROWSER)
+
+
+async def somebody(here: House, *roles: Role, password: bool = False) -> Account:
+    """A member with a mailbox, and a password or nothing of their own, whom the directory calls ``ada`` afterwards."""
+    tenant: Any = here
+    made = await member(here.service, tenant, *roles, **({} if password else {"password": None}))
+    await here.change(made.person, externalId="ada")
+    return made
+
+
+async def test_v8_roles_from_the_provider_count_only_where_the_sign_in_was_made_there(here: House) -> None:
+    ada = (await somebody(here, "developer")).person
+    there = entered(await here.sign_in())
+    assert await roles(here, there) == {"owner", "developer"}
+    methods: Sequence[Method] = ("password", "password_totp", "password_recovery", "passkey")
+    for method in methods:
+        assert await roles(here, await begin(here, ada, method)) == {"developer"}, method
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"roles": {"staff": "finance"}},
+        {"roles": {}, "groups_claim": None},
+        {"groups_claim": "teams"},
+        {"subject_claim": "oid"},
+        {"client_id": "another"},
+        {"enabled": False},
+    ],
+)
+async def test_v8_what_is_believed_otherwise_gives_no_role_and_signs_nobody_in_any_more(
+    here: House, evil: HostileProvider, change: dict[str, Any]
+) -> None:
+    ada = (await somebody(here)).person
+    there, elsewhere = entered(await here.sign_in()), await begin(here, ada, "passkey")
+    await here.set_up(evil.url, **{"roles": ADMINS, **change})
+    assert await roles(here, there) is None
+    assert await roles(here, elsewhere) is not None
+    assert "owner" not in (await here.find(ada)).roles
+    (details,) = [details for action, details in await here.actions() if action == "provider.changed"]
+    assert details["signInsEnded"] == 1
+
+
+async def test_v8_removing_the_provider_ends_the_sign_ins_made_there(here: House) -> None:
+    await somebody(here)
+    there = entered(await here.sign_in())
+    async with here.service.db.write() as tx:
+        await providers.remove(tx, BY, here.partner)
+    assert await roles(here, there) is None
+
+
+async def test_another_name_or_secret_of_the_provider_ends_nothing(here: House, evil: HostileProvider) -> None:
+    await somebody(here)
+    there = entered(await here.sign_in())
+    await here.set_up(evil.url, roles=ADMINS, name="Other ID", secret="new", creates_members=True)
+    assert "owner" in (await roles(here, there) or ())
+
+
+async def test_k6_a_provider_changed_while_it_answers_is_not_believed(here: House, evil: HostileProvider) -> None:
+    ada = (await somebody(here)).person
+
+    async def meanwhile(request: Request) -> Response:
+        evil.token_answer = None
+        await here.set_up(evil.url, roles={"staff": "finance"})
+        return await evil.token(request)
+
+    evil.token_answer = meanwhile
+    assert (await refused(here, here.sign_in())).reason is Reason.CHANGED
+    assert "owner" not in (await here.find(ada)).roles
+
+
+async def test_v8_a_directory_cannot_say_who_has_credentials_of_their_own(here: House) -> None:
+    victim = await somebody(here, password=True)
+    no = await refused(here, here.sign_in())
+    assert no.reason is Reason.OTHER_WAY_IN
+    assert "on the page of your account" in no.text
+    assert await here.count("sign_on_identity") == 0
+    assert await roles(here, await victim.enter()) == {"developer"}
+
+
+async def test_v8_a_directory_cannot_say_who_is_a_granted_owner(here: House) -> None:
+    owner = await somebody(here, "owner")
+    no = await refused(here, here.sign_in())
+    assert (no.reason, "link of your invitation" in no.text) == (Reason.OTHER_WAY_IN, True)
+    async with here.service.db.write() as tx:
+        link = await links.invite(tx, owner.person)
+    assert entered(await here.sign_in("invitation", link.id)).person.id == owner.person.id
+
+
+async def test_v8_one_subject_of_an_issuer_is_one_member(here: House, evil: HostileProvider) -> None:
+    victim = await somebody(here)
+    await here.sign_in()
+    await here.change(victim.person, externalId="mallory")
+    evil.person |= {"sub": "mallory"}
+    assert (await refused(here, here.sign_in())).reason is Reason.OTHER_WAY_IN
+    here.service.clock.advance_wall(minutes=2)  # refusals of a minute are recorded once
+    async with here.service.db.write() as tx:
+        link = await links.invite(tx, victim.person)
+    assert (await refused(here, here.sign_in("invitation", link.id))).reason is Reason.OTHER_PERSON
+    async with here.service.db.write() as tx:
+        with pytest.raises(Exception, match="sign_on_identity_of_one"):
+            await tx.execute(
+                "insert into sign_on_identity select partner_id, issuer, 'mallory', person_id, bound_by, bound_at, "
+                "last_used_at from sign_on_identity where partner_id = $1",
+                here.partner.id,
+            )
+
+
+async def test_v8_a_mail_tells_of_an_account_at_the_provider_that_was_connected(here: House) -> None:
+    ada = await somebody(here)
+    await here.sign_in()
+    await here.sign_in()
+    mails = [text for subject, text in await ada.mails() if "was connected" in subject]
+    assert len(mails) == 1
+    assert BROWSER.address in mails[0]
+
+
+@pytest.mark.parametrize(
+    ("said", "ago"),
+    [(lambda now: now - 1200, 1200), (lambda now: now - 30, 30), (lambda now: now + 50, 0), (lambda _: None, None)],
+)
+async def test_v8_a_sign_in_at_the_provider_is_a_proof_of_when_they_signed_in_there(
+    here: House, evil: HostileProvider, said: Callable[[int], int | None], ago: int | None
+) -> None:
+    await somebody(here)
+    wall = here.service.clock.wall()
+    evil.claims = {"auth_time": said(int(wall.timestamp()))}
+    begun = entered(await here.sign_in()).sign_in
+    assert sign_ins.recently_proved(begun, begun.created_at) == (ago is not None and ago < 600)
+    if ago is not None:
+        assert timedelta(seconds=ago - 5) <= begun.created_at - begun.proved_at <= timedelta(seconds=ago + 5)
+    async with here.service.db.read() as tx:
+        assert await tx.fetchval("select proved_at from sign_in where id = $1", begun.id) == begun.proved_at
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ({"sub": "a\0da"}, Reason.TOKEN),
+        ({"preferred_username": "a\0da"}, Reason.UNKNOWN),
+    ],
+)
+async def test_what_no_database_can_hold_names_nobody(
+    here: House, evil: HostileProvider, said: dict[str, Any], reason: Reason
+) -> None:
+    await here.set_up(evil.url, roles=ADMINS, creates_members=True)
+    evil.person |= {"preferred_username": "ada", **said}
+    assert (await refused(here, here.sign_in())).reason is reason
+
+
+async def test_what_no_database_can_hold_beside_the_subject_is_left_out(here: House, evil: HostileProvider) -> None:
+    await here.set_up(evil.url, roles=ADMINS, creates_members=True)
+    evil.person |= {"preferred_username": "ada", "name": "A\0da", "groups": ["ad\0mins", "staff"]}
+    made = entered(await here.sign_in()).person
+    assert made.shown_name == "ada"
+    assert made.roles == {"finance"}
+
+
+@pytest.mark.parametrize("wrong", [{"roles": {"a\0b": "finance"}}, {"groups_claim": "a\0b"}])
+async def test_what_no_database_can_hold_is_no_setting(
+    here: House, evil: HostileProvider, wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(WrongSettings):
+        await here.set_up(evil.url, **wrong)
+
+
+async def test_v8_unbinding_ends_the_sign_ins_the_roles_and_the_way_in(here: House, evil: HostileProvider) -> None:
+    ada = await somebody(here)
+    there, elsewhere = entered(await here.sign_in()), await begin(here, ada.person, "passkey")
+    async with here.service.db.write() as tx:
+        (bound,) = await identities.of_person(tx, ada.person)
+        assert bound.issuer == evil.url
+        await identities.unbind(tx, ada.person, BY)
+        assert await identities.of_person(tx, ada.person) == []
+        await identities.unbind(tx, ada.person, BY)
+    assert await roles(here, there) is None
+    assert await roles(here, elsewhere) == {"developer"}
+    assert (await here.find(ada.person)).roles == {"developer"}
+    unbound = [details for action, details in await here.actions() if action == "identity.unbound"]
+    assert unbound == [{"issuers": [evil.url], "signInsEnded": 1}]
+    assert len([subject for subject, _ in await ada.mails() if "was disconnected" in subject]) == 1
+    await here.change(ada.person, externalId="another")
+    assert (await refused(here, here.sign_in())).reason is Reason.UNKNOWN
+
+
+async def test_v8_the_only_way_in_is_not_unbound_by_oneself(here: House) -> None:
+    ada = await somebody(here)
+    await here.sign_in()
+    async with here.service.db.write() as tx:
+        with pytest.raises(LastWayIn):
+            await identities.unbind_own(tx, ada.person, BY)
+        assert len(await identities.of_person(tx, ada.person)) == 1
+        assert (await people.get(tx, ada.realm, ada.person.id)).roles == {"owner", "developer"}

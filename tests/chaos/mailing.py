@@ -1,0 +1,46 @@
+"""A process that sends a receipt and is killed with -9 at a named point: ``python -m tests.chaos.mailing``, as JSON."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from base64 import b64decode
+from datetime import UTC, datetime
+from uuid import UUID
+
+from almoner.giving.receipts import jobs, service
+from almoner.kit.ids import Ids
+from almoner.platform import db as database
+from almoner.platform.crypto import Vault
+from almoner.platform.deployment import Deployment, Links
+from almoner.platform.mail import Mail
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.queue import Job
+from almoner.platform.work import Work
+from tests.chaos.paying import Stopped
+
+
+class Deadly:
+    """A carrier of mails that kills the process."""
+
+    async def send(self, _mail: Mail) -> None:
+        """Never comes back."""
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def main() -> None:
+    """Issue the receipt, and die with the mail in hand."""
+    task = json.loads(sys.argv[1])
+    now = datetime.fromisoformat(task["now"]).astimezone(UTC)
+    links = Links(task["links"], task["links"])
+    vault = Vault(b64decode(task["master_key"]))
+    deployment = Deployment("sandbox", Stopped(now), Ids(sandbox=True), links, vault)
+    db = await database.connect(task["dsn"], deployment, size=2)
+    send = jobs.handlers(Pages(deployment, service.MAILS), Deadly())[jobs.SEND]
+    payload = {"partner": task["partner"], "donation": str(UUID(task["donation"])), "received": task["now"]}
+    await send(Work(db), Job(1, jobs.SEND, payload, 1, 0, now, None))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,52 @@
+"""A process that sends held money back and is killed with -9 at a named point: ``python -m tests.chaos.refunding``."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from base64 import b64decode
+from datetime import datetime
+from uuid import UUID
+
+from almoner.adapters.payments_test import TestProvider
+from almoner.giving.payments.domain import ProviderRefund
+from almoner.giving.suspense import flows
+from almoner.kit.ids import Ids
+from almoner.kit.money import Money
+from almoner.platform import db as database
+from almoner.platform.crypto import Vault
+from almoner.platform.deployment import Deployment, Links
+from tests.chaos.paying import Stopped
+
+
+class Deadly(TestProvider):
+    """Kills the process before or after the call."""
+
+    def __init__(self, url: str, secret: str, point: str) -> None:
+        super().__init__(url, secret)
+        self._point = point
+
+    async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
+        """As the provider's, if it survives."""
+        self._die("before_refund")
+        made = await super().refund(payment, key, money)
+        self._die("after_refund")
+        return made
+
+    def _die(self, point: str) -> None:
+        if point == self._point:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def main() -> None:
+    """Send it back."""
+    task = json.loads(sys.argv[1])
+    clock = Stopped(datetime.fromisoformat(task["now"]))
+    vault, links = Vault(b64decode(task["master_key"])), Links(task["links"], task["links"])
+    db = await database.connect(task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), size=2)
+    await flows.refund(db, Deadly(task["url"], task["secret"], task["point"]), UUID(task["held"]))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,110 @@
+"""kill -9 around the call that sends held money back: it goes back once, over the real interface (M6, I5, I6)."""
+
+import asyncio
+import json
+import sys
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from os import urandom
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from almoner.giving.suspense import service as suspense
+from almoner.kit.time import iso
+from almoner.platform import selfcheck
+from almoner.wiring import CHECKS
+from tests.support import giving as support
+from tests.support.built_in_provider import Till, serving_provider
+from tests.support.database import TestDatabase
+from tests.support.fake_provider import SECRET
+from tests.support.giving import DAY, Giving
+from tests.support.service import Service, serving
+from tests.support.suspense import work
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+async def own(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service of its own, whose real time can be moved."""
+    async with serving(empty_database) as service:
+        yield service
+
+
+async def late(giving: Giving, till: Till) -> str:
+    """The donor paid after the donation was cancelled; the payment at the provider."""
+    await giving.begin()
+    async with giving.service.db.read() as tx:
+        payment = str(await tx.fetchval("select provider_payment from payment"))
+    giving.service.clock.advance(DAY)
+    await giving.sweep()
+    await till.pay(payment)
+    await giving.come_back()
+    return payment
+
+
+async def killed(giving: Giving, till: Till, held: str, point: str) -> None:
+    """Run the process that dies there."""
+    service = giving.service
+    task = {
+        "point": point,
+        "held": held,
+        "dsn": service.database.dsn,
+        "now": iso(service.clock.now()),
+        "links": service.db.deployment.links.pages,
+        "master_key": b64encode(urandom(32)).decode(),
+        "url": till.url,
+        "secret": SECRET,
+    }
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.chaos.refunding", json.dumps(task), cwd=ROOT, env={"PYTHONPATH": f"{ROOT}/src"}
+    )
+    assert await child.wait() == -9
+
+
+@pytest.mark.parametrize("point", ["before_refund", "after_refund"])
+async def test_m6_i6_a_process_killed_while_sending_money_back_sends_it_once(own: Service, point: str) -> None:
+    api = own.client((await own.tenant()).secret)
+    async with serving_provider(own) as till:
+        giving = await support.open_session(own, api)
+        giving.provider = till.provider  # type: ignore[assignment]
+        payment = await late(giving, till)
+        async with own.db.write() as tx:
+            assert await suspense.decide_due(tx) == 1
+        async with own.db.read() as tx:
+            held = await tx.fetchval("select id from held_payment")
+        await killed(giving, till, str(held), point)
+        own.clock.advance_wall(seconds=600)  # the lease of a child on a busy machine began late
+        await work(giving)
+        async with own.db.read() as tx:
+            assert await tx.fetchval("select status from held_payment") == "refunded"
+            sent = await tx.fetch("select payment_id, amount from provider_test.refund")
+            kinds = await tx.fetch("select kind from ledger_transfer order by id")
+            assert await tx.fetchval("select count(*) from flow_call") == 0
+            assert await tx.fetchval("select count(*) from sandbox_mail") == 1
+        assert [tuple(row) for row in sent] == [(payment, 2500)]
+        assert [row["kind"] for row in kinds] == ["payment_held", "refund_begun", "refund_paid"]
+        await own.drain()  # signs the heads of the audit log, which nobody did while time moved
+        assert (await selfcheck.run(own.db, CHECKS)).findings == ()
+    await api.close()
+
+
+async def test_the_provider_never_sends_back_more_than_was_paid_whoever_writes_its_rows(own: Service) -> None:
+    api = own.client((await own.tenant()).secret)
+    async with serving_provider(own) as till:
+        giving = await support.open_session(own, api)
+        giving.provider = till.provider  # type: ignore[assignment]
+        payment = await late(giving, till)
+        insert = """
+            insert into provider_test.refund (id, payment_id, idempotency_key, amount, currency, created_at)
+            values ('tpr_' || md5(random()::text), $1, random()::text, $2, 'USD', $3)
+        """
+        async with own.db.write() as tx:
+            await tx.execute(insert, payment, 2400, tx.now)
+        with pytest.raises(asyncpg.CheckViolationError) as refused:
+            async with own.db.write() as tx:
+                await tx.execute(insert, payment, 101, tx.now)
+        assert refused.value.constraint_name == "payment_refunded"
+    await api.close()

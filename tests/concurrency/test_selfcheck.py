@@ -1,0 +1,55 @@
+"""The self-check beside a service at work: what is being changed is no false alarm (M1-M3)."""
+
+import asyncio
+
+from almoner.platform import selfcheck
+from almoner.platform.postgres import Server
+from almoner.wiring import CHECKS
+from tests.support import database, money_world
+from tests.support.figures import Figures
+from tests.support.money_world import World
+from tests.support.service import serving
+
+WRITERS = 8
+# What is overdue depends on who works in the background, and here time jumps and processes crash on purpose.
+OVERDUE = {
+    "audit.prompt",
+    "audit.signed",
+    "events.prompt",
+    "donations.abandoned_are_cancelled",
+    "sessions.expired_are_recorded",
+    "suspense.rules_are_followed",
+    "suspense.refunds_arrive",
+    "settlements.exceptions_are_young",
+    "settlements.payments_are_settled",
+    "payouts.donations_follow",
+    "payouts.settled_are_collected",
+    "payouts.sent_are_confirmed",
+}
+OF_WHAT_IS = [check for check in CHECKS if check.name not in OVERDUE and not check.name.startswith(("jobs.", "deliv"))]
+
+
+async def test_m1_m3_running_traffic_gives_no_false_alarm(postgres_server: Server, figures: Figures) -> None:
+    async with (
+        database.copied(postgres_server) as copy,
+        serving(copy) as service,
+        money_world.begun(service, figures.seed, crashes=0.03) as world,
+    ):
+        await world.open()
+        working = [asyncio.create_task(work(world)) for _ in range(WRITERS)]
+        looked = 0
+        while not all(writer.done() for writer in working):
+            outcome = await selfcheck.run(service.db, OF_WHAT_IS)
+            assert [(found.check.name, found.examples) for found in outcome.findings] == []
+            looked += 1
+        await asyncio.gather(*working)
+        assert looked >= 3
+        assert (await selfcheck.run(service.db, OF_WHAT_IS)).findings == ()
+
+
+async def work(world: World) -> None:
+    """One writer: things happen, in any order."""
+    for number in range(15):
+        await world.happen()
+        if number % 5 == 0:
+            await world.open()

@@ -1,0 +1,229 @@
+"""Many at once: a code, a recovery code, a link, a passkey's answer each count once; deactivation is at once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+
+import pytest
+
+from almoner.access.credentials import hashing
+from almoner.access.credentials.domain import NoAuthenticator, TooBusy, TooSoon
+from almoner.access.credentials.service import authenticators, passkeys, recovery, tries
+from almoner.access.people import service as people
+from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins.domain import LinkClosed, WrongSignIn
+from almoner.access.sign_ins.service import account, entrances, links
+from almoner.platform.db import Tx
+from tests.support.eventually import eventually
+from tests.support.security_key import SecurityKey
+from tests.support.service import Service, Tenant
+from tests.support.signing_in import NEW, WRONG, Account, found, member, second
+
+AT_ONCE = 32
+
+
+async def at_once(who: Account, attempt: Callable[[Tx], Awaitable[bool]]) -> int:
+    """How many of 32 at once were let through."""
+
+    async def one() -> bool:
+        async with who.service.db.write() as tx:
+            return await attempt(tx)
+
+    return sum(await asyncio.gather(*(one() for _ in range(AT_ONCE))))
+
+
+async def test_one_code_of_an_app_counts_once(service: Service, tenant: Tenant) -> None:
+    who = await member(service, tenant)
+    await who.add_app()
+    code = who.code()
+    assert await at_once(who, lambda tx: authenticators.verify(tx, who.person, code)) == 1
+
+
+async def test_one_first_code_adds_one_app(service: Service, tenant: Tenant) -> None:
+    who = await member(service, tenant)
+    async with service.db.write() as tx:
+        shown = await authenticators.begin(tx, who.person, "Almoner")
+    who.set_app(shown.secret)
+    code = who.code()
+
+    async def confirm(tx: Tx) -> bool:
+        try:
+            return await account.confirm_authenticator(tx, who.person, code, who.home)
+        except NoAuthenticator:
+            return False
+
+    assert await at_once(who, confirm) == 1
+    assert (await who.recorded()).count("authenticator.added") == 1
+
+
+async def test_one_recovery_code_counts_once(service: Service, tenant: Tenant) -> None:
+    who = await member(service, tenant)
+    await who.add_app()
+    async with service.db.write() as tx:
+        code, *_ = await account.make_recovery_codes(tx, who.person, who.home)
+    assert await at_once(who, lambda tx: recovery.use(tx, who.person, code)) == 1
+
+
+async def test_one_answer_of_a_passkey_signs_in_once(service: Service, tenant: Tenant) -> None:
+    who = await member(service, tenant)
+    key = SecurityKey(service.db.deployment.links.pages, count=None)
+    async with service.db.write() as tx:
+        answer = key.create(await passkeys.to_add(tx, who.person, b"browser"))
+        await account.add_passkey(tx, who.person, b"browser", answer, "Laptop", who.home)
+        answer = key.get(await passkeys.to_use(tx, b"browser"))
+
+    async def enter() -> bool:
+        try:
+            await entrances.by_passkey(service.db, who.realm, b"browser", answer, who.home)
+        except WrongSignIn:
+            return False
+        return True
+
+    assert sum(await asyncio.gather(*(enter() for _ in range(AT_ONCE)))) == 1
+    async with service.db.read() as tx:
+        assert len(await sign_ins.of_person(tx, who.person)) == 1
+
+
+async def test_one_link_sets_one_password(service: Service, tenant: Tenant) -> None:
+    who = await member(service, tenant, password=None)
+    async with service.db.write() as tx:
+        token = links.token(tx, await links.invite(tx, who.person))
+
+    async def choose(number: int) -> int | None:
+        try:
+            await links.set_password(service.db, token, "invitation", f"{NEW} {number}", who.home)
+        except LinkClosed:
+            return None
+        return number
+
+    chosen = [number for number in await asyncio.gather(*map(choose, range(AT_ONCE))) if number is not None]
+    assert len(chosen) == 1
+    await who.enter(f"{NEW} {chosen[0]}")
+    assert (await who.recorded()).count("password.changed") == 1
+
+
+async def test_many_links_made_at_once_leave_one_open(service: Service, tenant: Tenant) -> None:
+    who = await member(service, tenant, password=None)
+
+    async def invite(tx: Tx) -> bool:
+        return bool(await links.invite(tx, who.person))
+
+    assert await at_once(who, invite) == AT_ONCE
+    async with service.db.read() as tx:
+        rows = await tx.fetch("select replaced_at from person_link where person_id = $1", who.person.id)
+    assert sorted(row["replaced_at"] is None for row in rows) == [False] * (AT_ONCE - 1) + [True]
+
+
+async def test_a_hundred_guesses_at_once_are_five(service: Service, tenant: Tenant) -> None:
+    """What counts afterwards counts nothing that runs beside it: tries are counted before they are checked."""
+    who = await member(service, tenant)
+
+    async def guess() -> type[Exception]:
+        try:
+            await who.enter(WRONG)
+        except (WrongSignIn, TooSoon) as refused:
+            return type(refused)
+        raise AssertionError("a wrong password let somebody in")
+
+    results = await asyncio.gather(*(guess() for _ in range(100)))
+    assert results.count(WrongSignIn) <= 6, "five, and one more if it all took longer than the first wait"
+
+
+async def test_a_hundred_codes_at_once_are_five(service: Service, tenant: Tenant) -> None:
+    who = await member(service, tenant)
+    await who.add_app()
+    ticket = (await second(who)).ticket
+
+    async def guess() -> type[Exception]:
+        try:
+            await entrances.by_code(service.db, who.realm, ticket, "000000", who.home)
+        except (WrongSignIn, TooSoon) as refused:
+            return type(refused)
+        raise AssertionError("a wrong code let somebody in")
+
+    results = await asyncio.gather(*(guess() for _ in range(100)))
+    assert results.count(WrongSignIn) <= 6
+
+
+async def test_a_code_and_a_link_hold_person_and_tries_in_one_order(service: Service, tenant: Tenant) -> None:
+    """Otherwise each waits for what the other holds, and PostgreSQL ends one of them."""
+    who = await member(service, tenant)
+    await who.add_app()
+    ticket = (await second(who)).ticket
+    with pytest.raises(WrongSignIn):
+        await entrances.by_code(service.db, who.realm, ticket, "000000", who.home)
+    async with service.db.write() as tx:  # as links.set_password does
+        await people.lock(tx, who.realm, who.person.id)
+        entering = asyncio.create_task(entrances.by_code(service.db, who.realm, ticket, who.code(), who.home))
+        await eventually(lambda: waits_for_somebody(service))
+        await tries.forget(tx, who.person)
+    assert (await entering).sign_in.method == "password_totp"
+
+
+async def waits_for_somebody(service: Service) -> bool:
+    """Whether a transaction waits for another one."""
+    async with service.db.read() as tx:
+        return bool(
+            await tx.fetchval(
+                "select exists (select from pg_stat_activity"
+                " where datname = current_database() and wait_event_type = 'Lock')"
+            )
+        )
+
+
+async def test_two_hashes_are_made_at_a_time_and_a_flood_is_turned_away(service: Service) -> None:
+    """H11: the server goes on answering while a flood of sign-ins waits for itself."""
+    flood = [asyncio.create_task(hashing.make(b"%d" % number)) for number in range(hashing.MOST_WAITING + 20)]
+    answered = 0
+    while not all(task.done() for task in flood):
+        async with service.db.read() as tx:
+            assert await tx.fetchval("select 1") == 1
+        answered += 1
+    results = await asyncio.gather(*flood, return_exceptions=True)
+    assert sum(isinstance(result, TooBusy) for result in results) == 20
+    assert sum(isinstance(result, str) for result in results) == hashing.MOST_WAITING
+    assert answered > hashing.MOST_WAITING
+    assert hashing.AT_ONCE == 2
+
+
+async def test_a_flood_of_strangers_keeps_places_for_who_was_here_before() -> None:
+    flood = [asyncio.create_task(hashing.verify(hashing.NOBODYS, b"x", known=False)) for _ in range(60)]
+    await asyncio.sleep(0)
+    known = [asyncio.create_task(hashing.verify(hashing.NOBODYS, b"x", known=True)) for _ in range(20)]
+    strangers = await asyncio.gather(*flood, return_exceptions=True)
+    assert sum(isinstance(result, TooBusy) for result in strangers) == 20
+    assert await asyncio.gather(*known) == [False] * 20
+
+
+async def test_deactivation_under_load_ends_sign_ins_within_a_second(service: Service, tenant: Tenant) -> None:
+    who = await member(service, tenant)
+    secrets = [(await who.enter()).secret for _ in range(3)]
+    stop = asyncio.Event()
+    last: list[float] = []
+
+    async def browse(secret: str) -> None:
+        while not stop.is_set():
+            if await found(who, secret):
+                last.append(perf_counter())
+
+    async def come_again() -> None:
+        """Signs in all the time: none of these may outlive the deactivation either."""
+        while not stop.is_set():
+            async with service.db.write() as tx:
+                try:
+                    secrets.append((await sign_ins.begin(tx, who.person, "password", who.home)).secret)
+                except WrongSignIn:
+                    return
+
+    load = [asyncio.create_task(browse(secret)) for secret in secrets for _ in range(4)]
+    load.append(asyncio.create_task(come_again()))
+    await eventually(lambda: len(last) > 50 and len(secrets) > 10)
+    await who.deactivate()
+    committed = perf_counter()
+    assert [await found(who, secret) for secret in secrets] == [False] * len(secrets)
+    stop.set()
+    await asyncio.gather(*load)
+    assert max(last) - committed < 1
+    async with service.db.read() as tx:
+        listed = await sign_ins.of_person(tx, who.person)
+    assert {one.ended_because for one in listed} == {"deactivated"}

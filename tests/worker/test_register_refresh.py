@@ -1,0 +1,224 @@
+"""Registers that refresh themselves: fetched when due, loaded when changed; what goes wrong is told and tried again."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import asyncpg
+import msgspec
+from asyncpg import Record
+
+from almoner.adapters.registers_irs_bmf import IrsBmf
+from almoner.nonprofits.registers import checks, fetching, jobs, store_refresh
+from almoner.nonprofits.registers import service as registers
+from almoner.nonprofits.registers.domain import BadRow, Entry
+from almoner.nonprofits.registers.ports import SourceFile
+from almoner.platform import queue, selfcheck
+from almoner.platform.db import EVERYONE
+from almoner.platform.runner import Runner
+from almoner.platform.work import Work
+from tests.support.bmf import bodies, write
+from tests.support.database import TestDatabase
+from tests.support.publisher import Publisher
+from tests.support.receivers import Receiver, receiver, reply
+from tests.support.service import Service, serving
+
+DAY = timedelta(hours=24)
+
+
+def published(folder: Path, rows: int, etag: str) -> Publisher:
+    return Publisher(write(folder / "file.csv", bodies(rows)).read_bytes(), f'"{etag}"')
+
+
+@asynccontextmanager
+async def refreshing(database: TestDatabase, folder: Path, server: Receiver | None) -> AsyncIterator[Service]:
+    """The service with a schedule that asks the server every day; without a schedule when there is no server."""
+    schedule = folder / "registers.toml"
+    if server is not None:
+        schedule.write_text(f'[irs-bmf]\nevery_hours = 24\nurls = ["http://127.0.0.1:{server.port}/eo_wy.csv"]\n')
+    named = schedule if server is not None else None
+    async with serving(database, data_dir=folder / "var", register_schedule=named) as service:
+        yield service
+
+
+async def look(service: Service, sql: str) -> Record | None:
+    async with service.db.read() as tx:
+        return await tx.fetchrow(sql)
+
+
+async def stand(service: Service) -> tuple[object, ...]:
+    """(status, failures, loads so far)"""
+    row = await look(
+        service,
+        "select status, failures, (select count(*) from register_load) as loads from register_refresh",
+    )
+    return tuple(row) if row else ()
+
+
+async def found(service: Service) -> set[str]:
+    """What the self-check finds."""
+    outcome = await selfcheck.run(service.db, checks.checks)
+    return {finding.check.name for finding in outcome.findings}
+
+
+async def test_a_register_follows_its_publisher(empty_database: TestDatabase, tmp_path: Path) -> None:
+    async with (
+        receiver(published(tmp_path, 200, "v1")) as server,
+        refreshing(empty_database, tmp_path, server) as house,
+    ):
+        await house.drain()
+        assert await stand(house) == ("loaded", 0, 1)
+        told = await look(house, "select url, name, etag, last_modified::date::text as day, bytes from register_fetch")
+        assert told is not None
+        assert tuple(told)[1:4] == ("eo_wy.csv", '"v1"', "2026-04-13")
+        day = await look(house, "select data_as_of::date::text from register_load")
+        assert day is not None
+        assert day[0] == "2026-04-13", "the publisher's date is the day of the data"
+
+        await house.drain()
+        assert len(server.received) == 1, "it is not due"
+
+        house.clock.advance(DAY)
+        await house.drain()
+        assert await stand(house) == ("unchanged", 0, 1)
+
+        server.otherwise = published(tmp_path, 210, "v2")
+        house.clock.advance(DAY)
+        await house.drain()
+        assert await stand(house) == ("loaded", 0, 2)
+        assert await found(house) == set()
+
+        server.otherwise = published(tmp_path, 20, "v3")
+        for _ in range(2):  # the second time nothing has changed: it stays aside
+            house.clock.advance(DAY)
+            await house.drain()
+            assert await stand(house) == ("quarantined", 0, 3)
+        assert await found(house) == {"registers.none_put_aside"}
+        bodies_left = await look(house, "select count(*) from organisation where active")
+        assert bodies_left is not None
+        assert bodies_left[0] == 210
+
+        async with house.db.read() as tx:
+            trail = await tx.fetch("select action from audit_entry where actor_id = 'registers.refresh' order by n")
+        assert [row["action"] for row in trail] == ["register.imported"] * 2 + ["register.put_aside"]
+
+        async with house.db.read() as tx:
+            await registers.measure(tx, house.house.telemetry)
+        metrics = house.house.telemetry.exposition().decode()
+        assert 'almoner_register_loads_total{source="irs-bmf",status="quarantined"} 1.0' in metrics
+        assert 'almoner_register_data_age_seconds{source="irs-bmf"}' in metrics
+        lines = [line for line in map(msgspec.json.decode, house.lines) if line["event"] == "register_refresh"]
+        assert [line["status"] for line in lines] == ["loaded", "unchanged", "loaded", "quarantined", "quarantined"]
+        assert lines[-1]["level"] == "error"
+
+
+async def test_a_publisher_in_trouble_is_asked_again_ever_later(empty_database: TestDatabase, tmp_path: Path) -> None:
+    async with receiver(reply(503)) as server, refreshing(empty_database, tmp_path, server) as house:
+        await house.drain()
+        assert await stand(house) == ("failed", 1, 0)
+        house.clock.advance(timedelta(minutes=4))
+        await house.drain()
+        assert await stand(house) == ("failed", 1, 0)
+        for failures, minutes in ((2, 1), (3, 10)):
+            house.clock.advance(timedelta(minutes=minutes))
+            await house.drain()
+            assert await stand(house) == ("failed", failures, 0)
+        assert await found(house) == {"registers.refresh"}
+        reason = await look(house, "select reason from register_refresh")
+        assert reason is not None
+        assert "status 503" in reason[0]
+
+        server.otherwise = reply(200, b"<html>Down for maintenance</html>")
+        house.clock.advance(timedelta(minutes=20))
+        await house.drain()
+        assert await stand(house) == ("failed", 4, 0)
+
+        server.otherwise = published(tmp_path, 200, "v1")
+        house.clock.advance(timedelta(minutes=40))
+        await house.drain()
+        assert await stand(house) == ("loaded", 0, 1)
+        assert await found(house) == set()
+
+
+async def test_nothing_is_fetched_unless_a_schedule_says_so(empty_database: TestDatabase, tmp_path: Path) -> None:
+    async with receiver(published(tmp_path, 200, "v1")) as server:
+        async with refreshing(empty_database, tmp_path, server) as house:
+            await house.drain()
+            assert await stand(house) == ("loaded", 0, 1)
+        async with refreshing(empty_database, tmp_path, None) as house:
+            house.clock.advance(DAY)
+            await house.drain()
+            assert await stand(house) == ()
+        assert len(server.received) == 1
+
+
+async def test_files_that_came_and_were_not_loaded_are_loaded(empty_database: TestDatabase, tmp_path: Path) -> None:
+    """A worker was killed after it had fetched: for the publisher nothing is new, for the register it is."""
+    async with (
+        receiver(published(tmp_path, 200, "v1")) as server,
+        refreshing(empty_database, tmp_path, server) as house,
+    ):
+        await house.drain()
+        server.otherwise = published(tmp_path, 210, "v2")
+        url = f"http://127.0.0.1:{server.port}/eo_wy.csv"
+        folder = house.house.settings.registers_folder / "irs-bmf"
+        got = await fetching.fetch(house.house.outbound, folder, url, house.db.deployment.clock.wall)
+        assert got.changed
+        house.clock.advance(DAY)
+        await house.drain()
+        assert await stand(house) == ("loaded", 0, 2)
+
+
+async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: TestDatabase, tmp_path: Path) -> None:
+    """Its limit is its own; what was read before it was ended, by that or with its worker, is not read again."""
+    read: list[str] = []
+
+    class Watched(IrsBmf):
+        def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow]:
+            read.extend(file.name for file in files)
+            return super().read(files)
+
+    async with receiver(published(tmp_path, 200, "v1")) as server, serving(empty_database) as house:
+        plan = (jobs.Refresh(Watched(), DAY, (f"http://127.0.0.1:{server.port}/eo_wy.csv",)),)
+        parts = jobs.Refreshing(plan, house.house.outbound, tmp_path / "kept", house.house.telemetry)
+        async with house.db.write() as tx:
+            await store_refresh.keep_plan(tx, EVERYONE, plan)
+            await queue.enqueue(tx, jobs.REFRESH, {"source": "irs-bmf"}, lane="registers")
+
+        def worker(limit: timedelta) -> Runner:
+            return Runner(Work(house.db), jobs.handlers(parts), house.house.telemetry, limits={jobs.REFRESH: limit})
+
+        other_merge = await asyncpg.connect(empty_database.owner_dsn)
+        async with other_merge.transaction():
+            await other_merge.execute("select from registry where code = 'IRS' for no key update")
+            slow = worker(timedelta(seconds=4))
+            await slow.step()
+            await slow.idle()
+        await other_merge.close()
+        assert await stand(house) == (None, 0, 0)
+        assert read == ["eo_wy.csv"]
+        house.clock.advance(timedelta(minutes=1))
+        other = worker(jobs.LIMITS[jobs.REFRESH])
+        await other.step()
+        await other.idle()
+        assert await stand(house) == ("loaded", 0, 1)
+        assert read == ["eo_wy.csv"]
+
+
+async def test_old_data_is_found(empty_database: TestDatabase, tmp_path: Path) -> None:
+    async with receiver(published(tmp_path, 200, "v1")) as server:
+        schedule = tmp_path / "registers.toml"
+        schedule.write_text(f'[irs-bmf]\nevery_hours = 24\nurls = ["http://127.0.0.1:{server.port}/eo_wy.csv"]\n')
+        async with serving(
+            empty_database, data_dir=tmp_path / "var", register_schedule=schedule, register_max_age=3000
+        ) as house:
+            await house.drain()
+            await house.drain()
+            assert await found(house) == set()
+            house.clock.advance(timedelta(days=3650))
+            assert await found(house) == {"registers.young_enough"}
+
+
+def test_fetching_ends_before_its_job_is_given_up() -> None:
+    assert jobs.LIMITS[jobs.REFRESH].total_seconds() / 2 > jobs._FETCHING_SECONDS
