@@ -163,12 +163,14 @@ async def test_a_real_nonprofit_is_found_given_to_and_the_product_is_told(produc
 
     async def receipt() -> dict[str, Any]:
         mails = await product.get("/v1/sandbox/mailbox", to="amina@example.org")
-        assert mails
-        return dict(mails[0])
+        mine = [mail for mail in mails if donation["id"] in mail["text"]]
+        assert len(mine) == 1
+        return dict(mine[0])
 
     mail = await eventually(receipt)
     assert "$12.34" in mail["text"]
     assert "$12.34" in mail["html"]
+    assert [file["mediaType"] for file in mail["attachments"]] == ["application/pdf"]
 
 
 async def test_two_tabs_for_two_nonprofits_never_mix(product: Product, browser: Browser) -> None:

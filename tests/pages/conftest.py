@@ -4,14 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.pages.site import AXE, CHROMIUM, Site, open_site
+from tests.pages.site import AXE, Site, open_site
 from tests.support.database import TestDatabase
 
 
 @pytest.fixture(scope="session")
 async def _site(session_database: TestDatabase) -> AsyncIterator[Site]:
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium here; install it (Debian: apt-get install chromium)")
     async with open_site(session_database) as made:
         yield made
 

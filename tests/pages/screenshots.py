@@ -1,8 +1,12 @@
 """Take the README's pictures anew from a gift on the real register sample: ``python -m tests.pages.screenshots``."""
 
 import asyncio
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from PIL import Image
@@ -10,24 +14,41 @@ from playwright.async_api import Page
 
 from almoner.cli import registers
 from almoner.platform import postgres
+from almoner.platform.pages import rendering
 from tests.conftest import CLUSTER
+from tests.pages.accounts import AMINA, acme, sign_in
 from tests.pages.site import DECLINED, Site, open_site
-from tests.support import database
+from tests.support import database, people
 from tests.support.client import data
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
+FONTS = Path(rendering.__file__).parent / "fonts"
 CAUSE = "Capital Area Food Bank"
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 860}}
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}}
 
 
 async def main() -> None:
-    """A gift from link to thanks, in two languages, by day and by night."""
-    with postgres.running(CLUSTER) as server:
+    """A gift from link to thanks, in several languages, by day and by night."""
+    with postgres.running(CLUSTER) as server, our_fonts():
         async with database.copied(server) as made, open_site(made) as site:
             await registers.load_samples(site.service.db, asyncio.Event())
             await flow(site)
             await others(site)
+            await follow(site)
+            await accounts(site)
+
+
+@contextmanager
+def our_fonts() -> Iterator[None]:
+    """Chromium finds the fonts of the receipts, so that every machine has a Japanese one."""
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "fonts").symlink_to(FONTS)
+        os.environ["XDG_DATA_HOME"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["XDG_DATA_HOME"]
 
 
 async def flow(site: Site) -> None:
@@ -51,6 +72,19 @@ async def others(site: Site) -> None:
         await page.goto((await session(site, language="ar", currency="EUR"))["url"])
         await page.locator("#amount-5000").check()
         await shot(page, "gift-arabic-dark")
+    async with site.donor(**DESKTOP) as page:
+        await page.goto((await session(site, language="de", currency="EUR"))["url"])
+        await page.locator("#amount-5000").check()
+        await page.locator("#cover").check()
+        await shot(page, "gift-german")
+    async with site.donor(**DESKTOP, color_scheme="dark") as page:
+        await page.goto((await session(site, language="he", currency="USD"))["url"])
+        await page.locator("#amount-5000").check()
+        await shot(page, "gift-hebrew-dark")
+    async with site.donor(**PHONE) as page:
+        await page.goto((await session(site, language="ja", currency="USD"))["url"])
+        await page.locator("#amount-2500").check()
+        await shot(page, "gift-japanese-phone")
     async with site.donor(**PHONE) as page:
         await page.goto((await session(site, currency="GBP"))["url"])
         await page.locator("#amount-other").check()
@@ -60,6 +94,45 @@ async def others(site: Site) -> None:
     async with site.donor(**PHONE, color_scheme="dark") as page:
         await page.goto(f"{site.base_url}/give?token=cut-off")
         await shot(page, "unknown-link-phone-dark")
+
+
+async def follow(site: Site) -> None:
+    """Where a gift is, by the link in its receipt."""
+    made = await session(site)
+    donor = {"amount": 2500, "currencyCode": "USD", "firstName": "Amina", "lastName": "El-Sayed"}
+    gift = {"id": made["id"], "action": "donate", "email": "follow@example.org", **donor}
+    data(await site.api.post("/v1/sandbox/simulate", gift))
+    donations = data(await site.api.get("/v1/donations", pageSize=1))
+    site.service.clock.advance(days=2)
+    data(await site.api.post("/v1/sandbox/simulate", {"id": donations[0]["id"], "action": "settle"}))
+    await site.service.drain()
+    [mail] = data(await site.api.get("/v1/sandbox/mailbox", to="follow@example.org"))
+    async with site.donor(**DESKTOP) as page:
+        await page.goto(next(link for link in mail["links"] if "/gift?" in link))
+        await shot(page, "gift-now")
+
+
+async def accounts(site: Site) -> None:
+    """Signing in, and one's own account."""
+    here = await acme(site)
+    person = await here.member("owner", "finance")
+    async with here.browser("/sign-in", **DESKTOP) as page:
+        await page.get_by_label("User name").fill(AMINA)
+        await shot(page, "account-sign-in")
+        secret = await people.authenticator(site.service, person)
+        await sign_in(page)
+        await page.get_by_label("Code").fill(people.code(site.service, secret))
+        await page.get_by_role("button", name="Sign in").click()
+        await page.wait_for_url(here.home)
+        await shot(page, "account")
+    other = await acme(site)
+    await other.member("finance")
+    async with other.browser("/sign-in", **PHONE, color_scheme="dark") as page:
+        await sign_in(page)
+        await page.wait_for_url(other.home)
+        await page.goto(f"{other.home}/authenticator")
+        await page.get_by_role("button", name="Set it up").click()
+        await shot(page, "account-authenticator-phone-dark")
 
 
 async def session(site: Site, **body: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 from starlette.types import ASGIApp
 
@@ -81,10 +82,12 @@ class Site:
 
 
 @asynccontextmanager
-async def open_site(database: TestDatabase) -> AsyncIterator[Site]:
-    """The site until the block ends. Raises OSError without Chromium."""
+async def open_site(database: TestDatabase, **settings: Any) -> AsyncIterator[Site]:
+    """The site until the block ends. Skips the test where there is no Chromium."""
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium here; install it (Debian: apt-get install chromium)")
     port = free_port()
-    async with serving(database, port=port) as service, _browser() as browser:
+    async with serving(database, port=port, **settings) as service, _browser() as browser:
         provider = service.house.provider_app
         assert provider is not None, "the sandbox has the test provider"
         client = service.client((await service.tenant()).secret)

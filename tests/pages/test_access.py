@@ -8,8 +8,11 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import Page, expect
 
+from almoner.platform.pages import formats
+from almoner.platform.pages.catalogue import Catalogues
 from tests.pages.site import CHALLENGED, DECLINED, Site, fill, findings, pay
 
+CATALOGUES = Catalogues()
 Scheme = Literal["light", "dark"]
 SCHEMES: list[Scheme] = ["light", "dark"]
 
@@ -66,6 +69,8 @@ async def card(page: Page, number: str) -> None:
         ("dark", 320, "ar"),
         ("light", 1280, "ar"),
         ("dark", 1280, "en"),
+        ("dark", 320, "he"),
+        ("light", 320, "ja"),
     ],
 )
 async def test_h8_axe_finds_nothing_on_any_state_of_the_flow(
@@ -73,7 +78,7 @@ async def test_h8_axe_finds_nothing_on_any_state_of_the_flow(
 ) -> None:
     session = await site.session(language=language, name="Capital Area Food Bank")
     async with opened(site, session, color_scheme=scheme, viewport={"width": width, "height": 800}) as page:
-        await expect(page.locator("html")).to_have_attribute("dir", "rtl" if language == "ar" else "ltr")
+        await expect(page.locator("html")).to_have_attribute("dir", "rtl" if language in ("ar", "he") else "ltr")
         await is_fine(page)  # empty
         await send(page)
         await is_fine(page)  # every error at once
@@ -105,7 +110,7 @@ async def test_h8_axe_finds_nothing_on_any_state_of_the_flow(
 
 @pytest.mark.usefixtures("axe")
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("language", ["en-US", "ar-EG"])
+@pytest.mark.parametrize("language", ["en-US", "ar-EG", "ja-JP"])
 async def test_h8_axe_finds_nothing_on_pages_without_a_session(site: Site, scheme: Scheme, language: str) -> None:
     session = await site.session()
     async with site.donor(color_scheme=scheme, locale=language, viewport={"width": 320, "height": 800}) as page:
@@ -144,43 +149,124 @@ async def tab_to(page: Page, selector: str) -> None:
     raise AssertionError(f"Tab never reaches {selector}")
 
 
-async def test_h8_the_whole_gift_by_keyboard(site: Site) -> None:
-    session = await site.session()
-    async with opened(site, session) as page:
+async def type_into(page: Page, *fields: tuple[str, str]) -> None:
+    """Tab to each field in turn and type."""
+    for selector, text in fields:
+        await tab_to(page, selector)
+        await page.keyboard.type(text)
+
+
+async def is_fine_by_day_and_night(page: Page) -> None:
+    """``is_fine`` in both colour schemes."""
+    for scheme in SCHEMES:
+        await page.emulate_media(color_scheme=scheme)
+        await is_fine(page)
+
+
+@pytest.mark.usefixtures("axe")
+@pytest.mark.parametrize("language", CATALOGUES.offered)
+async def test_h8_the_whole_gift_by_keyboard_in_every_language_at_320_px(site: Site, language: str) -> None:
+    spoken = CATALOGUES.language(language)
+    session = await site.session(language=language, name="Capital Area Food Bank")
+    async with opened(site, session, viewport={"width": 320, "height": 800}) as page:
+        await expect(page.locator("html")).to_have_attribute("lang", language)
+        await is_fine_by_day_and_night(page)
         await page.keyboard.press("Tab")
-        await expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+        await expect(page.get_by_role("link", name=spoken.text("page.skip"))).to_be_focused()
         await tab_to(page, "input[name=amount]")
         await page.keyboard.press("Space")
         for _ in range(4):
-            await page.keyboard.press("ArrowRight")
-        await expect(page.get_by_label("Other amount")).to_be_checked()
-        for selector, text in (
-            ("#typed", "33.30"),
+            await page.keyboard.press("ArrowDown")
+        await expect(page.get_by_label(spoken.text("give.amount.other"))).to_be_checked()
+        await type_into(
+            page,
+            ("#typed", formats.plain(3330, "USD", spoken.locale)),
             ("#first_name", "Amina"),
             ("#last_name", "K"),
             ("#email", "amina@example"),
-        ):
-            await tab_to(page, selector)
-            await page.keyboard.type(text)
+        )
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("alert")).to_be_focused()
+        assert (await page.title()).startswith(spoken.text("page.error.prefix").strip())
+        await is_fine_by_day_and_night(page)
         await tab_to(page, ".summary a")
         await page.keyboard.press("Enter")
-        await expect(page.get_by_label("E-mail")).to_be_focused()
+        await expect(page.locator("#email")).to_be_focused()
         await page.keyboard.press("End")
         await page.keyboard.type(".org")
         await tab_to(page, "#anonymous")
         await page.keyboard.press("Space")
+        await type_into(page, ("#message", "🦁"))
         await tab_to(page, "button[type=submit]")
         await page.keyboard.press("Enter")
         await page.wait_for_url(f"{site.provider_url}/pay/tp_*")
-        for selector, text in (("#number", "4242424242424242"), ("#expiry", "1230"), ("#cvc", "123"), ("#name", "A")):
-            await tab_to(page, selector)
-            await page.keyboard.type(text)
+        await fits(page)
+        await type_into(page, ("#number", "4242424242424242"), ("#expiry", "1230"), ("#cvc", "123"), ("#name", "A"))
         await page.keyboard.press("Enter")
         await page.wait_for_url("**/thanks")
+        await expect(page.get_by_role("heading", level=1)).to_contain_text("K様" if language == "ja" else "Amina")
+        await is_fine_by_day_and_night(page)
     gift = (await site.donations())[0]
     assert (gift["amount"], gift["anonymous"], gift["email"]) == (3330, "yes", "amina@example.org")
+    assert site.complaints == []
+
+
+async def test_h8_a_screen_reader_meets_things_in_the_order_that_they_are_seen(site: Site) -> None:
+    session = await site.session(name="Capital Area Food Bank")
+    async with opened(site, session) as page:
+        await send(page)
+        heard = await page.locator("body").aria_snapshot()
+        expected = (
+            'link "Skip to the content"',
+            'complementary "Test mode."',
+            'heading "Capital Area Food Bank" [level=1]',
+            "main:",
+            'list "Steps"',
+            'alert "There are 4 things to put right"',
+            'link "Choose an amount, or type one"',
+            'group "How much would you like to give?"',
+            'radio "$10"',
+            'radio "Other amount"',
+            'checkbox "Cover the payment fee, too"',
+            'heading "Who is giving?" [level=2]',
+            'textbox "First name"',
+            'textbox "E-mail"',
+            'group "Your choices"',
+            'checkbox "Give anonymously"',
+            'textbox "Message (optional)"',
+            'button "Continue to payment"',
+            "contentinfo:",
+        )
+        places = [heard.find(words) for words in expected]
+        assert -1 not in places, (expected[places.index(-1)], heard)
+        assert places == sorted(places), heard
+
+
+@pytest.mark.parametrize(
+    ("language", "order"), [("ja", ["last_name", "first_name"]), ("en", ["first_name", "last_name"])]
+)
+async def test_h9_names_are_asked_for_in_the_order_of_the_language(site: Site, language: str, order: list[str]) -> None:
+    session = await site.session(language=language)
+    async with opened(site, session) as page:
+        await send(page)
+        asked = await page.locator(".pair input").evaluate_all("fields => fields.map(field => field.name)")
+        told = await page.locator(".summary a").evaluate_all("links => links.map(link => link.hash.slice(1))")
+    assert asked == order
+    assert told == ["amount-1000", *order, "email"]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+async def test_h8_what_is_chosen_shows_in_forced_colours(site: Site, scheme: Scheme) -> None:
+    session = await site.session()
+    async with opened(site, session, forced_colors="active", color_scheme=scheme) as page:
+        ground = "element => getComputedStyle(element).backgroundColor"
+        label = page.locator('label[for="amount-2500"]')
+        before = await label.evaluate(ground)
+        await page.locator("#amount-2500").check()
+        assert await label.evaluate(ground) != before
+        edge = "element => getComputedStyle(element).borderTopWidth"
+        assert await page.locator("button[type=submit]").evaluate(edge) != "0px"
+        assert await page.locator("#message").evaluate(edge) != "0px"
 
 
 async def test_h8_the_whole_gift_without_scripts_at_320_px(site: Site) -> None:

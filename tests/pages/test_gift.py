@@ -60,7 +60,7 @@ async def test_a_suggested_amount_and_the_success_page_of_the_partner(site: Site
 
 @pytest.mark.parametrize(
     ("card", "words"),
-    [(DECLINED, "The bank declined this card."), (POOR, "There is not enough money on this card.")],
+    [(DECLINED, "The bank declined this card."), (POOR, "The bank declined this card.")],
 )
 async def test_a_decline_is_kind_and_another_card_pays(site: Site, card: str, words: str) -> None:
     session = await site.session()
@@ -80,7 +80,7 @@ async def test_a_challenge_is_passed_or_refused(site: Site) -> None:
         await go_to_payment(site, page, session["url"])
         await pay(page, CHALLENGED)
         await page.get_by_role("button", name="No, do not pay").click()
-        await expect(page.get_by_role("alert")).to_contain_text("not confirmed at the bank")
+        await expect(page.get_by_role("alert")).to_contain_text("The bank declined this card.")
         await pay(page, CHALLENGED)
         await page.get_by_role("button", name="Yes, it is me").click()
         await page.wait_for_url("**/thanks")
@@ -108,7 +108,7 @@ async def test_going_back_keeps_what_was_typed_and_a_new_amount_is_one_donation(
         await go_to_payment(site, page, session["url"])
         await page.get_by_role("link", name="Go back without paying").click()
         await page.wait_for_url(f"{site.base_url}/give/{session['id']}")
-        await expect(page.get_by_role("status")).to_contain_text("You have begun a payment")
+        await expect(page.get_by_role("status")).to_contain_text("has not been paid yet")
         await expect(page.get_by_label("Amount in US dollars")).to_have_value("12.34")
         await expect(page.get_by_label("E-mail")).to_have_value("amina@example.org")
         await page.get_by_label("Amount in US dollars").fill("50")

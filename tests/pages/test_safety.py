@@ -78,10 +78,12 @@ async def test_h2_head_and_prefetch_settle_nothing(site: Site) -> None:
     ("header", "country", "language", "currency"),
     [
         ("en-GB,en;q=0.8", "USA", "en", "GBP"),
-        ("de-DE", "USA", "en", "EUR"),
+        ("de-DE", "USA", "de", "EUR"),
         ("ar-EG", "USA", "ar", "USD"),
-        ("ja-JP", "JPN", "en", "JPY"),
-        ("fr", "USA", "en", "USD"),
+        ("ja-JP", "JPN", "ja", "JPY"),
+        ("fr", "USA", "fr", "USD"),
+        ("pt-PT", "USA", "pt-BR", "EUR"),
+        ("zh-TW", "USA", "en", "USD"),
         ("", "USA", "en", "USD"),
     ],
 )
@@ -243,3 +245,22 @@ async def test_other_methods_are_refused(site: Site) -> None:
         answer = await client.delete("/give/x")
     assert answer.status_code == 405
     assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD", "POST"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/give/", 404),
+        ("GET", "/give/x/y", 404),
+        ("POST", "/give/x/thanks", 405),
+        ("GET", "/gift/x/y/z", 404),
+        ("DELETE", "/gift/x", 405),
+        ("POST", "/gift", 405),
+    ],
+)
+async def test_a_wrong_address_below_the_pages_is_a_page(site: Site, method: str, path: str, status: int) -> None:
+    async with httpx.AsyncClient(base_url=site.base_url) as client:
+        answer = await client.request(method, path)
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
+    assert answer.headers["content-security-policy"]
+    assert ("allow" in answer.headers) is (status == 405)

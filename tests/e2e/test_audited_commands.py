@@ -1,0 +1,225 @@
+"""Every command that writes leaves an audit entry when it succeeds: a new command fails here until it has its place."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from almoner.access.members import service as members
+from almoner.access.people.domain import OperatorRole
+from almoner.cli.terminal import commands
+from almoner.giving.payouts import flows as payout_flows
+from almoner.giving.payouts import service as payout_service
+from almoner.giving.payouts.domain import Rules
+from almoner.platform import audit
+from tests.support import bmf, factories
+from tests.support import giving as donors
+from tests.support.client import Client
+from tests.support.database import TestDatabase
+from tests.support.payouts import payouts, settled, verified
+from tests.support.reports import report
+from tests.support.service import Service, serving
+from tests.support.suspense import held_for
+from tests.support.terminal import in_process, operator
+
+NOTE = ("--note", "by telephone")
+PROCESSES = frozenset({"run", "serve", "worker", "migrate", "clean"})
+"""They run or make the deployment; what they do for somebody has entries of its own."""
+READS = frozenset(
+    {
+        "activities suggest", "approvals list", "audit key", "audit list", "audit sign", "audit verify", "keys list",
+        "members groups", "members list", "members provider show", "members provider test", "operators list",
+        "operators tokens list",
+        "partners list", "payouts holds", "payouts list", "payouts show", "registers diff", "registers list",
+        "registers status", "selfcheck",
+        "settlements exceptions", "settlements list", "suspense list", "verifications list", "verifications show",
+    }
+)  # fmt: skip
+
+BOUND = """
+insert into sign_on_identity (partner_id, issuer, subject, person_id, bound_by, bound_at, last_used_at)
+select $1, 'https://id.example.org', 'ann', id, 'account', now(), now()
+from person where partner_id = $1 and user_name = 'ann@example.org'
+"""
+"""As when she came from the provider."""
+
+
+def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
+    """The commands that do something, by their words."""
+    if not hasattr(command, "commands"):
+        yield " ".join(path)
+        return
+    for name, inner in command.commands.items():
+        yield from leaves(inner, (*path, name))
+
+
+ALL = frozenset(leaves(typer.main.get_command(commands)))
+
+
+@dataclass
+class World:
+    """A terminal of somebody who may do everything; ``written``: the commands that succeeded and left an entry."""
+
+    service: Service
+    home: Path
+    api: Client
+    written: set[str] = field(default_factory=set)
+
+    async def open(self) -> None:
+        """The officers: two, since some decisions take somebody else."""
+        roles: tuple[OperatorRole, ...] = ("administrator", "finance", "reviewer")
+        self.me = await operator(self.service, *roles)
+        self.typed = in_process(self.service, self.home, self.me)
+        self.other = in_process(self.service, self.home, await operator(self.service, *roles))
+
+    async def entries(self) -> int:
+        """How many there are."""
+        async with self.service.db.read() as tx:
+            return int(await tx.fetchval("select count(*) from audit_entry"))
+
+    async def does(self, *words: str, other: bool = False) -> str:
+        """Type a command that must succeed and be recorded; what was printed."""
+        command = next(one for count in (3, 2, 1) if (one := " ".join(words[:count])) in ALL)
+        before = await self.entries()
+        status, printed = await (self.other if other else self.typed)(*words)
+        assert status == 0, (words, printed)
+        assert await self.entries() > before, f"almoner {command} wrote and left no entry"
+        self.written.add(command)
+        return printed
+
+    def text(self, type_: str, id_: Any) -> str:
+        """A text id."""
+        return self.service.db.deployment.ids.text(type_, id_)
+
+
+def word(printed: str, name: str) -> str:
+    """What stands after a name."""
+    return next(line.split()[1] for line in printed.splitlines() if line.split()[:1] == [name])
+
+
+@pytest.fixture
+async def world(empty_database: TestDatabase, tmp_path: Path) -> AsyncIterator[World]:
+    """A service of its own that lives in the time of the commands."""
+    async with serving(empty_database) as service:
+        service.clock.advance_to(service.clock.wall())
+        api = service.client((await service.tenant()).secret)
+        made = World(service, tmp_path, api)
+        await made.open()
+        yield made
+        await api.close()
+
+
+async def test_v8_every_writing_command_leaves_an_entry_when_it_succeeds(world: World) -> None:
+    await partners_keys_and_members(world)
+    await the_operators(world)
+    await registers_and_verifications(world)
+    await settlements_and_held_money(world)
+    await payouts_and_reassignments(world)
+    assert world.written | READS | PROCESSES == ALL, "give a new command its place: what it writes, or that it reads"
+    assert not world.written & (READS | PROCESSES)
+
+
+async def partners_keys_and_members(world: World) -> None:
+    partner = word(await world.does("partners", "add", "Bright Bank"), "partner")
+    await world.does("partners", "brand", partner, "--colour", "#E6007E")
+    await world.does("partners", "issuer", partner, "--name", "Bright Bank Foundation")
+    key = word(await world.does("keys", "add", "--partner", partner, "--name", "till"), "key")
+    key = word(await world.does("keys", "rotate", key), "key")
+    await world.does("keys", "revoke", key)
+    await world.does("members", "add", partner, "ann@example.org", "--role", "owner")
+    await world.does("members", "add", partner, "bo@example.org", "--role", "developer")
+    await world.does("members", "roles", partner, "bo@example.org", "--role", "finance")
+    await world.does("members", "change", partner, "bo@example.org", "--name", "Bo Okafor")
+    await world.does("members", "invite", partner, "bo@example.org")
+    await world.does("members", "reset-second-factor", partner, "bo@example.org")
+    await world.does("members", "deactivate", partner, "bo@example.org")
+    await world.does("members", "activate", partner, "bo@example.org")
+    await world.does("members", "remove", partner, "bo@example.org")
+    scope = await world.service.tenant()
+    async with world.service.db.write() as tx:
+        group = world.text("group", (await members.create_group(tx, scope.partner, {"displayName": "Bookkeepers"})).id)
+    await world.does("members", "map-group", world.text("partner", scope.partner.id), group, "finance")
+    provider = ("--name", "Example ID", "--issuer", "https://id.example.org", "--client-id", "almoner", "--public")
+    await world.does("members", "provider", "set", partner, *provider)
+    async with world.service.db.write() as tx:
+        await tx.execute(BOUND, tx.ids.parse("partner", partner))
+    await world.does("members", "provider", "unbind", partner, "ann@example.org")
+    await world.does("members", "provider", "remove", partner)
+
+
+async def the_operators(world: World) -> None:
+    await world.does("operators", "add", "carl@example.org", "--name", "Carl", "--role", "reviewer")
+    _, listed = await world.typed("operators", "list")
+    carl = next(word for line in listed.splitlines() if "carl@" in line for word in line.split() if "operator_" in word)
+    await world.does("operators", "invite", carl)
+    await world.does("operators", "roles", carl, "--role", "finance")
+    await world.does("operators", "change", carl, "--name", "Carl Gustav")
+    await world.does("operators", "reset-second-factor", carl)
+    await world.does("operators", "deactivate", carl)
+    await world.does("operators", "activate", carl)
+    await world.does("operators", "two-people", "on")
+    await world.does("operators", "two-people", "off")
+    spare = await operator(world.service, "reviewer")
+    _, listed = await world.typed("operators", "tokens", "list", spare.id)
+    token = next(word for word in listed.split() if "token_" in word)
+    await world.does("operators", "tokens", "revoke", token)
+
+
+async def registers_and_verifications(world: World) -> None:
+    file = bmf.write(world.home / "eo_wy.csv", bmf.bodies(3))
+    await world.does("registers", "import", "irs-bmf", str(file), "--as-of", "2026-03-01")
+    await world.does("activities", "apply")
+    await world.does("registers", "rollback", "irs-bmf")
+    nonprofit = await factories.nonprofit(world.service)
+    await world.does("organisations", "brand", nonprofit, "--colour", "#E6007E")
+    approved, rejected = [await factories.verification(world.service, world.api) for _ in range(2)]
+    await world.does("verifications", "approve", approved["id"], *NOTE)
+    await world.does("verifications", "reject", rejected["id"], "--reason", "other", *NOTE)
+    await world.does("verifications", "reopen", rejected["id"], *NOTE)
+
+
+async def settlements_and_held_money(world: World) -> None:
+    for what in ("refund", "dismiss"):
+        api = world.service.client((await world.service.tenant()).secret)
+        giving = await donors.open_session(world.service, api)
+        held = world.text("heldpayment", (await held_for(giving, "unknown_payment")).id)
+        await world.does("suspense", what, held, *NOTE)
+        await api.close()
+    await factories.donation(world.service, world.api)
+    file = world.home / "po_1.csv"
+    file.write_bytes(report(("payment", "tp_nobody", 1.0, 0.0), reference="po_1"))
+    await world.does("settlements", "import", "test", str(file))
+    async with world.service.db.read() as tx:
+        [entry] = await audit.page(tx, audit.DEPLOYMENT, limit=1)
+    assert (entry.action, entry.details and entry.details["reference"]) == ("settlement.imported", "po_1")
+    before = await world.entries()
+    file.write_bytes(report(("payment", "tp_other", 2.0, 0.0), reference="po_1"))
+    assert (await world.typed("settlements", "import", "test", str(file)))[0] == 1
+    assert await world.entries() == before, "nothing was imported: nothing says that it was"
+    await world.does("settlements", "clear", "test", "po_1", "tp_nobody", *NOTE)
+
+
+async def payouts_and_reassignments(world: World) -> None:
+    service, api = world.service, world.api
+    nonprofit, other = [await factories.nonprofit(service) for _ in range(2)]
+    given = await factories.donation(service, api)
+    await world.does("donations", "reassign", given["id"], other, "--reason", "the nonprofit merged")
+    await verified(service, api, nonprofit)
+    await settled(service, api, nonprofit)
+    await world.does("payouts", "hold", nonprofit, *NOTE)
+    await world.does("payouts", "release", nonprofit, *NOTE, other=True)
+    await payout_flows.collect_all(service.db, Rules())
+    [payout] = await payouts(api, organisationId=nonprofit)
+    id_ = service.db.deployment.ids.parse("disbursement", payout["id"])
+    assert id_ is not None
+    async with service.db.write() as tx:
+        await payout_service.send(tx, id_, Rules())  # as in production, where a person confirms
+    await world.does("payouts", "confirm", payout["id"])
+    await world.does("payouts", "return", payout["id"], "--reason", "account closed")
+    await world.does("payouts", "run")
+    async with service.db.read() as tx:
+        [entry] = await audit.page(tx, audit.DEPLOYMENT, limit=1)
+    assert (entry.action, entry.details) == ("payouts.run", {"sent": 0, "refused": 0})

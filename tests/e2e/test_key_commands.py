@@ -1,0 +1,70 @@
+"""`almoner keys` as an administrator types it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from almoner.platform import audit
+from tests.support.service import Service, Tenant
+from tests.support.terminal import Type, terminal
+
+
+@pytest.fixture
+def almoner(service: Service, tmp_path: Path) -> Type:
+    """An administrator's terminal."""
+    return terminal(service, tmp_path, "administrator")
+
+
+@pytest.fixture
+def partner(service: Service, tenant: Tenant) -> str:
+    """The partner as commands name it."""
+    return service.db.deployment.ids.text("partner", tenant.partner.id)
+
+
+async def recorded(service: Service, tenant: Tenant) -> list[tuple[str, str, Any]]:
+    """What the audit log says: action, subject, details; oldest first."""
+    async with service.db.read() as tx:
+        entries = await audit.page(tx, tenant.partner.id)
+    return [(entry.action, entry.subject, entry.details) for entry in reversed(entries)]
+
+
+def word(printed: str, title: str) -> str:
+    """What stands after a title."""
+    return next(line.split()[1] for line in printed.splitlines() if line.startswith(f"{title} "))
+
+
+async def test_v8_what_is_done_to_keys_is_told_as_pages_tell_it(
+    service: Service, tenant: Tenant, almoner: Type, partner: str
+) -> None:
+    status, made = await almoner("keys", "add", "--partner", partner, "--name", "till", "--scope", "users:read")
+    assert status == 0, made
+    status, replaced = await almoner("keys", "rotate", word(made, "key"), "--overlap-hours", "2")
+    assert status == 0, replaced
+    for _ in range(2):  # the second time there is nothing left to end
+        assert (await almoner("keys", "revoke", word(made, "key")))[0] == 0
+    told = {"kind": "secret", "scopes": ["users:read"]}
+    assert await recorded(service, tenant) == [
+        ("key.made", word(made, "key"), told),
+        ("key.rotated", word(made, "key"), {**told, "successor": word(replaced, "key")}),
+        ("key.revoked", word(made, "key"), told),
+    ]
+    assert await almoner("keys", "rotate", word(made, "key")) == (1, "this key has ended; make a new one\n")
+    status, refused = await almoner("keys", "rotate", word(replaced, "key"), "--overlap-hours", "169")
+    assert (status, "at most" in refused or "0 to 7 days" in refused) == (1, True)
+
+
+async def test_k6_all_scopes_that_no_route_asks_for_are_told_at_once(
+    service: Service, tenant: Tenant, almoner: Type, partner: str
+) -> None:
+    add = ("keys", "add", "--partner", partner, "--name", "till")
+    status, told = await almoner(*add, "--scope", "user:read", "--scope", "users:read", "--scope", "donation:read")
+    assert (status, told.startswith("scopes: there is no donation:read, user:read; there are *, ")) == (1, True), told
+    status, told = await almoner(*add, "--kind", "publishable", "--scope", "users:read")
+    assert (status, told) == (1, "scopes: a publishable key cannot have users:read\n")
+    status, told = await almoner(*add, "--kind", "scim", "--scope", "users:read")
+    assert (status, told) == (1, "scopes: a directory's key has scim_api alone, not users:read\n")
+    status, told = await almoner(*add[:-1], " ", "--scope", "x")
+    assert told.startswith("name: write 1 to 100 characters\nscopes: there is no x; "), told
+    assert await recorded(service, tenant) == []
+    assert (await almoner(*add, "--scope", "sandbox_clock"))[0] == 0  # by name, by an administrator (settled 9)

@@ -1,0 +1,95 @@
+"""`almoner suspense` and `almoner selfcheck` as people type them, over the database of a service (M6)."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from tests.support import giving as support
+from tests.support.database import TestDatabase
+from tests.support.giving import Giving
+from tests.support.service import Service, serving
+from tests.support.suspense import held, held_for, work
+from tests.support.terminal import Operator, Type, in_process, operator
+
+
+@pytest.fixture
+async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service of its own that lives in the time of the commands."""
+    async with serving(empty_database) as made:
+        made.clock.advance_to(made.clock.wall())
+        yield made
+
+
+@pytest.fixture
+async def giving(service: Service) -> AsyncIterator[Giving]:
+    """A session whose donor is about to give."""
+    api = service.client((await service.tenant()).secret)
+    yield await support.open_session(service, api)
+    await api.close()
+
+
+@pytest.fixture
+async def olive(service: Service) -> Operator:
+    """An operator who sees to money."""
+    return await operator(service, "finance", name="Olive")
+
+
+@pytest.fixture
+def almoner(service: Service, tmp_path: Path, olive: Operator) -> Type:
+    """Her terminal."""
+    return in_process(service, tmp_path, olive)
+
+
+async def test_m6_a_person_sees_held_money_and_sends_it_back(
+    service: Service, giving: Giving, almoner: Type, olive: Operator
+) -> None:
+    found = await held_for(giving, "unknown_payment")
+    name = service.db.deployment.ids.text("heldpayment", found.id)
+    status, listed = await almoner("suspense", "list")
+    assert status == 0
+    for fact in (name, "unknown_payment", "25.00 USD", " held ", found.provider_payment):
+        assert fact in listed
+    assert max(map(len, listed.splitlines())) <= 150
+    assert await almoner("suspense", "refund", name, "--note", "the donor rang") == (0, f"{name} is refunding.\n")
+    service.clock.advance_to(service.clock.wall())
+    await work(giving)
+    assert (await held(giving)).decided_by == olive.id
+    assert name not in (await almoner("suspense", "list"))[1]
+    listed = (await almoner("suspense", "list", "--all"))[1]
+    for fact in ("refunded", f"Olive ({olive.id})", "the donor rang"):
+        assert fact in listed
+    status, refused = await almoner("suspense", "dismiss", name, "--note", "no, it is theirs")
+    assert (status, refused.count("\n")) == (1, 1)
+    assert "it is refunded" in refused
+
+
+async def test_m6_what_a_person_types_wrongly_is_told_in_one_line(
+    service: Service, giving: Giving, almoner: Type
+) -> None:
+    unknown = service.db.deployment.ids.example("heldpayment")
+    assert "almoner suspense list" in (await almoner("suspense", "refund", unknown, "--note", "x"))[1]
+    for words in (("refund", unknown), ("refund", "nothing", "--note", "x"), ("dismiss", unknown, "--note", " ")):
+        status, told = await almoner("suspense", *words)
+        assert status == 2
+        assert "Traceback" not in told
+    found = await held_for(giving, "other_reference")
+    name = service.db.deployment.ids.text("heldpayment", found.id)
+    by_hand = ("suspense", "refund", name, "--note", "in the dashboard", "--done-as", "re_77")
+    assert await almoner(*by_hand) == (0, f"{name} is refunded.\n")
+    assert (await held(giving)).provider_refund == "re_77"
+
+
+async def test_selfcheck_exits_with_1_when_something_is_found(service: Service, giving: Giving, almoner: Type) -> None:
+    await held_for(giving, "short")
+    status, told = await almoner("selfcheck")
+    assert status == 0, told
+    assert "all is as it should be" in told
+    connection = await asyncpg.connect(service.database.server.superuser_url(service.database.name))
+    await connection.execute("set session_replication_role = replica; delete from ledger_transfer")
+    await connection.close()
+    status, told = await almoner("selfcheck")
+    assert status == 1
+    for fact in ("suspense.states_are_posted: broken by 1", "ledger.balances_are_sums", "  do        "):
+        assert fact in told

@@ -1,0 +1,82 @@
+"""`almoner members provider` as an administrator types it."""
+
+from pathlib import Path
+
+import pytest
+
+from almoner.access.sign_ins import service as sign_ins
+from almoner.platform import audit
+from tests.support.hostile_openid import hostile_provider
+from tests.support.openid import openid_provider
+from tests.support.running import free_port
+from tests.support.service import Service, Tenant
+from tests.support.sign_on import entered, house
+from tests.support.terminal import Type, terminal
+
+
+@pytest.fixture
+def almoner(service: Service, tmp_path: Path) -> Type:
+    """An administrator's terminal."""
+    return terminal(service, tmp_path, "administrator")
+
+
+async def test_an_administrator_sets_up_tries_and_removes_a_provider(
+    service: Service, tenant: Tenant, almoner: Type
+) -> None:
+    partner = service.db.deployment.ids.text("partner", tenant.partner.id)
+    _, shown = await almoner("members", "provider", "show", partner)
+    assert f"{service.db.deployment.links.pages}/account/{partner}/sign-on/callback" in shown
+    async with openid_provider() as provider:
+        name = ("members", "provider", "set", partner, "--name", "Example ID", "--client-id", "almoner")
+        words = (*name, "--issuer", provider.issuer, "--groups-claim", "groups", "--role", "all = staff=finance")
+        status, printed = await almoner(*words, stdin="very-secret\n")
+        assert status == 0, printed
+        assert "all = staff = finance" in printed
+        assert "very-secret" not in printed
+        status, printed = await almoner("members", "provider", "test", partner)
+        assert status == 0, printed
+        assert f"{provider.issuer}/oauth2/token" in printed
+    status, printed = await almoner(*words, "--public", "--keep-secret")
+    assert status != 0
+    status, printed = await almoner(*words, "--keep-secret", "--subject-claim", "email", "--scopes", "profile")
+    assert status == 1
+    assert "named by sub or oid" in printed
+    assert "openid among them" in printed
+    nobody = f"http://127.0.0.1:{free_port()}"
+    status, printed = await almoner(*name, "--issuer", nobody, "--public", "--disabled")
+    assert status == 0, printed
+    status, printed = await almoner("members", "provider", "test", partner)
+    assert status == 1
+    assert "No connection could be made" in printed
+    status, printed = await almoner("members", "provider", "remove", partner)
+    assert status == 0, printed
+    status, printed = await almoner("members", "provider", "remove", partner)
+    assert (status, printed.strip()) == (1, "No sign-in provider is set up")
+    async with service.db.read() as tx:
+        entries = await audit.page(tx, tenant.partner.id)
+    assert [(entry.action, entry.actor.kind) for entry in reversed(entries)] == [
+        ("provider.set", "operator"),
+        ("provider.changed", "operator"),
+        ("provider.removed", "operator"),
+    ]
+    assert "very-secret" not in str(entries)
+
+
+async def test_an_administrator_unbinds_a_member_from_the_account_at_the_provider(
+    service: Service, almoner: Type
+) -> None:
+    async with hostile_provider(service.clock) as evil, house(service) as here:
+        await here.set_up(evil.url)
+        ada = await here.member("ada", externalId="ada")
+        there = entered(await here.sign_in())
+        partner = service.db.deployment.ids.text("partner", here.partner.id)
+        status, printed = await almoner("members", "provider", "unbind", partner, "ada")
+        assert status == 0, printed
+        assert printed.strip() == f"ada signs in no more by an account of {evil.url}."
+        async with service.db.single() as tx:
+            assert await sign_ins.find(tx, ada.realm, there.secret) is None
+        status, printed = await almoner("members", "provider", "unbind", partner, "ada")
+        assert (status, printed.strip()) == (0, "ada signs in by no provider.")
+    async with service.db.read() as tx:
+        done = [(entry.action, entry.actor.kind) for entry in await audit.page(tx, here.partner.id)]
+    assert done.count(("identity.unbound", "operator")) == 1

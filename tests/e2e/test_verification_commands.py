@@ -1,0 +1,103 @@
+"""`almoner verifications` as an officer types it, over the database of a service (settled 5)."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.support import factories
+from tests.support.client import Client, data
+from tests.support.database import TestDatabase
+from tests.support.service import Service, serving
+from tests.support.terminal import Operator, Type, in_process, operator
+
+PATH = "/v1/monetary-donation-verifications"
+
+
+@pytest.fixture
+async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service of its own that lives in the time of the commands."""
+    async with serving(empty_database) as made:
+        made.clock.advance_to(made.clock.wall())
+        yield made
+
+
+@pytest.fixture
+async def olive(service: Service) -> Operator:
+    """A reviewer."""
+    return await operator(service, "reviewer", name="Olive Officer")
+
+
+@pytest.fixture
+def officer(service: Service, tmp_path: Path, olive: Operator) -> Type:
+    """Types commands of `almoner verifications`; answers (status, what was printed)."""
+    return partial(in_process(service, tmp_path, olive), "verifications")
+
+
+async def test_an_officer_decides_and_the_evidence_is_kept(
+    service: Service, api: Client, officer: Type, olive: Operator
+) -> None:
+    made = await factories.verification(service, api, organisation=await factories.nonprofit(service, name="Relief"))
+    status, printed = await officer("list")
+    assert (status, len(printed.splitlines())) == (0, 2)
+    assert made["id"] in printed
+    assert "Relief" in printed
+    told = [
+        await officer("approve", made["id"], "--note", "Voided cheque of 3 March, case 7"),
+        await officer("list"),
+    ]
+    assert told[0] == (0, f"{made['id']} is approved.\n")
+    assert made["id"] not in told[1][1]
+    assert data(await api.get(f"{PATH}/{made['id']}"))["status"]["type"] == "approved"
+    status, printed = await officer("show", made["id"])
+    assert status == 0
+    for fact in (
+        "check bank_details",
+        "succeeded",
+        "Voided cheque of 3 March, case 7",
+        f"Olive Officer ({olive.id})",
+    ):
+        assert fact in printed
+    assert "somebody else" not in printed
+
+
+async def test_a_rejected_one_is_reopened_at_the_terminal(service: Service, api: Client, officer: Type) -> None:
+    made = await factories.verification(service, api)
+    wrong = await officer("reject", made["id"], "--reason", "mood", "--note", "x")
+    assert wrong[0] == 2
+    reason = ("--reason", "no_response", "--note", "Three letters, no answer")
+    assert await officer("reject", made["id"], *reason) == (0, f"{made['id']} is rejected.\n")
+    assert data(await api.get(f"{PATH}/{made['id']}"))["rejectionReasonCode"] == "no_response"
+    assert await officer("reopen", made["id"], "--note", "They called") == (0, f"{made['id']} is pending.\n")
+    await service.drain()
+    events = data(await api.get("/v1/events", direction="ASC"))
+    assert [event["eventData"]["status"]["type"] for event in events] == ["pending", "rejected", "pending", "pending"]
+
+
+async def test_what_an_officer_may_not_do_is_told_in_one_line(service: Service, api: Client, officer: Type) -> None:
+    unlisted = await factories.verification(service, api, organisation=await factories.nonprofit(service, active=False))
+    status, printed = await officer("approve", unlisted["id"], "--note", "They asked nicely")
+    assert status == 1
+    assert printed == (
+        "the check registration is failed: only an organisation that its register lists as active can be approved\n"
+    )
+    assert data(await api.get(f"{PATH}/{unlisted['id']}")) == unlisted
+    status, printed = await officer("reopen", unlisted["id"], "--note", "again")
+    assert (status, printed) == (1, "the verification is pending and cannot become pending\n")
+    for words in (
+        ("show", "nothing"),
+        ("show", service.db.deployment.ids.example("monetarydonationverification")),
+        ("approve", unlisted["id"], "--note", " "),
+        ("approve", unlisted["id"]),
+    ):
+        assert (await officer(*words))[0] == 2, words
+
+
+async def test_commands_live_in_the_time_of_the_sandbox(service: Service, api: Client, officer: Type) -> None:
+    made = await factories.verification(service, api)
+    data(await api.post("/v1/sandbox/clock", {"advanceSeconds": int(timedelta(days=31).total_seconds())}))
+    status, printed = await officer("approve", made["id"], "--note", "late")
+    assert (status, printed) == (1, "the verification is expired and cannot become approved\n")
+    assert made["id"] in (await officer("list", "--status", "expired"))[1]

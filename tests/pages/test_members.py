@@ -1,0 +1,182 @@
+"""Members, groups, keys and the audit log, in a browser."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+
+from almoner.access.members import service as members
+from almoner.access.people.domain import Role
+from tests.pages.accounts import Acme, acme, is_fine, sign_in
+from tests.pages.site import Site
+from tests.support import people
+from tests.support.people import PASSWORD
+
+PHONE = {"width": 320, "height": 700}
+OLIVE = "olive@example.org"
+NEW = "purple monkeys read dishwashers"
+
+
+@asynccontextmanager
+async def signed_in(here: Acme, role: Role, path: str, **options: Any) -> AsyncIterator[Page]:
+    """A page of a fresh browser in which Olive has just signed in."""
+    olive = await here.member(role, name=OLIVE)
+    app = await people.authenticator(here.site.service, olive)
+    async with here.browser(path, **options) as page:
+        await sign_in(page, OLIVE)
+        await page.get_by_label("Code").fill(people.code(here.site.service, app))
+        await page.get_by_role("button", name="Sign in").click()
+        await page.wait_for_url(here.home + path)
+        yield page
+
+
+@pytest.mark.usefixtures("axe")
+async def test_from_an_invitation_to_the_end_of_a_membership(site: Site) -> None:
+    here = await acme(site)
+    async with signed_in(here, "owner", "/members", viewport=PHONE) as page:
+        await is_fine(page)
+        await page.get_by_role("link", name="Invite somebody").click()
+        await is_fine(page)
+        await page.get_by_role("button", name="Send the invitation").click()
+        await expect(page.get_by_role("alert")).to_be_focused()
+        await is_fine(page)
+        await page.get_by_label("E-mail").fill("bo@example.org")
+        await page.get_by_label("Name", exact=True).fill("Bo Builder")
+        await page.get_by_label("Read only").uncheck()
+        await page.get_by_label("Finance").check()
+        await page.get_by_role("button", name="Send the invitation").click()
+        await expect(page.get_by_role("status")).to_have_text("The invitation is on its way.")
+        await is_fine(page)
+        link = await here.mailed("/invitation?", to="bo@example.org")
+        async with site.donor() as theirs:
+            await theirs.goto(link)
+            await theirs.get_by_label("New password").fill(NEW)
+            await theirs.get_by_label("The same password again").fill(NEW)
+            await theirs.locator("form button[type=submit]").first.click()
+            await theirs.wait_for_url(here.home + "**")
+            await theirs.get_by_role("link", name="Members").click()
+            await expect(theirs.get_by_text("bo@example.org; finance; active")).to_be_visible()
+            await expect(theirs.get_by_role("link", name="Invite somebody")).to_have_count(0)
+            await expect(theirs.get_by_role("link", name="Keys")).to_have_count(0)
+            await page.get_by_role("link", name="Change Bo Builder").click()
+            await is_fine(page)
+            await page.get_by_label("Name", exact=True).fill("Bo Baker")
+            await page.get_by_label("E-mail").fill("bo")
+            await page.get_by_role("button", name="Save", exact=True).click()
+            await expect(page.get_by_role("alert")).to_be_focused()
+            await is_fine(page)
+            await page.get_by_label("E-mail").fill("bo.baker@example.org")
+            await page.get_by_role("button", name="Save", exact=True).click()
+            await expect(page.get_by_role("heading", name="Bo Baker")).to_be_visible()
+            await page.get_by_label("Developer").check()
+            await page.get_by_role("button", name="Save the roles").click()
+            await expect(page.get_by_role("status")).to_have_text("The roles are saved.")
+            await theirs.reload()
+            await theirs.get_by_role("link", name="Keys").click()
+            await expect(theirs.get_by_role("heading", name="Keys", exact=True)).to_be_visible()
+            await page.get_by_role("button", name="Deactivate").click()
+            await expect(page.get_by_role("status")).to_contain_text("signed out everywhere")
+            await theirs.get_by_role("link", name="Members").click()
+            await theirs.wait_for_url("**/sign-in?next=**")
+        await is_fine(page)
+        await page.get_by_role("button", name="Remove").click()
+        await expect(page.get_by_role("alert")).to_contain_text("Tick the box")
+        await page.get_by_label("Yes, remove Bo Baker", exact=True).check()
+        await page.get_by_role("button", name="Remove").click()
+        await expect(page.get_by_role("status")).to_have_text("The member is removed.")
+        await expect(page.get_by_text("Bo Baker")).to_have_count(0)
+    assert site.complaints == []
+
+
+@pytest.mark.usefixtures("axe")
+async def test_the_only_owner_is_told_why_the_role_stays(site: Site) -> None:
+    here = await acme(site)
+    async with signed_in(here, "owner", "/members") as page:
+        await page.get_by_role("link", name="Change Olive").click()
+        await page.get_by_label("Owner").uncheck()
+        await page.get_by_role("button", name="Save the roles").click()
+        await expect(page.get_by_role("alert")).to_contain_text("This is the last active owner")
+        await page.get_by_role("alert").get_by_role("link").click()
+        assert page.url.endswith("#roles")
+        await is_fine(page)
+
+
+@pytest.mark.usefixtures("axe")
+async def test_what_a_group_may_do_is_chosen_by_keyboard(site: Site) -> None:
+    here = await acme(site)
+    async with site.service.db.write() as tx:
+        group = await members.create_group(tx, here.tenant.partner, {"displayName": "Bookkeepers"})
+    async with signed_in(here, "owner", "/groups", viewport=PHONE) as page:
+        await is_fine(page)
+        await page.get_by_role("link", name="0 members of Bookkeepers").click()
+        await expect(page.get_by_text("Nobody.", exact=True)).to_be_visible()
+        await is_fine(page)
+        await page.get_by_role("link", name="All groups").click()
+        await page.get_by_label("What Bookkeepers may do").focus()
+        await page.keyboard.press("f")
+        await page.keyboard.press("Tab")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("status")).to_contain_text("everybody in the group")
+        await expect(page.get_by_label("What Bookkeepers may do")).to_have_value("finance")
+    async with site.service.db.read() as tx:
+        assert (await members.get_group(tx, here.tenant.partner, group.id)).role == "finance"
+
+
+@pytest.mark.usefixtures("axe")
+async def test_a_secret_is_shown_after_a_proof_and_once(site: Site) -> None:
+    here = await acme(site)
+    async with signed_in(here, "developer", "/keys", viewport=PHONE) as page:
+        await is_fine(page)
+        site.service.clock.advance_wall(minutes=11)
+        await page.get_by_role("link", name="Make a key").click()
+        await page.wait_for_url("**/prove?next=**")
+        await is_fine(page)
+        await page.get_by_label("Password").fill(PASSWORD)
+        await page.get_by_role("button", name="Continue").click()
+        await page.wait_for_url("**/keys/new")
+        await is_fine(page)
+        await page.get_by_role("button", name="Make the key").click()
+        await expect(page.get_by_role("alert")).to_be_focused()
+        await page.get_by_label("Scopes", exact=True).fill("user:read")
+        await page.get_by_label("Name").fill("The shop")
+        await page.get_by_role("button", name="Make the key").click()
+        await expect(page.get_by_role("alert")).to_contain_text("There is no user:read; there are *, activities:read")
+        await is_fine(page)
+        await page.get_by_label("Scopes", exact=True).fill("")
+        await page.get_by_role("button", name="Make the key").click()
+        await expect(page.get_by_role("heading", name="The new key")).to_be_visible()
+        secret = await page.locator(".secret").inner_text()
+        assert secret.startswith("sk_sandbox_")
+        await is_fine(page)
+        await page.get_by_role("link", name="I have kept it").click()
+        assert secret not in await page.content()
+        await is_fine(page)
+        await page.get_by_role("link", name=f"Replace or end The shop ...{secret[-4:]}").click()
+        await is_fine(page)
+        await page.get_by_role("button", name="Replace the key").click()
+        successor = await page.locator(".secret").inner_text()
+        await page.get_by_role("link", name="I have kept it").click()
+        await page.get_by_role("link", name=f"Replace or end The shop ...{successor[-4:]}").click()
+        await page.get_by_label("Yes, end it now").check()
+        await page.get_by_role("button", name="End the key").click()
+        await expect(page.get_by_role("status")).to_have_text("The key has ended.")
+    assert site.complaints == []
+
+
+@pytest.mark.usefixtures("axe")
+async def test_v8_the_audit_log_is_read_and_downloaded(site: Site) -> None:
+    here = await acme(site)
+    async with signed_in(here, "owner", "/audit", viewport=PHONE) as page:
+        await is_fine(page)
+        await expect(page.get_by_text("Olive: signed in", exact=False).first).to_be_visible()
+        await page.get_by_label("What", exact=True).fill("signed_in")
+        await page.get_by_label("Who", exact=True).fill("olive@example.org")
+        await page.get_by_role("button", name="Look").click()
+        await expect(page.locator(".rows li")).to_have_count(1)
+        await is_fine(page)
+        async with page.expect_download() as download:
+            await page.get_by_role("link", name="Download CSV").click()
+        assert (await download.value).suggested_filename.endswith(".csv")
+    assert site.complaints == []

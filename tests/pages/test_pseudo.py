@@ -1,0 +1,203 @@
+"""No word that a donor meets is outside the catalogues, and longer ones still fit: a made-up language (H9)."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Page
+
+from almoner.access.partners import service as partners
+from almoner.giving.payments.domain import HoldReason
+from almoner.giving.refund_notices import service as refund_notices
+from almoner.platform import images
+from almoner.platform.db import Partner
+from almoner.platform.pages.catalogue import LOCALE_FOLDER, Catalogues
+from almoner.platform.pages.rendering import Pages
+from tests.pages.site import CHALLENGED, DECLINED, GOOD, Site, open_site
+from tests.pages.test_branding import logo
+from tests.pages.test_code import MAIL, code
+from tests.support import pseudo
+from tests.support.database import TestDatabase
+
+KEYS = set(json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8")))
+PHONE = {"viewport": {"width": 320, "height": 700}}
+DATA = {"QQ", "Partner"}  # a monogram and the name of a logo; other data stand in mark-up of their own
+TITLED = {"till.unknown", "gift.unknown"} | {
+    f"give.{kind}" for kind in "expired used unknown cookieless held closed broken tries".split()
+}
+# Said by the same templates as their neighbours, in states that take an outage, a lost cookie or weeks; and the words
+# of the document and of the button, which have tests of their own.
+ELSEWHERE = {
+    key
+    for key in KEYS
+    if re.match(
+        r"give\.(failed|busy|again|paying|code\.(later|sent|problem\.over)|wait\.\w+)$|till\.(again|ended\.(failed|cancelled)\.)"
+        r"|gift\.(reassigned|wait\.|returned|next\.sent|step\.settled\.done)|receipt\.title$|embed\.",
+        key,
+    )
+}
+
+
+@dataclass
+class Reader:
+    """Reads pages; ``seen`` are the messages that were met."""
+
+    seen: set[str] = field(default_factory=set)
+
+    def page(self, html: str) -> None:
+        """A page or the HTML of a mail."""
+        keys, stray = pseudo.read_page(html)
+        assert keys
+        assert stray <= DATA, stray
+        self.seen |= keys
+
+    async def shown(self, page: Page) -> None:
+        """What the browser shows; nothing is wider than a small window."""
+        self.page(await page.content())
+        wide = await page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+        assert not wide, page.url
+
+    def mail(self, mail: dict[str, Any]) -> None:
+        """Subject and both forms; in the plain one a line begins with a message, or is a link or a code."""
+        self.page(mail["html"])
+        self.seen |= pseudo.read_text(mail["subject"])[0]
+        assert mail["subject"].startswith("⟦")
+        for line in mail["text"].splitlines():
+            assert re.match(r"⟦|$|https?://|\d{6}$", line), line
+        self.seen |= pseudo.read_text(mail["text"])[0]
+
+
+@pytest.fixture
+def catalogues(tmp_path: Path) -> Catalogues:
+    return pseudo.catalogues(tmp_path)
+
+
+@pytest.fixture
+async def strict(empty_database: TestDatabase, catalogues: Catalogues) -> AsyncIterator[Site]:
+    """A site in the made-up language, with brakes as in production."""
+    async with open_site(empty_database, catalogues=catalogues, card_testing_brakes="strict") as site:
+        yield site
+
+
+async def send(page: Page, **typed: str) -> None:
+    """Fill fields by their names, without the browser's own limits, and send the form."""
+    await page.evaluate("document.querySelectorAll('[maxlength]').forEach(field => field.removeAttribute('maxlength'))")
+    for name, text in typed.items():
+        await page.locator(f"#{name}").fill(text)
+    await page.locator("form button[type=submit]").first.click()
+    await page.wait_for_load_state()
+
+
+async def walk_the_form(page: Page, reader: Reader) -> None:
+    """The form empty and with every problem that it knows."""
+    await reader.shown(page)
+    await send(page)
+    await reader.shown(page)
+    await page.locator("#amount-other").check()
+    long = "x" * 256
+    for problems in (
+        {"typed": "x", "first_name": long, "last_name": long, "email": f"{long}@b.c", "message": long * 2},
+        {"typed": "0.01", "first_name": "A", "last_name": "B", "email": "wrong", "message": ""},
+        {"typed": "1.234"},
+        {"typed": "999999999"},
+    ):
+        await send(page, **problems)
+        await reader.shown(page)
+    await page.locator("#cover").check()
+    await page.locator("#anonymous").check()
+
+
+async def walk_the_till(page: Page, reader: Reader) -> None:
+    """The card form with every problem that it knows."""
+    await reader.shown(page)
+    for problems in (
+        {},
+        {"number": "4242424242424241", "expiry": "13/99", "cvc": "1"},
+        {"number": GOOD, "expiry": "01/20"},
+    ):
+        await send(page, **problems)
+        await reader.shown(page)
+
+
+CARD = {"expiry": "12/30", "cvc": "123", "name": "A"}
+
+
+async def test_h9_no_word_that_a_donor_meets_is_outside_the_catalogues(strict: Site, catalogues: Catalogues) -> None:
+    reader = Reader()
+    session = await strict.session(name="Q Q")
+    async with strict.service.db.write() as tx:
+        [account] = await partners.all_accounts(tx)
+        await partners.brand(tx, Partner(account.id), logo=await images.reencode(logo(), longest_side=320))
+    async with strict.donor(**PHONE) as page:
+        await page.goto(f"{strict.base_url}/give/{session['id']}")
+        await reader.shown(page)
+        await page.goto(session["url"])
+        await walk_the_form(page, reader)
+        await page.context.clear_cookies(name="__Host-device")
+        await send(page, typed="20", email=MAIL)
+        await page.wait_for_url("**/code")
+        await reader.shown(page)
+        await send(page)
+        await reader.shown(page)
+        await send(page, code="000000")
+        await reader.shown(page)
+        await send(page, code=await code(strict))
+        await page.wait_for_url(f"{strict.provider_url}/pay/tp_*")
+        await walk_the_till(page, reader)
+        await send(page, number=DECLINED, **CARD)
+        await reader.shown(page)
+        till = page.url
+        await page.goto(f"{strict.base_url}/give/{session['id']}/return")
+        await reader.shown(page)
+        await page.goto(f"{strict.base_url}/give/{session['id']}")
+        await reader.shown(page)
+        await page.goto(till)
+        await send(page, number=CHALLENGED, **CARD)
+        await reader.shown(page)
+        await page.locator("button[type=submit]").first.click()
+        await page.wait_for_url("**/thanks")
+        await reader.shown(page)
+        await page.goto(till)
+        await reader.shown(page)
+        mails = await mails_to(strict, MAIL)
+        for mail in mails:
+            reader.mail(mail)
+        link = next(word for mail in mails for word in mail["text"].split() if "/gift?" in word)
+        await page.goto(link)
+        await reader.shown(page)
+    walk_what_only_says_something(strict, catalogues, reader)
+    walk_refunds(strict, catalogues, reader)
+    assert reader.seen <= KEYS
+    assert KEYS - reader.seen - ELSEWHERE == set()
+    assert strict.complaints == []
+
+
+async def mails_to(site: Site, address: str) -> list[dict[str, Any]]:
+    """The mails of one donor with all their parts."""
+    await site.service.drain()
+    async with site.service.db.read() as tx:
+        return [dict(row) for row in await tx.fetch("select * from sandbox_mail where recipient = $1", address)]
+
+
+def walk_what_only_says_something(site: Site, catalogues: Catalogues, reader: Reader) -> None:
+    """Every page of a title, a text and what to do next."""
+    pages = Pages(site.service.db.deployment, Path(refund_notices.MAILS), catalogues)
+    language = pages.language(None)
+    for kind in sorted(TITLED):
+        shown = pages.message(kind, language, status=200, organisation="Q", moment="1")
+        reader.page(bytes(shown.body).decode())
+
+
+def walk_refunds(site: Site, catalogues: Catalogues, reader: Reader) -> None:
+    """The mail that money went back, for every reason."""
+    pages = Pages(site.service.db.deployment, refund_notices.MAILS, catalogues)
+    language = pages.language(None)
+    for reason in (key.removeprefix("refund.why.") for key in KEYS if key.startswith("refund.why.")):
+        assert reason in list(HoldReason)
+        facts = {"organisation": "Q", "name": "Q", "amount": "1", "why": f"refund.why.{reason}", "reference": "1"}
+        html, text = (pages.text(f"refund.{form}", language, **facts) for form in ("html", "txt"))
+        reader.mail({"html": html, "text": text, "subject": language.text("refund.subject", amount="1")})
