@@ -1,14 +1,25 @@
-"""Import of a register (read, guard, merge, provenance) beside COPY of the same parsed rows into the same table."""
+"""Import of a register (read, stage, judge, compare, merge) beside COPY of the same parsed rows into the same tables.
+
+``ALMONER_REGISTER_FILES`` names a folder with a folder for each state of the register (``2026-03-09``, ``2026-04-13``);
+without it the shipped sample is loaded, of which there is one state. ``python -m bench.imports 1`` runs each once, as
+millions of rows allow (``bench.bodies`` writes them). COPY writes what the import stored, organisations and entries,
+into the emptied tables with all their indexes and triggers.
+"""
 
 import asyncio
+import os
+import resource
 import shutil
 import statistics
+import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import asyncpg
 
@@ -20,50 +31,115 @@ from almoner.settings import Settings
 
 SAMPLE = sorted((Path(almoner.__file__).parent / "samples" / "us_irs_bmf").rglob("*.csv.gz"))
 SOURCE = "irs-bmf"
-EMPTY = (
-    "truncate organisation, organisation_word, register_load, register_part, register_file, register_quarantine cascade"
+FILES = os.environ.get("ALMONER_REGISTER_FILES")
+MEBIBYTE = 2**20
+FIRST, LATER, BACK, COPY = (
+    "`almoner registers import`, first load",
+    "`almoner registers import`, a month later",
+    "`almoner registers rollback` of that (its rows)",
+    "COPY of the parsed rows",
 )
+TABLES = ("organisation", "register_entry")
 CLONED = """
-    select column_name from information_schema.columns where table_name = 'organisation' and is_generated = 'NEVER'
+    select column_name from information_schema.columns where table_name = $1 and is_generated = 'NEVER'
+        and is_identity = 'NO'
     order by ordinal_position
 """
 
 
-async def _import(complete: Settings) -> tuple[int, float]:
+def states() -> list[list[Path]]:
+    """The files of each state of the register, oldest first."""
+    if FILES is None:
+        return [SAMPLE]
+    folders = sorted(folder for folder in Path(FILES).iterdir() if folder.is_dir())
+    return [sorted(folder.glob("*.csv")) for folder in folders] or [sorted(Path(FILES).glob("*.csv"))]
+
+
+async def _import(complete: Settings, files: Sequence[Path]) -> tuple[int, float]:
     house = await wiring.open_house(complete)
     try:
+        source = wiring.REGISTER_SOURCES[SOURCE]
         started = time.perf_counter()
-        load = await flows.import_files(house.db, wiring.REGISTER_SOURCES[SOURCE], SAMPLE)
+        if files:
+            load = await flows.import_files(house.db, source, files, force=True)
+        else:
+            load = await flows.roll_back(house.db, source)
         return load.rows, time.perf_counter() - started
     finally:
         await house.close()
 
 
-async def _copy(owner: "asyncpg.Connection[Any]") -> float:
-    """COPY what the import stored into the emptied table."""
-    columns = [row[0] for row in await owner.fetch(CLONED)]
-    rows = [tuple(row) for row in await owner.fetch(f"select {', '.join(columns)} from organisation order by id")]
-    await owner.execute(EMPTY)
-    started = time.perf_counter()
-    await owner.copy_records_to_table("organisation", records=rows, columns=columns)
-    return time.perf_counter() - started
+def _measured(complete: Settings, files: Sequence[Path]) -> tuple[int, float, int]:
+    """(rows, seconds, peak memory in bytes) of an import in this process; without files the newest is taken back."""
+    rows, seconds = asyncio.run(_import(complete, files))
+    return rows, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-async def _rounds(complete: Settings, repeat: int) -> list[str]:
-    owner = await asyncpg.connect(complete.owner_dsn)
-    imported, copied, rows = [], [], 0
-    for _ in range(repeat):
-        rows, seconds = await _import(complete)
-        imported.append(rows / seconds)
-        copied.append(rows / await _copy(owner))
+def imported(complete: Settings, files: Sequence[Path]) -> tuple[int, float, int]:
+    """As ``_measured``, in a process of its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_measured, complete, files).result()
+
+
+async def _export(dsn: str, folder: Path) -> dict[str, list[str]]:
+    """What an import stored, as files for COPY; the columns of each table."""
+    owner = await asyncpg.connect(dsn)
+    tables = {}
+    for table in TABLES:
+        tables[table] = [row[0] for row in await owner.fetch(CLONED, table)]
+        query = f"select {', '.join(tables[table])} from {table} order by id"
+        await owner.copy_from_query(query, output=folder / table, format="binary")
     await owner.close()
-    ours, bare = statistics.median(imported), statistics.median(copied)
-    return [
-        f"| {rows:,} rows of the IRS register | rows/s | x COPY |",
-        "|---|---|---|",
-        f"| `almoner registers import` | {ours:,.0f} ({min(imported):,.0f}-{max(imported):,.0f}) | {ours / bare:.2f} |",
-        f"| COPY of the parsed rows | {bare:,.0f} ({min(copied):,.0f}-{max(copied):,.0f}) | 1.00 |",
-    ]
+    return tables
+
+
+async def _copy(dsn: str, folder: Path, tables: Mapping[str, Sequence[str]]) -> float:
+    """COPY it into the empty tables of another database."""
+    owner = await asyncpg.connect(dsn)
+    started = time.perf_counter()
+    for table, columns in tables.items():
+        await owner.copy_to_table(table, source=folder / table, columns=columns, format="binary")
+    seconds = time.perf_counter() - started
+    await owner.close()
+    return seconds
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Rows per second of each step, and the peak memory of the process that did it."""
+
+    rows: dict[str, int]
+    paces: dict[str, float]
+    peak: int
+
+
+def _run(first: Sequence[Path], later: Sequence[Path]) -> _Run:
+    """The first state, the next one and back again; then COPY of what the first one stored."""
+    rows: dict[str, int] = {}
+    paces: dict[str, float] = {}
+    peak = 0
+    with tempfile.TemporaryDirectory(prefix="almoner-bench-") as name:
+
+        def take(step: str, files: Sequence[Path]) -> None:
+            nonlocal peak
+            rows[step], seconds, used = imported(complete, files)
+            paces[step], peak = rows[step] / seconds, max(peak, used)
+
+        with database() as complete:
+            take(FIRST, first)
+            tables = asyncio.run(_export(complete.owner_dsn, Path(name)))
+            if later:
+                take(LATER, later)
+                take(BACK, ())
+        with database() as complete:
+            rows[COPY] = rows[FIRST]
+            paces[COPY] = rows[FIRST] / asyncio.run(_copy(complete.owner_dsn, Path(name), tables))
+    return _Run(rows, paces, peak)
+
+
+def _line(name: str, rows: int, paces: Sequence[float], bare: float) -> str:
+    middle = statistics.median(paces)
+    return f"| {name} | {rows:,} | {middle:,.0f} ({min(paces):,.0f}-{max(paces):,.0f}) | {middle / bare:.2f} |"
 
 
 @contextmanager
@@ -80,10 +156,16 @@ def database() -> Iterator[Settings]:
 
 
 def measure(repeat: int) -> list[str]:
-    """A table in Markdown; ``repeat`` runs of each in turn, medians with the range."""
-    with database() as complete:
-        return asyncio.run(_rounds(complete, repeat))
+    """A table in Markdown; ``repeat`` runs, medians with the range."""
+    first, *others = states()[-2:]
+    names = {path.name for path in first}
+    later = [path for path in others[0] if path.name in names] if others else []
+    runs = [_run(first, later) for _ in range(repeat)]
+    bare = statistics.median(run.paces[COPY] for run in runs)
+    lines = ["| the register of the IRS | rows | rows/s | x COPY |", "|---|---|---|---|"]
+    lines += [_line(step, runs[0].rows[step], [run.paces[step] for run in runs], bare) for step in runs[0].rows]
+    return [*lines, "", f"- peak memory of the importing process: {max(run.peak for run in runs) / MEBIBYTE:.0f} MiB"]
 
 
 if __name__ == "__main__":
-    print("\n".join(measure(3)))
+    print("\n".join(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 3)))

@@ -1,106 +1,191 @@
-"""Organisation search over the real sample: how long it takes and how often it finds what was meant, slips and all."""
+"""Organisation search over bodies like the real ones: how long it takes and how often it finds what was meant.
 
+``python -m bench.search`` asks twenty thousand bodies, ``--bodies 2000000`` as many as registers hold; ``--keep
+FOLDER`` loads them once. The same is asked of plain pg_trgm and of tantivy over the same names, and ``--write`` puts
+all of it into docs/evidence/search.md.
+"""
+
+import argparse
 import asyncio
+import csv
 import random
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
 
-from almoner import wiring
-from almoner.nonprofits.organisations import service as organisations
+import asyncpg
+
+from almoner import migrations, settings, wiring
+from almoner.cli import local
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.registers import flows
-from almoner.platform.db import EVERYONE, Database
-from almoner.platform.http.paging import Page
+from almoner.platform.db import Database
 from almoner.settings import Settings
-from bench.imports import SAMPLE, SOURCE, database
+from bench import bodies, machine, search_http, search_rivals
+from bench.imports import database
+from bench.search_questions import (
+    HARD,
+    KINDS,
+    SEED,
+    SHOWN,
+    Ask,
+    Body,
+    Figures,
+    Question,
+    keystrokes,
+    measured,
+    ours,
+    sampled,
+)
 
-ASKED = 300
-SHOWN = 25
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is typed, and the name that is meant."""
-
-    text: str
-    meant: str
-
-
-def slip(text: str, pick: random.Random) -> str:
-    """One slip of the fingers in a letter: left out, doubled by another, replaced, or changed with its neighbour."""
-    places = [place for place, letter in enumerate(text) if letter.isalpha()]
-    if not places:
-        return text
-    place = pick.choice(places)
-    before, letter, after = text[:place], text[place], text[place + 1 :]
-    match pick.randrange(4):
-        case 0:
-            return before + after
-        case 1:
-            return before + letter + pick.choice(LETTERS) + after
-        case 2:
-            return before + pick.choice(LETTERS) + after
-    return before + after[:1] + letter + after[1:]
+REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "search.md"
+RENAMES: Final = Path(__file__).parents[2] / "shared" / "data" / "benchmarks" / "bmf_name_changes.csv"
+USUAL: Final = 20_000
+ASKED: Final = 400
+RIVALS_SHARE: Final = 4
+"""They are asked every such question: they are slow."""
+TYPED: Final = 40
+SOURCE: Final = "irs-bmf"
 
 
-def beginning(name: str) -> str:
-    """The first two words, the second one cut short."""
-    words = name.split()
-    return " ".join([*words[:1], *(word[:4] for word in words[1:2])])
-
-
-KINDS: dict[str, Callable[[str, random.Random], str]] = {
-    "whole name": lambda name, _: name,
-    "one slip": slip,
-    "two slips": lambda name, pick: slip(slip(name, pick), pick),
-    "first words, unfinished": lambda name, _: beginning(name),
-}
-
-
-async def _names(db: Database) -> list[str]:
+async def _fill(db: Database, count: int) -> int:
+    """Load bodies through the real importer, unless they are there."""
     async with db.read() as tx:
-        found = await organisations.page(tx, EVERYONE, Filters(), Page(5_000, descending=True))
-    return [row.name for row in found.organisations]
+        if there := await tx.fetchval("select count(*) from organisation"):
+            return int(there)
+    with tempfile.TemporaryDirectory(prefix="almoner-bodies-2026-04-13-") as folder:
+        paths = bodies.write(count, Path(folder))
+        load = await flows.import_files(db, wiring.REGISTER_SOURCES[SOURCE], paths)
+        return load.rows
 
 
-async def _measure(db: Database, asked: list[Asked]) -> str:
-    seconds, hits = [], 0
-    for one in asked:
-        started = time.perf_counter()
-        async with db.read() as tx:
-            found = await organisations.ranked(tx, EVERYONE, Filters(), one.text, 0, SHOWN, best_first=True)
-        seconds.append(time.perf_counter() - started)
-        hits += any(row.name == one.meant for row in found.organisations)
-    seconds.sort()
-    middle, worst = seconds[len(seconds) // 2], seconds[len(seconds) * 99 // 100]
-    return f"{middle * 1000:.1f} | {worst * 1000:.1f} | {hits / len(asked):.0%}"
+def _line(kind: str, who: str, figures: Figures) -> str:
+    times = f"{figures.at(0.5):.1f} | {figures.at(0.99):.1f} | {figures.at(1):.0f}"
+    return f"| {kind} | {who} | {times} | {figures.found(1):.1%} | {figures.found(SHOWN):.1%} |"
 
 
-async def _run(complete: Settings) -> list[str]:
+def _asked(meant: Sequence[Body]) -> dict[str, list[Question]]:
+    pick = random.Random(SEED)
+    return {kind: [typed(body, pick) for body in meant] for kind, typed in KINDS.items()}
+
+
+async def _side_by_side(db: Database, owner_dsn: str, count: int) -> list[str]:
+    """Each kind of question, asked of each."""
+    asked = _asked(await sampled(db, count))
+    owner = await asyncpg.connect(owner_dsn)
+    await search_rivals.fill(owner)
+    names = [row["name"] for row in await owner.fetch("select name from rival_name")]
+    lines = [
+        f"| asked, one caller | of | p50 ms | p99 ms | worst ms | first | in the first {SHOWN} |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    with search_rivals.tantivy_index(names) as tantivy:
+        del names
+        rivals: dict[str, Ask] = {"pg_trgm": search_rivals.trigrams(owner), "tantivy": tantivy}
+        for kind, questions in asked.items():
+            lines.append(_line(kind, "almoner", await measured(ours(db), questions)))
+            for who, ask in rivals.items():
+                if kind != "number":
+                    lines.append(_line(kind, who, await measured(ask, questions[: count // RIVALS_SHARE])))
+    typed = keystrokes(await sampled(db, TYPED))
+    lines.append(_line(f"every keystroke of {TYPED} names", "almoner", await measured(ours(db), typed)))
+    await owner.close()
+    return lines
+
+
+async def _hard(db: Database) -> list[str]:
+    """The worst that may be typed, with and without filters: (text, milliseconds), slowest first."""
+    filtered = (
+        Filters(),
+        Filters(active=True, country_code="USA"),
+        Filters(usa_group_exempt=True, types=("education",)),
+    )
+    asked = [Question(text, text, filters) for text in HARD for filters in filtered]
+    await measured(ours(db), asked)
+    figures = await measured(ours(db), asked)
+    slowest = sorted(zip(figures.seconds, asked, strict=True), key=lambda pair: -pair[0])[:5]
+    told = ", ".join(f"`{one.text[:30]}` {seconds * 1000:.0f} ms" for seconds, one in slowest)
+    return [f"- {len(asked)} hard questions: p50 {figures.at(0.5):.0f} ms, worst {figures.at(1):.0f} ms ({told})"]
+
+
+async def _renamed(db: Database) -> list[str]:
+    """How many bodies are found by the name they had two years before; they are loaded by their new one."""
+    if not RENAMES.exists():
+        return []
+    with RENAMES.open(newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["file"] in {"DC", "WY"}]
+    async with db.read() as tx:
+        known = {row["registry_number"] for row in await tx.fetch("select registry_number from organisation")}
+    asked = [Question(row["name_2024_05"].lower(), row["name_2026_04"]) for row in rows if row["ein"] in known]
+    if not asked:
+        return []
+    figures = await measured(ours(db), asked)
+    found = f"first {figures.found(1):.1%}, in the first {SHOWN} {figures.found(SHOWN):.1%}"
+    return [f"- {len(asked)} real old names, asked of the new ones alone: {found}"]
+
+
+async def _run(complete: Settings, count: int, asked: int) -> list[str]:
     house = await wiring.open_house(complete)
     try:
-        load = await flows.import_files(house.db, wiring.REGISTER_SOURCES[SOURCE], SAMPLE)
-        pick = random.Random(20261121)
-        names = pick.sample(await _names(house.db), ASKED)
-        lines = [
-            f"| {load.rows:,} organisations, one caller | p50 ms | p99 ms | in the first {SHOWN} |",
-            "|---|---|---|---|",
-        ]
-        for kind, typed in KINDS.items():
-            asked = [Asked(typed(name, pick).lower(), name) for name in names]
-            lines.append(f"| {kind} | {await _measure(house.db, asked)} |")
+        rows = await _fill(house.db, count)
+        async with house.db.read() as tx:
+            version = str(await tx.fetchval("show server_version")).split()[0]
+        assert complete.owner_dsn is not None
+        lines = [f"{rows:,} bodies:", "", *(f"- {fact}" for fact in machine.facts(version)), ""]
+        lines += [*await _side_by_side(house.db, complete.owner_dsn, asked), "", *await _hard(house.db)]
+        lines += ["", "Over HTTP, one caller:", "", *await search_http.measure(complete, house.db)]
         return lines
     finally:
         await house.close()
 
 
-def measure() -> list[str]:
-    """A table in Markdown."""
+async def _real(complete: Settings) -> list[str]:
+    house = await wiring.open_house(complete)
+    try:
+        await flows.import_files(house.db, wiring.REGISTER_SOURCES[SOURCE], bodies.paths())
+        return await _renamed(house.db)
+    finally:
+        await house.close()
+
+
+@contextmanager
+def _kept(folder: Path | None) -> Iterator[Settings]:
+    if folder is None:
+        with database() as complete:
+            yield complete
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o755)  # PostgreSQL's account must reach it when root measures
+    with local.completed(settings.read(data_dir=folder)) as complete:
+        migrations.migrate(complete.owner_dsn)
+        yield complete
+
+
+def measure(count: int = USUAL, folder: Path | None = None, asked: int = ASKED) -> list[str]:
+    """A report in Markdown."""
+    with _kept(folder) as complete:
+        lines = asyncio.run(_run(complete, count, asked))
     with database() as complete:
-        return asyncio.run(_run(complete))
+        return [*lines, "", *asyncio.run(_real(complete))]
+
+
+def main() -> None:
+    """Measure, print, and write where that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bodies", type=int, default=USUAL)
+    parser.add_argument("--asked", type=int, default=ASKED, help="questions of each kind")
+    parser.add_argument("--keep", type=Path, default=None, help="the folder of a database that stays")
+    parser.add_argument("--write", default=None, help="a remark on the machine; writes the report")
+    given = parser.parse_args()
+    lines = measure(given.bodies, given.keep, given.asked)
+    print("\n".join(lines))
+    if given.write is not None:
+        head = ["# Organisation search", "", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC. {given.write}", ""]
+        REPORT.write_text("\n".join([*head, *lines, ""]))
 
 
 if __name__ == "__main__":
-    print("\n".join(measure()))
+    main()

@@ -122,6 +122,8 @@ async def create_session(partner: UUID, headers: dict[bytes, bytes], raw: bytes)
     key = hashlib.sha256(headers[b"idempotency-key"]).digest()
     claim = (partner, key, int.from_bytes(key[:8], signed=True), "POST /v1/donation-sessions")
     stored = (hashlib.sha256(raw).digest(), sent, now, now + timedelta(days=21))
+    actor, done = ("key", "bare"), ("createDonationSession", answer["id"])
+    entry = (new_id(), partner, now, *actor, *done, "127.0.0.1", key, "bare", None, key)
     metadata = orjson.dumps(body.get("metadata") or {}).decode()
     session: tuple[object, ...] = (
         made,
@@ -136,8 +138,7 @@ async def create_session(partner: UUID, headers: dict[bytes, bytes], raw: bytes)
         True,
         [],
     )
-    event = (secrets.randbelow(16), new_id(), "internal.donation_session.created", sent)
-    row = await pool.fetchrow(CREATE, *claim, *stored, *session, *event)
+    row = await pool.fetchrow(CREATE, *claim, *stored, *entry, *session, secrets.randbelow(16))
     assert row is not None
     return 200, row["stored_answer"] or sent
 

@@ -111,18 +111,6 @@ class Wire(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
-class InternalEvent(Model):
-    """internal_event."""
-
-    __tablename__ = "internal_event"
-    n: Mapped[int] = mapped_column(BigInteger, primary_key=True)
-    id: Mapped[UUID]
-    partner_id: Mapped[UUID]
-    type: Mapped[str]
-    payload: Mapped[bytes]
-    created_at: Mapped[datetime]
-
-
 class SessionIn(Wire):
     """A new session."""
 
@@ -276,9 +264,6 @@ async def create_session(body: SessionIn, db: Db, who: PartnerId, idempotency_ke
             expires_at=now + timedelta(days=21),
         )
     )
-    payload = answer.model_dump_json().encode()
-    event = "internal.donation_session.created"
-    db.add(InternalEvent(id=new_id(), partner_id=who, type=event, payload=payload, created_at=now))
     slot = (who, "donation_session", secrets.randbelow(16))
     counter = await db.get(ListCounter, slot, with_for_update=True)
     if counter is None:

@@ -1,0 +1,189 @@
+"""Millions of bodies in the form of the IRS master file: words of the real files recombined, the same for each seed.
+
+What search finds hard is kept as it is in the files: the share of distinct names (chapters of one name), how often each
+word occurs, and how long names are. ``python -m bench.bodies COUNT FOLDER`` writes them and prints both side by side.
+"""
+
+import csv
+import gzip
+import random
+import statistics
+import sys
+from bisect import bisect
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, islice
+from pathlib import Path
+from typing import Final
+
+from bench.stage import SAMPLE
+
+SEED: Final = 20261121
+REAL: Final = Path(__file__).parents[2] / "shared" / "data" / "us_irs_bmf" / "2026-04-13"
+"""More of the real files than are shipped, where they are at hand."""
+ROWS_OF_A_FILE: Final = 500_000
+_EDGE: Final = 3
+_FEWEST_FOLLOWERS: Final = 5
+_KEPT: Final = 0.5
+_PLACE: Final = ("CITY", "STATE", "ZIP")
+_FIRST_NUMBER: Final = 10_000_000
+
+Row = dict[str, str]
+
+
+def paths() -> list[Path]:
+    """The real files."""
+    return sorted(REAL.glob("*.csv")) or SAMPLE
+
+
+def originals() -> list[Row]:
+    """Their rows."""
+    found: list[Row] = []
+    for path in paths():
+        with gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="") as lines:
+            found += csv.DictReader(lines)
+    return found
+
+
+class _Words:
+    """Words as they occur somewhere, drawn as often as they occur."""
+
+    def __init__(self, words: Counter[str]) -> None:
+        self._words = list(words)
+        self._until = list(accumulate(words.values()))
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def draw(self, pick: random.Random) -> str:
+        return self._words[bisect(self._until, pick.random() * self._until[-1])]
+
+
+@dataclass(slots=True)
+class _Model:
+    """What may follow a word, and what stands at a place of a name counted from both ends."""
+
+    follows: dict[str, _Words]
+    at: dict[tuple[int, int], _Words]
+
+    @classmethod
+    def of(cls, names: Sequence[Sequence[str]]) -> "_Model":
+        follows: dict[str, Counter[str]] = defaultdict(Counter)
+        at: dict[tuple[int, int], Counter[str]] = defaultdict(Counter)
+        for words in names:
+            for place, word in enumerate(words):
+                at[_edges(place, len(words))][word] += 1
+                if place:
+                    follows[words[place - 1]][word] += 1
+        return cls(
+            {word: _Words(found) for word, found in follows.items() if len(found) >= _FEWEST_FOLLOWERS},
+            {edges: _Words(found) for edges, found in at.items()},
+        )
+
+    def recombined(self, words: Sequence[str], pick: random.Random, kept: float) -> str:
+        """A name of as many words, some of them others that stand at such a place."""
+        made: list[str] = []
+        for place, word in enumerate(words):
+            if pick.random() < kept:
+                made.append(word)
+                continue
+            known = self.follows.get(made[-1]) if made and pick.random() < _KEPT else None
+            made.append((known or self.at[_edges(place, len(words))]).draw(pick))
+        return " ".join(made)
+
+
+def _edges(place: int, count: int) -> tuple[int, int]:
+    return min(place, _EDGE), min(count - 1 - place, _EDGE)
+
+
+def bodies(count: int, real: Sequence[Row], seed: int = SEED, first: int = _FIRST_NUMBER) -> Iterator[Row]:
+    """``count`` rows: as many names occur as often as in the real ones, each at places of its own."""
+    pick = random.Random(seed)
+    of_name: dict[str, list[Row]] = defaultdict(list)
+    for row in real:
+        of_name[row["NAME"]].append(row)
+    named = [(name.split(), rows) for name, rows in of_name.items()]
+    model = _Model.of([words for words, _ in named])
+    seen: set[str] = set()
+    made = 0
+    while made < count:
+        words, rows = pick.choice(named)
+        name = _fresh(model, words, pick, seen)
+        for row in rows[: count - made]:
+            street, place = pick.choice(real), pick.choice(real)
+            number = f"{first + made * 7:09d}"
+            where = {column: place[column] for column in _PLACE}
+            yield row | where | {"EIN": number, "NAME": name, "ICO": "", "STREET": street["STREET"]}
+            made += 1
+
+
+def _fresh(model: _Model, words: Sequence[str], pick: random.Random, seen: set[str]) -> str:
+    kept = _KEPT
+    while True:
+        name = model.recombined(words, pick, kept)
+        if name not in seen:
+            seen.add(name)
+            return name
+        if not (kept := max(kept - 0.1, 0.0)):
+            words = [*words, words[-1]]  # a name of one word has few others
+
+
+def write_state(count: int, path: Path, state: str, first: int) -> None:
+    """One file of bodies that are all in one state, numbered from ``first`` on."""
+    real = originals()
+    with path.open("w", newline="") as output:
+        writer = csv.DictWriter(output, list(real[0]))
+        writer.writeheader()
+        writer.writerows(row | {"STATE": state} for row in bodies(count, real, first, first))
+
+
+def write(count: int, folder: Path) -> list[Path]:
+    """The files of ``count`` bodies, as many rows each as a file of the register has."""
+    real = originals()
+    written: list[Path] = []
+    made = bodies(count, real)
+    while not written or len(written) * ROWS_OF_A_FILE < count:
+        written.append(folder / f"eo{len(written) + 1}.csv")
+        with written[-1].open("w", newline="") as output:
+            writer = csv.DictWriter(output, list(real[0]))
+            writer.writeheader()
+            writer.writerows(islice(made, ROWS_OF_A_FILE))
+    return written
+
+
+def compared(names: Sequence[str], others: Sequence[str]) -> list[str]:
+    """A table in Markdown: the real names and the made ones."""
+    lines = ["| | real | made |", "|---|---|---|"]
+    left, right = _facts(names), _facts(others)
+    return lines + [f"| {fact} | {left[fact]} | {right[fact]} |" for fact in left]
+
+
+def _facts(names: Sequence[str]) -> dict[str, str]:
+    words = Counter(word for name in names for word in name.split())
+    total, commonest = sum(words.values()), [n for _, n in words.most_common()]
+    lengths = sorted(map(len, names))
+    facts = {"names": f"{len(names):,}", "share of distinct names": f"{len(set(names)) / len(names):.3f}"}
+    facts["distinct words"] = f"{len(words):,}"
+    for rank in (1, 10, 100, 1_000, 10_000):
+        share = commonest[rank - 1] / total if rank <= len(commonest) else 0.0
+        facts[f"share of word {rank:,} by frequency"] = f"{share:.5f}"
+    facts["words of a name, mean"] = f"{total / len(names):.2f}"
+    facts["letters of a name, mean"] = f"{statistics.fmean(lengths):.1f}"
+    for part in (10, 50, 90, 99):
+        facts[f"letters of a name, p{part}"] = str(lengths[len(lengths) * part // 100])
+    return facts
+
+
+def main() -> None:
+    """Write, and print the comparison."""
+    count, folder = int(sys.argv[1]), Path(sys.argv[2])
+    names: list[str] = []
+    for path in write(count, folder):
+        with path.open(newline="") as lines:
+            names += (row["NAME"] for row in csv.DictReader(lines))
+    print("\n".join(compared([row["NAME"] for row in originals()], names)))
+
+
+if __name__ == "__main__":
+    main()

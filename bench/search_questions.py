@@ -1,0 +1,158 @@
+"""What is asked of organisation search, and how an answer counts."""
+
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.filters import Filters
+from almoner.nonprofits.organisations.words import searchable
+from almoner.platform.db import EVERYONE, Database
+
+SEED = 20261121
+SHOWN = 25
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """One that is meant."""
+
+    name: str
+    number: str
+    city: str | None
+    country: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is typed, the name that is meant, and the filters."""
+
+    text: str
+    meant: str
+    filters: Filters = field(default_factory=Filters)
+
+
+@dataclass(slots=True)
+class Figures:
+    """How a kind of question went. Seconds of each, and at which place the name was found (None: not)."""
+
+    seconds: list[float]
+    places: list[int | None]
+
+    def at(self, share: float) -> float:
+        """Milliseconds within which that share was answered."""
+        ordered = sorted(self.seconds)
+        return ordered[min(int(len(ordered) * share), len(ordered) - 1)] * 1000
+
+    def found(self, first: int) -> float:
+        """The share that was found among so many."""
+        return sum(place is not None and place < first for place in self.places) / len(self.places)
+
+
+Ask = Callable[[Question], Awaitable[Sequence[str]]]
+"""Answers a question with normalised names, best first."""
+
+
+def slip(text: str, pick: random.Random) -> str:
+    """One slip of the fingers in a letter: left out, doubled by another, replaced, or changed with its neighbour."""
+    places = [place for place, letter in enumerate(text) if letter.isalpha()]
+    if not places:
+        return text
+    place = pick.choice(places)
+    before, letter, after = text[:place], text[place], text[place + 1 :]
+    match pick.randrange(4):
+        case 0:
+            return before + after
+        case 1:
+            return before + letter + pick.choice(LETTERS) + after
+        case 2:
+            return before + pick.choice(LETTERS) + after
+    return before + after[:1] + letter + after[1:]
+
+
+def two_slips(body: Body, pick: random.Random) -> str:
+    """The name in small letters with two slips."""
+    return slip(slip(body.name.lower(), pick), pick)
+
+
+def keystrokes(bodies: Sequence[Body]) -> list[Question]:
+    """Every beginning of every name, as it is typed."""
+    return [Question(body.name[:typed].lower(), body.name) for body in bodies for typed in range(1, len(body.name) + 1)]
+
+
+KINDS: dict[str, Callable[[Body, random.Random], Question]] = {
+    "whole name": lambda body, _: Question(body.name.lower(), body.name),
+    "one slip": lambda body, pick: Question(slip(body.name.lower(), pick), body.name),
+    "two slips": lambda body, pick: Question(two_slips(body, pick), body.name),
+    "two slips, with the place": lambda body, pick: Question(
+        f"{two_slips(body, pick)} {(body.city or '').lower()}", body.name
+    ),
+    "two slips, within a country": lambda body, pick: Question(
+        two_slips(body, pick), body.name, Filters(country_code=body.country)
+    ),
+    "number": lambda body, _: Question(f"{body.number[:2]}-{body.number[2:]}", body.name),
+}
+
+HARD = (
+    *("foundation", "inc", "church", "american", "the", "a", "e", "of", "first baptist church", "american legion"),
+    *("international association of lions clubs", "friends of the", "new york", "washington dc", "foundation inc"),
+    *("7", "2024", "100", "501", "0", "st", "san", "ch", "un", "qqqqqq", "zzzz yyyy xxxx", "xx yy zz"),
+    *(
+        "foundtaion",
+        "chruch",
+        "asociation",
+        "untied",
+        "redcross",
+        "a.c.l.u.",
+        "y m c a",
+        "\u041a\u0440\u0430\u0441\u043d\u044b\u0439 \u041a\u0440\u0435\u0441\u0442",
+    ),
+    *(
+        "\u4e2d\u56fd\u7ea2\u5341\u5b57\u4f1a",
+        "a " * 250,
+        "foundation church american " * 18,
+        "x" * 500,
+        "foundtion " * 50,
+    ),
+    *("the first church of the community association of america foundation international national club",),
+)
+"""The commonest words, single letters, digits, nonsense, and queries as long as they may be."""
+
+
+async def measured(ask: Ask, questions: Sequence[Question]) -> Figures:
+    """Ask one after the other."""
+    figures = Figures([], [])
+    for question in questions:
+        started = time.perf_counter()
+        names = await ask(question)
+        figures.seconds.append(time.perf_counter() - started)
+        meant = searchable(question.meant)
+        figures.places.append(names.index(meant) if meant in names else None)
+    return figures
+
+
+def ours(db: Database) -> Ask:
+    """Asks the service's own search."""
+
+    async def ask(question: Question) -> Sequence[str]:
+        async with db.read() as tx:
+            found = await organisations.ranked(tx, EVERYONE, question.filters, question.text, 0, SHOWN, best_first=True)
+        return [searchable(row.name) for row in found.organisations]
+
+    return ask
+
+
+async def sampled(db: Database, count: int) -> list[Body]:
+    """Bodies of the register, the same ones each time."""
+    async with db.read() as tx:
+        rows = await tx.fetch(
+            """
+            select name, registry_number, city, country_code from organisation where partner_id is null
+            order by md5(registry_number || $1) limit $2
+            """,
+            str(SEED),
+            count,
+        )
+    return [Body(row["name"], row["registry_number"], row["city"], row["country_code"]) for row in rows]
