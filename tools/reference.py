@@ -37,7 +37,8 @@ for people and may be reworded; `reasons` has one sentence for each problem, nam
   "reasons": ["body.organisationId is required"]}}
 ```
 
-Every answer carries `Request-Id`; quote it when you ask about a call. A 429 carries `Retry-After` in whole seconds.
+Every answer carries `Request-Id`; quote it when you ask about a call. A 429 or 503 carries
+`Retry-After` in whole seconds.
 Answers of 500 and 503 leave nothing half done: repeat a POST with the same `Idempotency-Key`.
 
 ## Of every operation
