@@ -17,44 +17,32 @@ from almoner.platform.db import Everyone, Tx
 _SMALL: Final = 50_000
 """So many different rows are looked up one by one; more are joined with whole tables."""
 
-_TOLD: Final = (
-    "name",
-    "display_name",
-    "other_names",
-    "description",
-    "types",
-    "active",
-    "websites",
-    "address_line_1",
-    "address_line_2",
-    "city",
-    "state",
-    "postcode",
-    "registration_date",
-    "is_branch_parent",
-    "usa_group_exempt",
-    "activities",
-    "part",
-)
-"""The columns whose changes are kept in the history."""
 _COLUMNS: Final = ("part", *LISTED)
+_UNTOLD: Final = {"registry_number", "group_key", "parent_key", "prominence", "tag_ids"}
+"""Changes of these are not kept in the history, nor those of the words that search finds a body by."""
 _BESIDE: Final = "array['facts', 'prominence']"
 """Members that say nothing of the body itself: facts are compared apart, and prominence orders results."""
 
 
+def _listed(column: str) -> str:
+    """What a staged row gives for a column of a new body."""
+    return "s.activities::jsonb" if column == "activities" else f"s.{column}"
+
+
 def _given(column: str) -> str:
-    """What a staged row gives for a column of the body."""
-    if column == "activities":
-        return "s.activities::jsonb"
-    # What stands against a body keeps it inactive though its register lists it (slice links).
-    return "(s.active and o.overruled is null)" if column == "active" else f"s.{column}"
+    """The same for a body that is known: what stands against it keeps it inactive though it is listed (slice links)."""
+    return "(s.active and o.overruled is null)" if column == "active" else _listed(column)
 
 
 _SET: Final = ", ".join(f"{column} = {_given(column)}" for column in _COLUMNS)
 _OLD: Final = ", ".join(f"o.{column}" for column in _COLUMNS)
 _NEW: Final = ", ".join(_given(column) for column in _COLUMNS)
 _DIFFERS: Final = f"(o.last_seen is not null or o.source is distinct from $2 or ({_OLD}) is distinct from ({_NEW}))"
-_HISTORY: Final = ", ".join(f"('{column}', to_jsonb(o.{column}), to_jsonb({_given(column)}))" for column in _TOLD)
+_HISTORY: Final = ", ".join(
+    f"('{column}', to_jsonb(o.{column}), to_jsonb({_given(column)}))"
+    for column in _COLUMNS
+    if column not in _UNTOLD and not column.startswith("search_")
+)
 # A body belongs to the source that lists it first, and goes over to another when that one no longer does.
 _OWN: Final = "(o.source is not distinct from $2 or o.last_seen is not null)"
 _CENTRAL: Final = """
@@ -260,7 +248,7 @@ async def insert_bodies(tx: Tx, _: Everyone, merge: Merge) -> None:
             id, registry_id, country_code, number_key, {", ".join(_COLUMNS)}, branch_of, source, first_seen, created_at,
             updated_at
         )
-        select s.id, $1, g.country_code, s.number_key, {_NEW.replace(" and o.overruled is null", "")},
+        select s.id, $1, g.country_code, s.number_key, {", ".join(map(_listed, _COLUMNS))},
             case when s.usa_group_exempt then c.id end, $2, $3, $4, $4
         from {merge.rows}
         join registry g on g.id = $1
