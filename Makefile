@@ -39,7 +39,7 @@ docs:  ## Write anew what is made from the code: openapi.json and docs/reference
 
 clean:  ## Remove the sandbox's data (var/); the virtual environment stays.
 	@if [ -x $(python) ]; then \
-		$(python) -m almoner clean; ALMONER_DATA_DIR=.cache/test-cluster $(python) -m almoner clean; \
+		$(python) -m almoner clean; $(python) -m tests.support.cluster; \
 	else rm -rf var .cache; fi
 
 format:  ## Format the code and apply safe corrections.

@@ -28,6 +28,7 @@ from almoner import migrations, settings, wiring
 from almoner.cli import local
 from almoner.nonprofits.registers import flows
 from almoner.settings import Settings
+from almoner.sources import REGISTER_SOURCES
 
 SAMPLE = sorted((Path(almoner.__file__).parent / "samples" / "us_irs_bmf").rglob("*.csv.gz"))
 SOURCE = "irs-bmf"
@@ -58,7 +59,7 @@ def states() -> list[list[Path]]:
 async def _import(complete: Settings, files: Sequence[Path]) -> tuple[int, float]:
     house = await wiring.open_house(complete)
     try:
-        source = wiring.REGISTER_SOURCES[SOURCE]
+        source = REGISTER_SOURCES[SOURCE]
         started = time.perf_counter()
         if files:
             load = await flows.import_files(house.db, source, files, force=True)

@@ -18,6 +18,7 @@ from almoner.kit.money import Money
 from almoner.nonprofits.registers import flows
 from almoner.platform.db import EVERYONE, Database
 from almoner.settings import Settings
+from almoner.sources import REGISTER_SOURCES
 from bench.imports import SAMPLE, SOURCE, database
 
 WRITERS = 16
@@ -120,7 +121,7 @@ async def _load(complete: Settings) -> None:
     """The shipped register sample: its nonprofits are owed to."""
     house = await wiring.open_house(complete)
     try:
-        await flows.import_files(house.db, wiring.REGISTER_SOURCES[SOURCE], SAMPLE)
+        await flows.import_files(house.db, REGISTER_SOURCES[SOURCE], SAMPLE)
     finally:
         await house.close()
 

@@ -24,6 +24,7 @@ from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.registers import flows
 from almoner.platform.db import Database
 from almoner.settings import Settings
+from almoner.sources import REGISTER_SOURCES
 from bench import bodies, machine, search_http, search_rivals
 from bench.imports import database
 from bench.search_questions import (
@@ -58,7 +59,7 @@ async def _fill(db: Database, count: int) -> int:
             return int(there)
     with tempfile.TemporaryDirectory(prefix="almoner-bodies-2026-04-13-") as folder:
         paths = bodies.write(count, Path(folder))
-        load = await flows.import_files(db, wiring.REGISTER_SOURCES[SOURCE], paths)
+        load = await flows.import_files(db, REGISTER_SOURCES[SOURCE], paths)
         return load.rows
 
 
@@ -145,7 +146,7 @@ async def _run(complete: Settings, count: int, asked: int) -> list[str]:
 async def _real(complete: Settings) -> list[str]:
     house = await wiring.open_house(complete)
     try:
-        await flows.import_files(house.db, wiring.REGISTER_SOURCES[SOURCE], bodies.paths())
+        await flows.import_files(house.db, REGISTER_SOURCES[SOURCE], bodies.paths())
         return await _renamed(house.db)
     finally:
         await house.close()

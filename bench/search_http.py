@@ -20,6 +20,7 @@ from almoner.cli import local
 from almoner.nonprofits.registers import flows
 from almoner.platform.db import Database, Partner
 from almoner.settings import Settings
+from almoner.sources import REGISTER_SOURCES
 from bench import bodies
 from bench.search_questions import SEED, Figures, Question, keystrokes, sampled, two_slips
 from bench.stage import Stage, server
@@ -109,7 +110,7 @@ async def _while_importing(stage: Stage, db: Database, client: aiohttp.ClientSes
 async def _import(complete: Settings, path: Path) -> None:
     house = await wiring.open_house(complete)
     try:
-        await flows.import_files(house.db, wiring.REGISTER_SOURCES["irs-bmf"], [path], force=True)
+        await flows.import_files(house.db, REGISTER_SOURCES["irs-bmf"], [path], force=True)
     finally:
         await house.close()
 

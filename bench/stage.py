@@ -30,6 +30,7 @@ from almoner.kit.time import SystemClock
 from almoner.nonprofits.registers import flows
 from almoner.platform.db import Database, Partner
 from almoner.settings import Settings
+from almoner.sources import REGISTER_SOURCES
 
 PARTNERS = 10
 LIST_ROWS = 100_000
@@ -110,7 +111,7 @@ async def _partners(db: Database, stage: Stage) -> None:
 
 async def _organisations(db: Database, stage: Stage) -> None:
     """The shipped register sample, loaded as anybody loads it; its nonprofits are given to and searched for."""
-    await flows.import_files(db, wiring.REGISTER_SOURCES["irs-bmf"], SAMPLE)
+    await flows.import_files(db, REGISTER_SOURCES["irs-bmf"], SAMPLE)
     async with db.read() as tx:
         rows = await tx.fetch("select id, name from organisation where 'nonprofit' = any(types) order by id")
         for row in random.Random(20261121).sample(rows, ORGANISATIONS):

@@ -9,15 +9,13 @@ import pytest
 
 from almoner.platform import postgres
 from almoner.platform.postgres import Server
-from tests.support import closed_network, database, hanging
+from tests.support import closed_network, cluster, database, hanging
 from tests.support import given_files as outside
 from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.figures import Figures
 from tests.support.scim import ScimClient
 from tests.support.service import Service, Tenant, serving
-
-CLUSTER = Path(__file__).parents[1] / ".cache" / "test-cluster"
 
 SHORT, LONG = 40, 500
 """Examples of each property, unless it says otherwise. On a busy machine none is too slow."""
@@ -40,10 +38,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Whole files as published are read among the long figures, where their folder is named."""
-    if config.getoption("--soak") and outside.folder() is not None:
-        return
-    left_out = {item for item in items if "given_files" in getattr(item, "fixturenames", ())}
+    """Every variant is tried among the long figures, and whole files as published, where their folder is named."""
+    soak = config.getoption("--soak")
+    left_out = {item for item in items if not soak and item.get_closest_marker("thorough")}
+    if not soak or outside.folder() is None:
+        left_out |= {item for item in items if "given_files" in getattr(item, "fixturenames", ())}
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
 
@@ -73,7 +72,7 @@ def figures(request: pytest.FixtureRequest) -> Figures:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Server]:
     """The embedded server, shared by the workers of this run and by runs at the same time."""
-    with postgres.running(CLUSTER) as server:
+    with postgres.running(cluster.folder()) as server:
         hanging.servers.append(server)
         yield server
 

@@ -32,7 +32,12 @@ ORDER = (
     "newcomer",
 )
 NOTHING_SELECTED = 5  # pytest's status for a suite without long figures
-TWO_AT_ONCE = {"api", "contract", "pages", "spec", "store", "unit"}  # the others share one thing
+ALONE = {
+    "architecture",
+    "concurrency",
+    "fuzz",
+    "newcomer",
+}  # they want both cores, or share one thing; of the others two run at once
 MOST_SECONDS = 1500  # of one suite; a test alone is ended long before (pyproject.toml)
 MOST_UNSTEADY = 5  # more failures than these are no accident and are not tried again
 
@@ -62,7 +67,7 @@ def run(folder: Path, options: list[str]) -> Result:
     report = REPORTS / f"{folder.name}.xml"
     report.unlink(missing_ok=True)
     command = ["-q", str(folder.relative_to(PROJECT)), f"--junit-xml={report}", *options]
-    if folder.name in TWO_AT_ONCE:
+    if folder.name not in ALONE:
         command += ["-n", "2"]
     print(f"\n== {folder.name}", flush=True)
     began = time.monotonic()
@@ -110,7 +115,7 @@ def main() -> int:
     parser.add_argument("--once-more", action="store_true", help="what failed is run again by itself; for CI")
     given = parser.parse_args()
     REPORTS.mkdir(parents=True, exist_ok=True)
-    options = ["--soak", "-m", "soak", "--timeout=0"] if given.soak else []
+    options = ["--soak", "-m", "soak or thorough", "--timeout=0"] if given.soak else []
     results = []
     for folder in suites():
         found = run(folder, options)

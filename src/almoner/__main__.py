@@ -1,6 +1,6 @@
 """``python -m almoner`` is the command ``almoner``."""
 
-from almoner.cli import main
+from almoner.cli.terminal import main
 
 if __name__ == "__main__":
     main()

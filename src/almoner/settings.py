@@ -7,6 +7,7 @@ no defaults in production. In the sandbox the command line completes what is mis
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Mapping
+from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -15,8 +16,11 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
-from almoner.platform.crypto import MASTER_KEY_BYTES
-from almoner.platform.deployment import Environment, Links
+from almoner.kit.ids import Ids
+from almoner.kit.time import Clock
+from almoner.platform.addresses import Policy
+from almoner.platform.crypto import MASTER_KEY_BYTES, Vault
+from almoner.platform.deployment import Deployment, Environment, Links
 
 PREFIX = "ALMONER_"
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -296,6 +300,20 @@ def read(**given: Any) -> Settings:
         return Settings(**given)
     except ValidationError as error:
         raise UnsafeSettings([_sentence(dict(problem)) for problem in error.errors(include_input=False)]) from None
+
+
+def deployment_of(settings: Settings, clock: Clock) -> Deployment:
+    """Where and as what the service runs."""
+    return Deployment(
+        settings.environment,
+        clock,
+        Ids(sandbox=settings.sandbox),
+        settings.links,
+        Vault(settings.master_key_bytes),
+        receivers=Policy(loopback=settings.sandbox and settings.loopback_only),
+        source_addresses=tuple(settings.webhook_source_addresses),
+        greatest_age=timedelta(settings.register_max_age) if settings.register_max_age else None,
+    )
 
 
 def _sentence(problem: Mapping[str, Any]) -> str:

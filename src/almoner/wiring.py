@@ -13,7 +13,6 @@ from almoner.access.accounts import pages as account_pages
 from almoner.access.accounts import service as accounts
 from almoner.access.accounts.domain import MEMBERS_HOME, OPERATORS_HOME, Link
 from almoner.access.accounts.gate import Gate
-from almoner.access.credentials import checks as credential_checks
 from almoner.access.credentials import jobs as credential_jobs
 from almoner.access.guard import KeyGuard, Limits
 from almoner.access.letters import jobs as letter_jobs
@@ -21,7 +20,6 @@ from almoner.access.letters import service as letters
 from almoner.access.members import pages as member_pages
 from almoner.access.operators import pages as operator_pages
 from almoner.access.providers import pages as provider_pages
-from almoner.access.sign_ins import checks as sign_in_checks
 from almoner.access.sign_ins import jobs as sign_in_jobs
 from almoner.adapters.mail_mailbox import Mailbox
 from almoner.adapters.mail_smtp import SmtpServer
@@ -29,7 +27,6 @@ from almoner.adapters.payments_test import TestProvider
 from almoner.adapters.till_test import TestTill
 from almoner.giving.brakes import jobs as brake_jobs
 from almoner.giving.brakes.domain import LOOSE, STRICT, Figures
-from almoner.giving.donations import checks as donation_checks
 from almoner.giving.donations import flows
 from almoner.giving.donations import jobs as donation_jobs
 from almoner.giving.donations import service as gifts
@@ -40,54 +37,39 @@ from almoner.giving.gateway import embed
 from almoner.giving.gateway.code_pages import CodePages
 from almoner.giving.gateway.pages import TEMPLATES, GivePages
 from almoner.giving.gateway.ports import Checkout
-from almoner.giving.ledger import checks as ledger_checks
-from almoner.giving.payments import checks as payment_checks
 from almoner.giving.payments.ports import PaymentProvider
-from almoner.giving.payouts import checks as payout_checks
 from almoner.giving.payouts import jobs as payout_jobs
 from almoner.giving.payouts.domain import Rules
 from almoner.giving.payouts.routes import routes as disbursements
-from almoner.giving.reassignments import checks as reassignment_checks
-from almoner.giving.receipts import checks as receipt_checks
 from almoner.giving.receipts import jobs as receipt_jobs
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
 from almoner.giving.receipts.pages import GiftPages
 from almoner.giving.refund_notices import jobs as refund_notice_jobs
 from almoner.giving.refund_notices import service as refund_notices
-from almoner.giving.sessions import checks as session_checks
 from almoner.giving.sessions import jobs as session_jobs
 from almoner.giving.sessions.routes import routes as donation_sessions
-from almoner.giving.settlements import checks as settlement_checks
 from almoner.giving.settlements import jobs as settlement_jobs
-from almoner.giving.suspense import checks as suspense_checks
 from almoner.giving.suspense import jobs as suspense_jobs
 from almoner.giving.users.routes import routes as users
 from almoner.giving.verifications import jobs as verification_jobs
 from almoner.giving.verifications.routes import routes as monetary_donation_verifications
-from almoner.kit.ids import Ids
-from almoner.kit.time import Clock, SystemClock
+from almoner.kit.time import SystemClock
 from almoner.migrations import REVISIONS
 from almoner.nonprofits.activities.routes import routes as activities
 from almoner.nonprofits.categories import service as category_members
 from almoner.nonprofits.categories.routes import routes as categories
 from almoner.nonprofits.countries.routes import routes as countries
-from almoner.nonprofits.organisations import checks as organisation_checks
 from almoner.nonprofits.organisations import jobs as organisation_jobs
 from almoner.nonprofits.organisations.routes import routes as organisations
-from almoner.nonprofits.registers import checks as register_checks
 from almoner.nonprofits.registers import jobs as register_jobs
 from almoner.nonprofits.registers.jobs import Refreshing
 from almoner.nonprofits.registries.routes import routes as registries
 from almoner.platform import audit_heads, idempotency, outbox, readiness, selfcheck
-from almoner.platform import checks as background_checks
 from almoner.platform import db as database
-from almoner.platform.addresses import Policy
 from almoner.platform.background import Background
 from almoner.platform.business_clock import BusinessClock, MovableClock
-from almoner.platform.crypto import Vault
 from almoner.platform.db import Database
-from almoner.platform.deployment import Deployment
 from almoner.platform.event_types import EVENT_TYPES, EventType
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.probes import Check
@@ -108,10 +90,9 @@ from almoner.sandbox.pages import MailboxPages
 from almoner.sandbox.routes import sandbox_routes
 from almoner.sandbox.simulate import Simulation
 from almoner.scim.application import ScimApplication
-from almoner.settings import Rate, Settings
-from almoner.sources import REGISTER_SOURCES as REGISTER_SOURCES
+from almoner.selfchecks import CHECKS
+from almoner.settings import Rate, Settings, deployment_of
 from almoner.sources import refreshing
-from almoner.webhooks.deliveries import checks as delivery_checks
 from almoner.webhooks.deliveries import jobs as webhook_jobs
 from almoner.webhooks.deliveries.routes import routes as webhook_deliveries
 from almoner.webhooks.events.routes import routes as events
@@ -177,45 +158,12 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def deployment_of(settings: Settings, clock: Clock) -> Deployment:
-    """Where and as what the service runs."""
-    return Deployment(
-        settings.environment,
-        clock,
-        Ids(sandbox=settings.sandbox),
-        settings.links,
-        Vault(settings.master_key_bytes),
-        receivers=Policy(loopback=settings.sandbox and settings.loopback_only),
-        source_addresses=tuple(settings.webhook_source_addresses),
-        greatest_age=timedelta(settings.register_max_age) if settings.register_max_age else None,
-    )
-
-
 TIDYING = (
     Schedule("idempotency.purge", idempotency.next_due, idempotency.purge, every=timedelta(hours=1)),
     Schedule("outbox.purge", outbox.next_due, outbox.purge, every=timedelta(days=1)),
 )
 
 REACTIONS = (*webhook_jobs.reactions, *receipt_jobs.reactions, *payout_jobs.reactions, *refund_notice_jobs.reactions)
-
-CHECKS = (
-    *ledger_checks.checks,
-    *payment_checks.checks,
-    *donation_checks.checks,
-    *session_checks.checks,
-    *suspense_checks.checks,
-    *settlement_checks.checks,
-    *payout_checks.checks,
-    *reassignment_checks.checks,
-    *receipt_checks.checks,
-    *credential_checks.checks,
-    *sign_in_checks.checks,
-    *background_checks.checks,
-    *delivery_checks.checks,
-    *register_checks.checks,
-    *organisation_checks.checks,
-)
-"""All that the self-check asks."""
 
 
 def duties(

@@ -14,7 +14,7 @@ import pytest
 
 from almoner.kit.time import iso
 from almoner.platform import selfcheck
-from almoner.wiring import CHECKS
+from almoner.selfchecks import CHECKS
 from tests.chaos import money
 from tests.support import factories
 from tests.support import giving as support

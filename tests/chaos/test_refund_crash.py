@@ -14,7 +14,7 @@ import pytest
 from almoner.giving.suspense import service as suspense
 from almoner.kit.time import iso
 from almoner.platform import selfcheck
-from almoner.wiring import CHECKS
+from almoner.selfchecks import CHECKS
 from tests.support import giving as support
 from tests.support.built_in_provider import Till, serving_provider
 from tests.support.database import TestDatabase

@@ -4,7 +4,7 @@ import asyncio
 
 from almoner.platform import selfcheck
 from almoner.platform.postgres import Server
-from almoner.wiring import CHECKS
+from almoner.selfchecks import CHECKS
 from tests.support import database, money_world
 from tests.support.figures import Figures
 from tests.support.money_world import World

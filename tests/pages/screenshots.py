@@ -15,10 +15,9 @@ from playwright.async_api import Page
 from almoner.cli import registers
 from almoner.platform import postgres
 from almoner.platform.pages import rendering
-from tests.conftest import CLUSTER
 from tests.pages.accounts import AMINA, acme, sign_in
 from tests.pages.site import DECLINED, Site, open_site
-from tests.support import database, people
+from tests.support import cluster, database, people
 from tests.support.client import data
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
@@ -30,7 +29,7 @@ PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}}
 
 async def main() -> None:
     """A gift from link to thanks, in several languages, by day and by night."""
-    with postgres.running(CLUSTER) as server, our_fonts():
+    with postgres.running(cluster.folder()) as server, our_fonts():
         async with database.copied(server) as made, open_site(made) as site:
             await registers.load_samples(site.service.db, asyncio.Event())
             await flow(site)

@@ -11,7 +11,7 @@ from almoner.platform import selfcheck
 from almoner.platform.db import Tx
 from almoner.platform.postgres import Server
 from almoner.platform.selfcheck import Check, Outcome
-from almoner.wiring import CHECKS
+from almoner.selfchecks import CHECKS
 from tests.support import database, factories
 from tests.support import giving as support
 from tests.support.client import Client

@@ -20,7 +20,7 @@ from almoner.access.people.domain import OperatorRole
 from almoner.cli.terminal import commands, explain
 from almoner.platform import db
 from almoner.platform.audit import Actor
-from almoner.wiring import deployment_of
+from almoner.settings import deployment_of
 from tests.support.factories import unique
 from tests.support.service import Service
 

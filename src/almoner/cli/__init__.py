@@ -1,5 +1,1 @@
 """The command ``almoner``."""
-
-from almoner.cli.terminal import main
-
-__all__ = ["main"]

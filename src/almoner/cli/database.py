@@ -10,8 +10,7 @@ from almoner.kit.time import SystemClock
 from almoner.platform import business_clock, db
 from almoner.platform.business_clock import BusinessClock
 from almoner.platform.db import Database, Tx
-from almoner.settings import Settings
-from almoner.wiring import deployment_of
+from almoner.settings import Settings, deployment_of
 
 Result = TypeVar("Result")
 

@@ -1,28 +1,26 @@
 """``almoner members``: who signs in for a partner, and what they may do."""
 
 from typing import Annotated, Final
-from uuid import UUID
 
 import typer
 
 from almoner.access.members import service
 from almoner.access.members.domain import Standing
 from almoner.access.members.service import details
-from almoner.access.people import service as people
-from almoner.access.people.domain import MEMBER_ROLES, MemberRole, Person, members_of
+from almoner.access.people.domain import MEMBER_ROLES, MemberRole, Person
+from almoner.cli import sign_on
 from almoner.cli.access import partner_of, read_id, table
 from almoner.cli.database import in_transaction
+from almoner.cli.named_members import Member, member_of
 from almoner.cli.officer import Officer, administer
 from almoner.kit.text import one_line
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.db import Partner, Tx
 
 commands = typer.Typer(help="Who signs in for a partner: docs/guides/members.md.", no_args_is_help=True)
+commands.add_typer(sign_on.commands, name="provider")
 
 PartnerId = Annotated[str, typer.Argument(metavar="PARTNER", help="Identifier, as `almoner partners list` shows it.")]
-Member = Annotated[
-    str, typer.Argument(metavar="MEMBER", help="Identifier or user name, as `almoner members list` shows it.")
-]
 Roles = Annotated[
     list[str] | None, typer.Option("--role", help=f"What they may do; repeat for more: {', '.join(MEMBER_ROLES)}.")
 ]
@@ -205,13 +203,6 @@ def map_group(
         return f"Everybody in {mapped.display_name} is {mapped.role or 'nothing by it'}."
 
     typer.echo(administer(use))
-
-
-async def member_of(tx: Tx, partner: Partner, text: str) -> UUID:
-    """The member of an identifier or a user name. Raises BadParameter."""
-    if person := await people.find_by_name(tx, members_of(partner), text.strip()):
-        return person.id
-    return read_id(tx, "member", text)
 
 
 def _roles(typed: list[str] | None) -> list[MemberRole]:

@@ -22,8 +22,7 @@ from almoner.nonprofits.registers.domain import Difference, DifferentRow, Import
 from almoner.nonprofits.registers.fetching import Fetching
 from almoner.platform.audit import DEPLOYMENT
 from almoner.platform.db import Database, Tx
-from almoner.sources import register_source
-from almoner.wiring import REGISTER_SOURCES
+from almoner.sources import REGISTER_SOURCES, register_source
 
 commands = typer.Typer(
     help="The registers of nonprofits: load them, see what changed, take a load back.", no_args_is_help=True

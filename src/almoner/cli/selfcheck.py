@@ -7,7 +7,7 @@ import typer
 from almoner.cli.database import with_database
 from almoner.platform import selfcheck as platform
 from almoner.platform.selfcheck import Check, Finding
-from almoner.wiring import CHECKS
+from almoner.selfchecks import CHECKS
 
 _WIDTH = 76
 

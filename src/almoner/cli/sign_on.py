@@ -13,7 +13,7 @@ from almoner.access.sign_on.service import identities
 from almoner.access.sign_on.service.journeys import SignOn
 from almoner.cli.access import partner_of
 from almoner.cli.database import in_transaction, with_database
-from almoner.cli.members import Member, member_of
+from almoner.cli.named_members import Member, member_of
 from almoner.cli.officer import Officer, administer
 from almoner.kit.text import one_line
 from almoner.kit.time import iso

@@ -5,12 +5,15 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 import asyncpg
 import typer
+from typer.core import TyperGroup
 
 from almoner import __version__, settings
 from almoner.access.keys.service import NoSuchKey
@@ -19,26 +22,6 @@ from almoner.access.operators.domain import Refused
 from almoner.access.operators.service import NoSuchToken
 from almoner.access.partners.service import NoSuchPartner
 from almoner.access.people.domain import NoSuchPerson
-from almoner.cli import (
-    access,
-    activities,
-    audit,
-    clean,
-    donations,
-    members,
-    migrate,
-    operators,
-    organisations,
-    payouts,
-    registers,
-    run,
-    selfcheck,
-    serve,
-    settlements,
-    sign_on,
-    suspense,
-    verifications,
-)
 from almoner.cli.ports import PortBusy
 from almoner.giving.payouts.domain import PayoutRefused
 from almoner.giving.settlements.domain import ImportInterrupted, NotCleared, ReportRefused
@@ -49,35 +32,67 @@ from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.platform.audit_heads import NotExported
 from almoner.platform.programs import DatabaseUnavailable
 
+_PLACES: Final = {
+    "run": "run.run",
+    "serve": "serve.serve",
+    "worker": "serve.work",
+    "migrate": "migrate.migrate",
+    "selfcheck": "selfcheck.selfcheck",
+    "partners": "access.partners",
+    "keys": "access.keys",
+    "registers": "registers.commands",
+    "activities": "activities.commands",
+    "organisations": "organisations.commands",
+    "suspense": "suspense.commands",
+    "verifications": "verifications.commands",
+    "settlements": "settlements.commands",
+    "payouts": "payouts.commands",
+    "donations": "donations.commands",
+    "members": "members.commands",
+    "operators": "operators.commands",
+    "approvals": "operators.approvals",
+    "audit": "audit.commands",
+    "clean": "clean.clean",
+}
+"""Where each command or group of commands is, below ``almoner.cli``."""
+
+
+class _Imported(Mapping[str, Any]):
+    """The commands, each imported when it is asked for: all of them together take seconds."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_PLACES)
+
+    def __len__(self) -> int:
+        return len(_PLACES)
+
+    def __getitem__(self, name: str) -> Any:
+        module, _, attribute = _PLACES[name].rpartition(".")
+        found = getattr(import_module(f"almoner.cli.{module}"), attribute)
+        holder = typer.Typer(rich_markup_mode=None)
+        if isinstance(found, typer.Typer):
+            holder.add_typer(found, name=name)
+        else:
+            holder.command(name)(found)
+        return typer.main.get_group(holder).commands[name]
+
+
+class _Commands(TyperGroup):
+    """``almoner`` itself."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**{**given, "commands": _Imported()})
+
+
 commands = typer.Typer(
     name="almoner",
+    cls=_Commands,
     help="Almoner validates nonprofits and takes donations for them.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-commands.command("run")(run.run)
-commands.command("serve")(serve.serve)
-commands.command("worker")(serve.work)
-commands.command("migrate")(migrate.migrate)
-commands.command("selfcheck")(selfcheck.selfcheck)
-commands.add_typer(access.partners, name="partners")
-commands.add_typer(access.keys, name="keys")
-commands.add_typer(registers.commands, name="registers")
-commands.add_typer(activities.commands, name="activities")
-commands.add_typer(organisations.commands, name="organisations")
-commands.add_typer(suspense.commands, name="suspense")
-commands.add_typer(verifications.commands, name="verifications")
-commands.add_typer(settlements.commands, name="settlements")
-commands.add_typer(payouts.commands, name="payouts")
-commands.add_typer(donations.commands, name="donations")
-members.commands.add_typer(sign_on.commands, name="provider")
-commands.add_typer(members.commands, name="members")
-commands.add_typer(operators.commands, name="operators")
-commands.add_typer(operators.approvals, name="approvals")
-commands.add_typer(audit.commands, name="audit")
-commands.command("clean")(clean.clean)
 
 _TOLD_AS_THEY_ARE = (
     NotExported,

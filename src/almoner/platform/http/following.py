@@ -1,7 +1,10 @@
 """Which operation can follow which (OpenAPI links): what one answers names the record that the next one takes."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
+
+from pydantic import BaseModel
 
 from almoner.platform.http.conventions import Schema, id_type
 from almoner.platform.http.endpoints import Endpoint
@@ -41,9 +44,12 @@ def sources(endpoints: Sequence[Endpoint]) -> dict[str, Endpoint]:
 
 def required_ids(endpoint: Endpoint) -> dict[str, str]:
     """Required body fields that hold identifiers, with their types."""
-    if endpoint.body is None:
-        return {}
-    schema: dict[str, Any] = endpoint.body.model_json_schema()
+    return {} if endpoint.body is None else _required_ids(endpoint.body)
+
+
+@cache
+def _required_ids(body: type[BaseModel]) -> dict[str, str]:
+    schema: dict[str, Any] = body.model_json_schema()
     return {
         name: property_[ID_TYPE_KEYWORD]
         for name, property_ in schema.get("properties", {}).items()

@@ -1,0 +1,22 @@
+"""How commands name a member of a partner."""
+
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from almoner.access.people import service as people
+from almoner.access.people.domain import members_of
+from almoner.cli.access import read_id
+from almoner.platform.db import Partner, Tx
+
+Member = Annotated[
+    str, typer.Argument(metavar="MEMBER", help="Identifier or user name, as `almoner members list` shows it.")
+]
+
+
+async def member_of(tx: Tx, partner: Partner, text: str) -> UUID:
+    """The member of an identifier or a user name. Raises BadParameter."""
+    if person := await people.find_by_name(tx, members_of(partner), text.strip()):
+        return person.id
+    return read_id(tx, "member", text)

@@ -1,0 +1,38 @@
+"""All that `almoner selfcheck` and the nightly job ask, slice by slice."""
+
+from typing import Final
+
+from almoner.access.credentials import checks as credential_checks
+from almoner.access.sign_ins import checks as sign_in_checks
+from almoner.giving.donations import checks as donation_checks
+from almoner.giving.ledger import checks as ledger_checks
+from almoner.giving.payments import checks as payment_checks
+from almoner.giving.payouts import checks as payout_checks
+from almoner.giving.reassignments import checks as reassignment_checks
+from almoner.giving.receipts import checks as receipt_checks
+from almoner.giving.sessions import checks as session_checks
+from almoner.giving.settlements import checks as settlement_checks
+from almoner.giving.suspense import checks as suspense_checks
+from almoner.nonprofits.organisations import checks as organisation_checks
+from almoner.nonprofits.registers import checks as register_checks
+from almoner.platform import checks as background_checks
+from almoner.platform.selfcheck import Check
+from almoner.webhooks.deliveries import checks as delivery_checks
+
+CHECKS: Final[tuple[Check, ...]] = (
+    *ledger_checks.checks,
+    *payment_checks.checks,
+    *donation_checks.checks,
+    *session_checks.checks,
+    *suspense_checks.checks,
+    *settlement_checks.checks,
+    *payout_checks.checks,
+    *reassignment_checks.checks,
+    *receipt_checks.checks,
+    *credential_checks.checks,
+    *sign_in_checks.checks,
+    *background_checks.checks,
+    *delivery_checks.checks,
+    *register_checks.checks,
+    *organisation_checks.checks,
+)
