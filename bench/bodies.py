@@ -1,7 +1,8 @@
 """Millions of bodies in the form of the IRS master file: words of the real files recombined, the same for each seed.
 
 What search finds hard is kept as it is in the files: the share of distinct names (chapters of one name), how often each
-word occurs, and how long names are. ``python -m bench.bodies COUNT FOLDER`` writes them and prints both side by side.
+word occurs, and how long names are. ``python -m bench.bodies COUNT FOLDER`` writes two months of them, a folder each
+below ``FOLDER/us_irs_bmf``, and prints both side by side.
 """
 
 import csv
@@ -28,6 +29,10 @@ _FEWEST_FOLLOWERS: Final = 5
 _KEPT: Final = 0.5
 _PLACE: Final = ("CITY", "STATE", "ZIP")
 _FIRST_NUMBER: Final = 10_000_000
+_NEW_NUMBER: Final = 500_000_000
+MONTHS: Final = ("2026-03-09", "2026-04-13")
+_GONE, _QUIET, _CHANGED, _NEW = 0.0075, 0.083, 0.0135, 0.0156
+"""What a month did to the file of DC from the first of these days to the second, as shares of its rows."""
 
 Row = dict[str, str]
 
@@ -152,6 +157,31 @@ def write(count: int, folder: Path) -> list[Path]:
     return written
 
 
+def month_later(before: Sequence[Path], folder: Path) -> list[Path]:
+    """The same files a month later: rows that went, came, have another tax period, or another address too."""
+    pick, real, written, fresh = random.Random(SEED), originals(), [], _NEW_NUMBER
+    for path in before:
+        written.append(folder / path.name)
+        with path.open(newline="") as lines, written[-1].open("w", newline="") as output:
+            writer = csv.DictWriter(output, list(real[0]))
+            writer.writeheader()
+            kept = 0
+            for row in csv.DictReader(lines):
+                fate = pick.random()
+                if fate < _GONE:
+                    continue
+                if fate < _GONE + _QUIET + _CHANGED:
+                    row["TAX_PERIOD"] = "202512"
+                if fate < _GONE + _CHANGED:
+                    row["STREET"] = pick.choice(real)["STREET"]
+                writer.writerow(row)
+                kept += 1
+            many = round(kept * _NEW)
+            writer.writerows(bodies(many, real, fresh, fresh))
+            fresh += many * 7
+    return written
+
+
 def compared(names: Sequence[str], others: Sequence[str]) -> list[str]:
     """A table in Markdown: the real names and the made ones."""
     lines = ["| | real | made |", "|---|---|---|"]
@@ -177,9 +207,13 @@ def _facts(names: Sequence[str]) -> dict[str, str]:
 
 def main() -> None:
     """Write, and print the comparison."""
-    count, folder = int(sys.argv[1]), Path(sys.argv[2])
+    count, (first, later) = int(sys.argv[1]), (Path(sys.argv[2]) / "us_irs_bmf" / month for month in MONTHS)
+    for folder in (first, later):
+        folder.mkdir(parents=True, exist_ok=True)
     names: list[str] = []
-    for path in write(count, folder):
+    files = write(count, first)
+    month_later(files, later)
+    for path in files:
         with path.open(newline="") as lines:
             names += (row["NAME"] for row in csv.DictReader(lines))
     print("\n".join(compared([row["NAME"] for row in originals()], names)))

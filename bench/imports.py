@@ -1,7 +1,7 @@
 """Import of a register (read, stage, judge, compare, merge) beside COPY of the same parsed rows into the same tables.
 
-``ALMONER_REGISTER_FILES`` names a folder with a folder for each state of the register (``2026-03-09``, ``2026-04-13``);
-without it the shipped sample is loaded, of which there is one state. ``python -m bench.imports 1`` runs each once, as
+``ALMONER_REGISTER_FILES`` names a folder with ``us_irs_bmf``, in it a folder for each month (``2026-03-09``, ...);
+without it the shipped sample is loaded, of which there is one month. ``python -m bench.imports 1`` runs each once, as
 millions of rows allow (``bench.bodies`` writes them). COPY writes what the import stored, organisations and entries,
 into the emptied tables with all their indexes and triggers.
 """
@@ -52,8 +52,8 @@ def states() -> list[list[Path]]:
     """The files of each state of the register, oldest first."""
     if FILES is None:
         return [SAMPLE]
-    folders = sorted(folder for folder in Path(FILES).iterdir() if folder.is_dir())
-    return [sorted(folder.glob("*.csv")) for folder in folders] or [sorted(Path(FILES).glob("*.csv"))]
+    months = sorted((Path(FILES) / "us_irs_bmf").glob("20*-*-*"))
+    return [sorted(month.glob("*.csv*")) for month in months]
 
 
 async def _import(complete: Settings, files: Sequence[Path]) -> tuple[int, float]:
