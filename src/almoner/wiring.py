@@ -163,7 +163,17 @@ TIDYING = (
     Schedule("outbox.purge", outbox.next_due, outbox.purge, every=timedelta(days=1)),
 )
 
-REACTIONS = (*webhook_jobs.reactions, *receipt_jobs.reactions, *payout_jobs.reactions, *refund_notice_jobs.reactions)
+FOLLOWERS = (category_members.followers, gifts.followers)
+"""Who says which partners follow an organisation."""
+
+REACTIONS = (
+    *webhook_jobs.reactions,
+    *receipt_jobs.reactions,
+    *payout_jobs.reactions,
+    *refund_notice_jobs.reactions,
+    *organisation_jobs.reactions(FOLLOWERS),
+    *register_jobs.reactions,
+)
 
 
 def duties(
@@ -189,7 +199,7 @@ def duties(
     handlers |= refund_notice_jobs.handlers(Pages(db.deployment, refund_notices.MAILS, catalogues), transport)
     handlers |= letter_jobs.handlers(Pages(db.deployment, letters.MAILS, catalogues), transport)
     handlers |= sign_in_jobs.handlers
-    handlers |= organisation_jobs.handlers((category_members.followers, gifts.followers))
+    handlers |= organisation_jobs.handlers(FOLLOWERS)
     handlers |= account_jobs.handlers(Pages(db.deployment, accounts.MAILS, catalogues), transport)
     handlers |= brake_jobs.handlers(Pages(db.deployment, brake_jobs.MAILS, catalogues), transport)
     handlers |= register_jobs.handlers(registers)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from almoner.nonprofits.branding import service as branding
 from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.organisations import jobs
 from almoner.nonprofits.organisations import service as organisations
@@ -89,6 +90,22 @@ async def test_followers_hear_once_of_each_load_that_changes_what_they_follow(
     assert [(record["registryId"], record["active"], record["inactiveReason"]) for record in gone[4:]] == [
         ("260002", False, "removed")
     ]
+
+
+async def test_followers_hear_once_that_an_organisation_is_shown_otherwise(
+    alone: Service, api: Client, loader: Loader
+) -> None:
+    await loader.load(CCEW, DAYS[0], *BODIES[:2])
+    number, followed = await found(loader, "CCEW", "260000")
+    await follow(api, (await factories.category(api))["id"], followed)
+    await alone.drain()
+    for name in ("Friends", "Friends"):  # the second time nothing changes
+        async with loader.db.write() as tx:
+            await branding.show(tx, number, branding.Wish(display_name=name))
+    async with loader.db.write() as tx:
+        await branding.show(tx, (await found(loader, "CCEW", "260001"))[0], branding.Wish(display_name="Others"))
+    (record,) = await told(alone, api)
+    assert (record["id"], record["displayName"]) == (followed, "Friends")
 
 
 async def killed(alone: Service, load_id: UUID) -> None:

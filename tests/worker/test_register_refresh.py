@@ -9,6 +9,7 @@ import asyncpg
 import msgspec
 from asyncpg import Record
 
+from almoner.access.operators import service as operators
 from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.nonprofits.registers import checks, fetching, jobs, store_refresh
 from almoner.nonprofits.registers import service as registers
@@ -23,6 +24,7 @@ from tests.support.database import TestDatabase
 from tests.support.publisher import Publisher
 from tests.support.receivers import Receiver, receiver, reply
 from tests.support.service import Service, serving
+from tests.support.terminal import BY
 
 DAY = timedelta(hours=24)
 
@@ -60,6 +62,28 @@ async def found(service: Service) -> set[str]:
     """What the self-check finds."""
     outcome = await selfcheck.run(service.db, checks.checks)
     return {finding.check.name for finding in outcome.findings}
+
+
+async def test_administrators_are_mailed_that_a_register_was_not_replaced(
+    empty_database: TestDatabase, tmp_path: Path
+) -> None:
+    async with (
+        receiver(published(tmp_path, 200, "v1")) as server,
+        refreshing(empty_database, tmp_path, server) as house,
+    ):
+        async with house.db.write() as tx:
+            await operators.add(tx, BY, "olive@example.org", "Olive", ["administrator"])
+            await operators.add(tx, BY, "rita@example.org", "Rita", ["reviewer"])
+        await house.drain()
+        server.otherwise = published(tmp_path, 20, "v2")
+        for _ in range(2):  # the second time nothing has changed, and nothing is said
+            house.clock.advance(DAY)
+            await house.drain()
+        async with house.db.read() as tx:
+            mails = await tx.fetch("select recipient, text from sandbox_mail where subject like 'A register%'")
+        assert [mail["recipient"] for mail in mails] == ["olive@example.org"]
+        assert "Files of irs-bmf look broken" in mails[0]["text"]
+        assert "Why: " in mails[0]["text"]
 
 
 async def test_a_register_follows_its_publisher(empty_database: TestDatabase, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ Kind = Literal[
     "identity_bound",
     "identity_unbound",
     "email_changed",
+    "register_put_aside",
 ]
 
 LONGEST_NAME: Final = 80
@@ -122,6 +123,12 @@ _WORDS: Final[dict[Kind, _Words]] = {
     "identity_unbound": _Words(
         "The account at the provider was disconnected at {place}",
         "It no longer signs in {user_name} at {place}, and the sign-ins made by it were ended.",
+    ),
+    "register_put_aside": _Words(
+        "A register was not replaced at {place}",
+        "Files of {source} look broken and were put into quarantine; what was loaded before stays. "
+        "`almoner registers status` tells of them, and `almoner registers import --force` loads them all the same.",
+        after="The next good file ends it.",
     ),
     "token_made": _Words(
         "A token was made at {place}",

@@ -66,6 +66,9 @@ async def _kept(tx: Tx, name: str, image: Image, most: int) -> str:
 
 
 async def _replace(tx: Tx, organisation_id: UUID, before: Shown, shown: Shown) -> None:
+    if shown == before:
+        return
     await store.update(tx, EVERYONE, organisation_id, shown)
+    await organisations.tell_shown(tx, organisation_id)
     for key in before.keys - shown.keys:
         await media.delete(tx, key)

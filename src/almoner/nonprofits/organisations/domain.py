@@ -201,6 +201,17 @@ class Branding:
     primary_color: str | None
 
 
+SHOWN_ANEW: Final = "internal.organisation_shown_anew"
+"""Told when an organisation is to be shown otherwise, with a ``ShownAnew`` in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAnew:
+    """Which one."""
+
+    organisation: UUID
+
+
 @dataclass(frozen=True, slots=True)
 class Milestone:
     """A goal that a nonprofit publishes: from ``amount_minor`` on, this is the reward."""

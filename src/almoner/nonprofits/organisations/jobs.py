@@ -1,11 +1,16 @@
-"""Background work of organisations: telling their followers what a load changed."""
+"""Background work of organisations: telling their followers what a load or their branding changed."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
 from uuid import UUID
 
+import msgspec
+
 from almoner.nonprofits.organisations import service
+from almoner.nonprofits.organisations.domain import SHOWN_ANEW, ShownAnew
 from almoner.nonprofits.organisations.ports import Followers
+from almoner.platform.db import Tx
+from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
 from almoner.platform.work import Handler, Work
 
@@ -18,6 +23,17 @@ async def tell(followers: Sequence[Followers], work: Work, job: Job) -> Result:
         async with work.db.write() as tx:
             more = await service.tell_batch(tx, followers, load_id)
     return Done()
+
+
+async def on_shown(followers: Sequence[Followers], tx: Tx, events: Sequence[Event]) -> None:
+    """Tell the followers of organisations that are shown otherwise; once of several changes in a moment."""
+    told = [msgspec.convert(event.record(), ShownAnew).organisation for event in events]
+    await service.tell_each(tx, followers, list(dict.fromkeys(told)))
+
+
+def reactions(followers: Sequence[Followers]) -> tuple[Reaction, ...]:
+    """The reaction, with those who name followers."""
+    return (Reaction(SHOWN_ANEW, partial(on_shown, followers)),)
 
 
 def handlers(followers: Sequence[Followers]) -> Mapping[str, Handler]:

@@ -9,7 +9,7 @@ from uuid import UUID
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.organisations import domain, schemas, search, store, store_history, store_search
-from almoner.nonprofits.organisations.domain import Branding, Change, Milestone, Organisation
+from almoner.nonprofits.organisations.domain import Branding, Change, Milestone, Organisation, ShownAnew
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.organisations.ports import Followers
 from almoner.nonprofits.organisations.ranking import Placed
@@ -171,6 +171,11 @@ async def tell(tx: Tx, load_id: UUID) -> None:
     await queue.enqueue(tx, TELL, {"load": str(load_id)}, unique=str(load_id))
 
 
+async def tell_shown(tx: Tx, organisation_id: UUID) -> None:
+    """Have the followers of one told, once, that it is shown otherwise now."""
+    await outbox.emit(tx, None, domain.SHOWN_ANEW, ShownAnew(organisation_id))
+
+
 async def tell_batch(tx: Tx, followers: Sequence[Followers], load_id: UUID) -> bool:
     """Tell the followers of some of what a load changed; False when all were told.
 
@@ -184,12 +189,13 @@ async def tell_batch(tx: Tx, followers: Sequence[Followers], load_id: UUID) -> b
         await store_history.advance_telling(tx, EVERYONE, load_id, None)
         return False
     before = await store_history.told_before(tx, EVERYONE, load_id, [record for record, _ in changed])
-    await _emit(tx, followers, [principal for record, principal in changed if record not in before])
+    await tell_each(tx, followers, [principal for record, principal in changed if record not in before])
     await store_history.advance_telling(tx, EVERYONE, load_id, changed[-1][0])
     return True
 
 
-async def _emit(tx: Tx, followers: Sequence[Followers], organisation_ids: Sequence[UUID]) -> None:
+async def tell_each(tx: Tx, followers: Sequence[Followers], organisation_ids: Sequence[UUID]) -> None:
+    """Tell the followers of these how they are now, each partner once of each organisation."""
     records = await store.records_of(tx, EVERYONE, organisation_ids)
     told: dict[UUID, set[UUID]] = {}
     for followers_of in followers:

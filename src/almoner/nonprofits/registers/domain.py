@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 
@@ -108,6 +108,19 @@ class FileFacts:
     parts: tuple[str, ...] = ()
     rows: int = 0
     quarantined: int = 0
+
+
+PUT_ASIDE: Final = "internal.register_put_aside"
+"""Told when files were put into quarantine, with a ``PutAside`` in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PutAside:
+    """Which register's files, of which day, and why."""
+
+    source: str
+    data_as_of: datetime
+    reasons: tuple[str, ...]
 
 
 LoadStatus = Literal["loaded", "unchanged", "quarantined", "rolled_back"]

@@ -9,7 +9,16 @@ from typing import Final
 from uuid import UUID
 
 from almoner.nonprofits.registers import files, guards, reading, store, store_merge, store_staging
-from almoner.nonprofits.registers.domain import FileFacts, FileRead, Fills, ImportRefused, Load, LoadQuarantined
+from almoner.nonprofits.registers.domain import (
+    PUT_ASIDE,
+    FileFacts,
+    FileRead,
+    Fills,
+    ImportRefused,
+    Load,
+    LoadQuarantined,
+    PutAside,
+)
 from almoner.nonprofits.registers.files import Found
 from almoner.nonprofits.registers.guards import Judged
 from almoner.nonprofits.registers.merging import Record as Record
@@ -20,6 +29,7 @@ from almoner.nonprofits.registers.reading import Busy, Pace, Report
 from almoner.nonprofits.registers.rollback import roll_back as roll_back
 from almoner.nonprofits.registers.store import Standing
 from almoner.nonprofits.registries.domain import Registry
+from almoner.platform import outbox
 from almoner.platform.db import EVERYONE, Database, Tx
 
 _KEPT_QUARANTINE: Final = 50_000
@@ -142,7 +152,9 @@ class _Loading:
             reasons=tuple(reasons) if refused else (),
             unnumbered=sum(one.unnumbered for one in read),
         )
-        if not refused:
+        if refused:
+            await outbox.emit(tx, None, PUT_ASIDE, PutAside(load.source, load.data_as_of, load.reasons))
+        else:
             load = await merge(tx, self.source, self.registry.id, reading_id, load, parts, self.pace)
         kept = await store_staging.bad_rows(tx, EVERYONE, reading_id, _KEPT_QUARANTINE)
         await store.insert_load(tx, EVERYONE, self.registry.id, load, kept, {} if refused else parts)

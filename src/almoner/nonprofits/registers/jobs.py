@@ -8,8 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
+from almoner.access.letters import service as letters
+from almoner.access.operators import service as operators
 from almoner.nonprofits.registers import fetching, flows, store_refresh
-from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadQuarantined
+from almoner.nonprofits.registers.domain import PUT_ASIDE, ImportRefused, Load, LoadQuarantined, PutAside
 from almoner.nonprofits.registers.fetching import Fetched
 from almoner.nonprofits.registers.schedule import Refresh as Refresh
 from almoner.nonprofits.registers.schedule import ScheduleInvalid as ScheduleInvalid
@@ -18,6 +22,7 @@ from almoner.nonprofits.registers.schedule import parse as parse
 from almoner.platform import audit, queue
 from almoner.platform.db import EVERYONE, Database, Tx
 from almoner.platform.outbound import Outbound
+from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, NewJob, Result, Retry
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Handler, Schedule, Work
@@ -129,6 +134,19 @@ async def _note(
 def handlers(parts: Refreshing) -> Mapping[str, Handler]:
     """The job."""
     return {REFRESH: partial(refresh, parts)}
+
+
+async def on_put_aside(tx: Tx, events: Sequence[Event]) -> None:
+    """Mail every administrator that a register was not replaced, and why."""
+    administrators = await operators.administrators(tx)
+    for event in events:
+        told = msgspec.convert(event.record(), PutAside)
+        facts = {"Data of": f"{told.data_as_of:%Y-%m-%d}", "Why": "; ".join(told.reasons)}
+        for person in administrators:
+            await letters.send(tx, person, "register_put_aside", values={"source": told.source}, facts=facts)
+
+
+reactions: Final = (Reaction(PUT_ASIDE, on_put_aside),)
 
 
 async def _enqueue(plan: Sequence[Refresh], tx: Tx) -> int:
