@@ -42,7 +42,7 @@ async def db(empty_database: TestDatabase) -> AsyncIterator[Database]:
         yield service.db
 
 
-async def load(db: Database, source: str, *paths: Path, as_of: datetime = FIRST) -> Load:
+async def load(db: Database, source: str, *paths: Path, as_of: datetime | None = FIRST) -> Load:
     return await flows.import_files(db, REGISTER_SOURCES[source], paths, as_of=as_of)
 
 
@@ -65,14 +65,15 @@ async def fetch(db: Database, sql: str) -> list[Any]:
 
 
 async def test_extract_of_england_and_wales(db: Database) -> None:
-    made = await load(db, "ccew", *sorted((DATA / "gb_ccew").glob("*.zip")))
+    made = await load(db, "ccew", *sorted((DATA / "gb_ccew").glob("*.zip")), as_of=None)
     assert (made.rows, made.added, made.quarantined) == (572, 572, 0)
+    assert made.data_as_of == datetime(2023, 9, 7, tzinfo=UTC), "as its rows tell, whenever it was fetched"
     (counts,) = await fetch(db, "select count(*) as bodies, count(*) filter (where active) as active from organisation")
     assert (counts["bodies"], counts["active"]) == (572, 397)
     royal = await found(db, "CCEW", ROYAL)
     assert (royal.active, royal.registration_date) == (True, datetime(1963, 2, 4, tzinfo=UTC))
     assert royal.is_branch_parent
-    again = await load(db, "ccew", *sorted((DATA / "gb_ccew").glob("*.zip")))
+    again = await load(db, "ccew", *sorted((DATA / "gb_ccew").glob("*.zip")), as_of=None)
     assert again.status == "unchanged"
 
 

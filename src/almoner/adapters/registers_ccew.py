@@ -6,6 +6,7 @@ e-mail addresses are never read.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Final, Literal, TypeVar
 
 from almoner.adapters import registers_uk as uk
@@ -17,6 +18,7 @@ from almoner.adapters.registers_ccew_tables import (
     CLASSES,
     DOCUMENT,
     EVENTS,
+    EXTRACT,
     NAMES,
     PART_A,
     PART_B,
@@ -74,6 +76,14 @@ class Ccew:
     )
     canaries = frozenset({"202918", "205846", "208791", "213890", "220949", "1089464"})
     """Oxfam, National Trust, Royal Geographical Society, Save the Children, British Red Cross, Cancer Research UK."""
+
+    def day(self, files: Sequence[SourceFile]) -> datetime | None:
+        """The day on which the extract was made, which its rows begin with."""
+        first = next(rows(EXTRACT, files[found_in(files)[CHARITY.name]], 0), None)
+        try:
+            return uk.day(first.values[0]) if isinstance(first, Row) else None
+        except ValueError:
+            return None
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | Link | BadRow]:
         """The bodies of an extract, then who went into whom.

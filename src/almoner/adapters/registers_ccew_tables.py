@@ -55,6 +55,8 @@ CHARITY: Final = _table(
     cio_is_dissolved date_cio_dissolution_notice charity_activities charity_gift_aid charity_has_land
     """,
 )
+EXTRACT: Final = _table("charity", "date_of_extract")
+"""Of the charity table what says when the extract was made."""
 NAMES: Final = _table(
     "charity_other_names", "organisation_number charity_name_type charity_name", "working and previous names"
 )

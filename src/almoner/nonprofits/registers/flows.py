@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -24,7 +25,7 @@ from almoner.nonprofits.registers.guards import Judged
 from almoner.nonprofits.registers.merging import Record as Record
 from almoner.nonprofits.registers.merging import declare as declare
 from almoner.nonprofits.registers.merging import merge, registry_of
-from almoner.nonprofits.registers.ports import RegisterSource
+from almoner.nonprofits.registers.ports import Dating, RegisterSource
 from almoner.nonprofits.registers.reading import Busy, Pace, Report
 from almoner.nonprofits.registers.rollback import roll_back as roll_back
 from almoner.nonprofits.registers.store import Standing
@@ -47,13 +48,15 @@ async def import_files(
 ) -> Load:
     """Load the files of one register as one snapshot, all or nothing.
 
-    ``as_of`` is the day of the data (00:00 UTC), by default as ``files.day_of`` finds it. ``force`` loads what its
+    ``as_of`` is the day of the data (00:00 UTC), by default the one that the files tell inside, or as ``files.day_of``
+    finds it. ``force`` loads what its
     guards are against. ``record`` is called when all is in place, before it counts. Files that are what is loaded
     already are skipped, unless they are of a newer day now: then that is the day of the data. Files that were read
     before an interruption are not read again. Raises LoadQuarantined when the files are no good, and ImportRefused when
     they cannot be read at all.
     """
     found = await asyncio.to_thread(files.find, paths)  # a worker does other things while gigabytes are hashed
+    as_of = as_of or await asyncio.to_thread(_told_inside, source, found)
     async with db.write() as tx:
         registry = await registry_of(tx, source)
         await store.know_source(tx, EVERYONE, registry.id, source)
@@ -78,6 +81,13 @@ async def import_files(
     async with db.write() as tx:
         await store_merge.settle(tx, EVERYONE)
     return load
+
+
+def _told_inside(source: RegisterSource, found: Sequence[Found]) -> datetime | None:
+    if not isinstance(source, Dating):
+        return None
+    with ExitStack() as stack:
+        return source.day([stack.enter_context(files.opened(one)) for one in found])
 
 
 def _is_news(one: Found, standing: Mapping[bytes, datetime], as_of: datetime | None) -> bool:

@@ -1,6 +1,7 @@
 """What a register's reader gives; one adapter for each format."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import BinaryIO, Protocol, runtime_checkable
 
 from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Unnumbered
@@ -69,6 +70,15 @@ class RegisterSource(Protocol):
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | Link | BadRow | Unnumbered]:
         """The rows, one at a time, in bounded memory. Raises ImportRefused when a needed column is missing."""
+        ...
+
+
+@runtime_checkable
+class Dating(Protocol):
+    """A source whose files say inside of which day they are."""
+
+    def day(self, files: Sequence[SourceFile]) -> datetime | None:
+        """That day (00:00 UTC), read from the first row; None when it says none. Raises ImportRefused."""
         ...
 
 
