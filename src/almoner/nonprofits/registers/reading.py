@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
@@ -27,7 +28,7 @@ from almoner.platform.db import EVERYONE, Database, Tx
 Report = Callable[[Progress], None]
 
 _ROWS_BETWEEN_REPORTS: Final = 5_000
-_ROWS_BETWEEN_TURNS: Final = 500
+_ROWS_AT_ONCE: Final = 1_000
 _READING: Final = 0.5
 """The share of the time of a load that reading takes; measured, and right enough for a line on a terminal."""
 _FIRST_ROW: Final = 2  # the header is line 1
@@ -99,11 +100,10 @@ def _units(source: RegisterSource, found: Sequence[Found]) -> list[tuple[int, Se
 
 
 async def _yielding(records: Iterator[tuple[Any, ...]]) -> AsyncIterator[tuple[Any, ...]]:
-    """The records, letting others have their turn: a worker prolongs its leases and does other jobs meanwhile."""
-    for nth, record in enumerate(records):
-        if nth % _ROWS_BETWEEN_TURNS == 0:
-            await asyncio.sleep(0)
-        yield record
+    """The records, read beside the loop: a worker prolongs its leases and does other jobs meanwhile."""
+    while some := await asyncio.to_thread(list, islice(records, _ROWS_AT_ONCE)):
+        for record in some:
+            yield record
 
 
 @dataclass(slots=True)
