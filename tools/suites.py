@@ -122,9 +122,12 @@ def main() -> int:
     if given.seed is not None:
         options.append(f"--randomly-seed={given.seed}")
     results = []
-    for folder in suites():
-        found = run(folder, options)
-        results.append(once_more(folder, found) if given.once_more else found)
+    try:
+        for folder in suites():
+            found = run(folder, options)
+            results.append(once_more(folder, found) if given.once_more else found)
+    finally:  # the server's files are in memory, where there is room
+        subprocess.run([sys.executable, "-m", "tests.support.cluster"], cwd=PROJECT, check=False)
     print("\nsuite           seconds   tests  failed unsteady  skipped")
     for one in results:
         print(f"{one.suite:<14} {one.seconds:>8.1f} {one.tests:>7} {one.failed:>7} {one.unsteady:>8} {one.skipped:>8}")
