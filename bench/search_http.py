@@ -92,7 +92,7 @@ async def _while_importing(stage: Stage, db: Database, client: aiohttp.ClientSes
     async with db.read() as tx:
         there = await tx.fetchval("select count(*) from organisation where part = $1", IMPORTED_STATE)
     with tempfile.TemporaryDirectory(prefix="almoner-import-2026-05-11-") as folder:
-        path = Path(folder) / "eo1.csv"
+        path = Path(folder) / f"eo_{IMPORTED_STATE.lower()}.csv"
         bodies.write_state(IMPORTED, path, IMPORTED_STATE, FIRST_IMPORTED + there * 7)
         command = (sys.executable, "-m", "bench.search_http", str(path), str(stage.settings.data_dir))
         importing = await asyncio.create_subprocess_exec(*command)
