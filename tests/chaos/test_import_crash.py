@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from almoner.adapters.registers_ccew import Ccew
 from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.nonprofits.registers import flows
-from almoner.nonprofits.registers.domain import BadRow, Entry
+from almoner.nonprofits.registers.domain import BadRow, Entry, Load
 from almoner.nonprofits.registers.ports import SourceFile
+from almoner.platform.db import Tx
 from tests.support.bmf import bodies, write
 from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
 from tests.support.service import Service, serving
+from tests.support.uk_registers import ccew_text, charity, said
 
 ROWS = 30_000
 
@@ -80,6 +83,27 @@ async def test_a_killed_import_goes_on_with_the_file_that_was_not_read(alone: Se
     async with alone.db.read() as tx:
         assert await tx.fetchval("select count(*) from register_reading") == 0
         assert await tx.fetchval("select count(*) from register_entry") == ROWS + 50
+
+
+async def test_tables_that_are_read_at_once_are_read_once(alone: Service, tmp_path: Path) -> None:
+    """Their bad rows bear the place of the table that they stand in."""
+    gone = said(1, event_type="Removed", date_of_event="no day")
+    for file in (ccew_text("charity", [charity()]), ccew_text("charity_event_history", [gone])):
+        (tmp_path / file.name).write_bytes(file.content)
+
+    async def stopped(_tx: Tx, _load: Load) -> None:
+        raise RuntimeError("stopped")
+
+    staged = []
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="stopped"):
+            await flows.import_files(alone.db, Ccew(), [tmp_path], force=True, record=stopped)
+        async with alone.db.read() as tx:
+            reading = await tx.fetchval("select id from register_reading")
+            staged.append(await tx.fetchval(f"select count(*) from register_staged_{reading.hex}"))
+    made = await flows.import_files(alone.db, Ccew(), [tmp_path], force=True)
+    assert made.rows + made.quarantined == staged[0]
+    assert staged[0] == staged[1]
 
 
 async def test_rows_that_a_crash_of_the_server_took_are_read_again(alone: Service, tmp_path: Path) -> None:

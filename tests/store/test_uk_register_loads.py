@@ -77,6 +77,14 @@ async def test_extract_of_england_and_wales(db: Database) -> None:
     assert again.status == "unchanged"
 
 
+async def test_a_page_in_the_place_of_an_extract_is_put_into_quarantine(db: Database, tmp_path: Path) -> None:
+    page = File(b"<html><body>We are sorry</body></html>\n", "publicextract.charity.txt")
+    with pytest.raises(LoadQuarantined, match="has no column"):
+        await load(db, "ccew", *written(tmp_path / "ccew", page), as_of=None)
+    (kept,) = await fetch(db, "select status from register_load")
+    assert kept["status"] == "quarantined"
+
+
 async def test_removed_in_a_later_extract(db: Database, tmp_path: Path) -> None:
     kept = charity(1, registered_charity_number=ROYAL)
     await load(db, "ccew", *written(tmp_path / "first", ccew_text("charity", [kept, charity(2)])), as_of=FIRST)

@@ -194,6 +194,8 @@ def test_every_problem_is_told_at_once() -> None:
         ("[columns]", '[facts]\na = { column = "A", true = ["Y"], false = ["y"] }\n[columns]', "both true and false"),
         ("active = true", 'active = true\nfacts = { a = 1 }\n[facts]\na = "A"', "facts and in constants.facts"),
         ('registry = "NPO"', 'registry = "IRS"', "listed by irs-bmf"),
+        ('name = "Name"', 'name = "Name"\nuntil = { column = "E", format = "%Y-%m-%d" }', "ends and nothing"),
+        ('registry = "NPO"', 'registry = "NPO"\nrepeats = true', "say source.lists = false"),
         ('format = "csv"', 'format = "jsonl"\ndelimiter = ";"', "is for csv"),
     ],
 )

@@ -311,6 +311,13 @@ class _Checking:
                 "nothing says which bodies are active: columns.active with the values that mean it, or "
                 "constants.active = true when bodies leave the file as they leave the register"
             )
+        if "until" in said and "active" not in said:
+            self.say(
+                "columns.until tells of ends and nothing says whose: name the column in columns.active too, such as "
+                'active = { column = "Ended", true = [""] }'
+            )
+        if source.get("repeats", False) is True:
+            self.say("source.repeats holds for sources that add facts: say source.lists = false, or leave it out")
         if "types" not in constants:
             self.say('constants.types is missing: types = ["nonprofit"], or [] when the register does not say it')
 

@@ -47,7 +47,9 @@ def import_register(
     ],
     as_of: Annotated[
         datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], help="The day of the data; else the one in a file's or folder's name."),
+        typer.Option(
+            formats=["%Y-%m-%d"], help="The day of the data; else the one told inside, or in a file's or folder's name."
+        ),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Load what the guards are against: files that shrank, are older, or broken.")

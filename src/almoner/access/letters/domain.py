@@ -127,7 +127,8 @@ _WORDS: Final[dict[Kind, _Words]] = {
     "register_put_aside": _Words(
         "A register was not replaced at {place}",
         "Files of {source} look broken and were put into quarantine; what was loaded before stays. "
-        "`almoner registers status` tells of them, and `almoner registers import --force` loads them all the same.",
+        "`almoner registers status` tells of them, and `almoner registers import --force` loads what they hold all the "
+        "same.",
         after="The next good file ends it.",
     ),
     "token_made": _Words(

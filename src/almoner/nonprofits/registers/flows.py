@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -49,11 +49,10 @@ async def import_files(
     """Load the files of one register as one snapshot, all or nothing.
 
     ``as_of`` is the day of the data (00:00 UTC), by default the one that the files tell inside, or as ``files.day_of``
-    finds it. ``force`` loads what its
-    guards are against. ``record`` is called when all is in place, before it counts. Files that are what is loaded
-    already are skipped, unless they are of a newer day now: then that is the day of the data. Files that were read
-    before an interruption are not read again. Raises LoadQuarantined when the files are no good, and ImportRefused when
-    they cannot be read at all.
+    finds it. ``force`` loads what its guards are against. ``record`` is called when all is in place, before it counts.
+    Files that are what is loaded already are skipped, unless they are of a newer day now: then that is the day of the
+    data. Files that were read before an interruption are not read again. Raises LoadQuarantined when the files are no
+    good, and ImportRefused when they cannot be read at all.
     """
     found = await asyncio.to_thread(files.find, paths)  # a worker does other things while gigabytes are hashed
     as_of = as_of or await asyncio.to_thread(_told_inside, source, found)
@@ -86,8 +85,9 @@ async def import_files(
 def _told_inside(source: RegisterSource, found: Sequence[Found]) -> datetime | None:
     if not isinstance(source, Dating):
         return None
-    with ExitStack() as stack:
+    with ExitStack() as stack, suppress(ImportRefused):  # whoever reads them says it, and keeps it as the reason
         return source.day([stack.enter_context(files.opened(one)) for one in found])
+    return None
 
 
 def _is_news(one: Found, standing: Mapping[bytes, datetime], as_of: datetime | None) -> bool:

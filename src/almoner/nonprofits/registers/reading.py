@@ -1,6 +1,5 @@
 """Reading the files of a load into staging, each in a transaction of its own, and saying how far it is."""
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -23,6 +22,7 @@ from almoner.nonprofits.registers.domain import (
 )
 from almoner.nonprofits.registers.files import Found, OpenFile
 from almoner.nonprofits.registers.ports import RegisterSource
+from almoner.platform.beside import beside
 from almoner.platform.db import EVERYONE, Database, Tx
 
 Report = Callable[[Progress], None]
@@ -77,7 +77,7 @@ async def read(
     """Read all files that were not read before an interruption, as data of a day. Raises Busy."""
     hashes = [*(one.facts.sha256 for one in found), day.isoformat().encode()]
     async with db.write() as tx:
-        if (begun := await store_staging.begin(tx, EVERYONE, source.code, hashes)) is None:
+        if (begun := await store_staging.begin(tx, EVERYONE, source.code, hashes, joined=source.joined)) is None:
             raise Busy(source.code)
     reading_id, done = begun
     pace = Pace(sum(one.facts.bytes for one in found), report, db.deployment.clock.wall)
@@ -101,8 +101,12 @@ def _units(source: RegisterSource, found: Sequence[Found]) -> list[tuple[int, Se
 
 async def _yielding(records: Iterator[tuple[Any, ...]]) -> AsyncIterator[tuple[Any, ...]]:
     """The records, read beside the loop: a worker prolongs its leases and does other jobs meanwhile."""
-    while some := await asyncio.to_thread(list, islice(records, _ROWS_AT_ONCE)):
-        for record in some:
+
+    def some() -> list[tuple[Any, ...]]:
+        return list(islice(records, _ROWS_AT_ONCE))
+
+    while read := await beside(some):
+        for record in read:
             yield record
 
 

@@ -16,21 +16,24 @@ def table_of(reading_id: UUID) -> str:
     return f"register_staged_{reading_id.hex}"
 
 
-async def begin(tx: Tx, _: Everyone, source: str, hashes: Sequence[bytes]) -> tuple[UUID, list[FileRead]] | None:
+async def begin(
+    tx: Tx, _: Everyone, source: str, hashes: Sequence[bytes], *, joined: bool = False
+) -> tuple[UUID, list[FileRead]] | None:
     """A reading of these files, and what was read of them before it was interrupted; None while another process reads.
 
-    A reading of other files of the source is given up. After None the transaction is good for nothing more.
+    ``joined``: all files are read at once. A reading of other files of the source is given up. After None the
+    transaction is good for nothing more.
     """
     try:
-        return await _begin(tx, source, hashes)
+        return await _begin(tx, source, hashes, joined=joined)
     except (asyncpg.LockNotAvailableError, asyncpg.UniqueViolationError):
         return None
 
 
-async def _begin(tx: Tx, source: str, hashes: Sequence[bytes]) -> tuple[UUID, list[FileRead]]:
+async def _begin(tx: Tx, source: str, hashes: Sequence[bytes], *, joined: bool) -> tuple[UUID, list[FileRead]]:
     known = await tx.fetchrow("select id, hashes from register_reading where source = $1 for update nowait", source)
     if known is not None and known["hashes"] == list(hashes):
-        return known["id"], await _kept(tx, known["id"])
+        return known["id"], await _kept(tx, known["id"], joined=joined)
     if known is not None:
         await end(tx, Everyone(), known["id"])
     reading_id = tx.new_id()
@@ -45,15 +48,19 @@ async def _begin(tx: Tx, source: str, hashes: Sequence[bytes]) -> tuple[UUID, li
     return reading_id, []
 
 
-async def _kept(tx: Tx, reading_id: UUID) -> list[FileRead]:
+async def _kept(tx: Tx, reading_id: UUID, *, joined: bool) -> list[FileRead]:
     """The files whose rows are all in staging still: a crash of the server empties it."""
     rows = await tx.fetch(f"select file_position, count(*) as n from {table_of(reading_id)} group by file_position")
     there = {row["file_position"]: row["n"] for row in rows}
     read = await files_read(tx, Everyone(), reading_id)
+    if joined:  # read at once, as the first: bad rows bear the place of the file that they stand in
+        there = {one.position: sum(there.values()) for one in read}
     kept = [one for one in read if there.get(one.position, 0) == one.staged]
     lost = [one.position for one in read if one not in kept]
     if lost:
-        await tx.execute(f"delete from {table_of(reading_id)} where file_position = any($1::smallint[])", lost)
+        await tx.execute(
+            f"delete from {table_of(reading_id)} where $2::boolean or file_position = any($1::smallint[])", lost, joined
+        )
         await tx.execute(
             "delete from register_reading_file where reading_id = $1 and position = any($2::smallint[])",
             reading_id,

@@ -1,0 +1,38 @@
+"""Long work beside the loop, in a thread that nobody waits for."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def beside(work: Callable[[], T]) -> T:
+    """What ``work`` gives or raises. Whoever is stopped meanwhile goes at once, and what it gives then is dropped.
+
+    The threads of ``asyncio.to_thread`` are waited for when the loop ends: minutes, where a reader joins tables.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if done.done():
+            return  # cancelled
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result)  # type: ignore[arg-type]  # there is one where there is no error
+
+    def run() -> None:
+        result, error = None, None
+        try:
+            result = work()
+        except BaseException as raised:  # noqa: BLE001 (raised where it is waited for)
+            error = raised
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=run, daemon=True, name="beside").start()
+    return await done
