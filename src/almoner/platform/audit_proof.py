@@ -110,12 +110,12 @@ class _Walk:
     async def from_the_beginning(self, folder: Path | None, report: Report | None) -> None:
         """Look at everything. Raises Broken."""
         proof = self.proof
-        self._heads = await self._known_heads(folder)
+        async with self._db.read() as tx:
+            begun = await self._end(tx)
+        self._heads = await self._known_heads(folder)  # after the end: what was chained by then is signed by now
         proof.heads = len(self._heads)
         old = [head.sequence for head in self._heads if head.signed_at + audit.ADDRESS_KEPT <= self._now]
         self._aged = max(old, default=0)
-        async with self._db.read() as tx:
-            begun = await self._end(tx)
         if begun is not None and begun.sequence and not self._heads:
             raise Broken(None, "the signed heads are gone: the first entry of a chain is signed with it")
         while rows := await self._page(PLACED, proof.entries):
