@@ -28,7 +28,9 @@ def _has_room() -> bool:
 
 
 if __name__ == "__main__":
+    here = folder()
     try:
-        shutil.rmtree(postgres.retire(folder()))
+        for made in {postgres.retire(here), here}:  # the server's own is elsewhere where it could not reach this one
+            shutil.rmtree(made, ignore_errors=True)
     except DatabaseUnavailable as error:
         raise SystemExit(str(error)) from None
