@@ -18,12 +18,11 @@ from tests.support.scim import ScimClient
 from tests.support.service import Service, Tenant, serving
 
 SHORT, LONG = 40, 500
-"""Examples of each property, unless it says otherwise: the same ones in every short run, others in every long one."""
+"""Examples of each property, unless it says otherwise."""
 for profile, examples in (("short", SHORT), ("long", LONG)):
     hypothesis.settings.register_profile(
         profile,
         max_examples=examples,
-        derandomize=profile == "short",
         deadline=None,  # on a busy machine none is too slow
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
@@ -42,11 +41,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Every variant is tried among the long figures, and whole files as published, where their folder is named."""
-    soak = config.getoption("--soak")
-    left_out = {item for item in items if not soak and item.get_closest_marker("thorough")}
-    if not soak or outside.folder() is None:
-        left_out |= {item for item in items if "given_files" in getattr(item, "fixturenames", ())}
+    """Whole files as published are read among the long figures, where their folder is named."""
+    if config.getoption("--soak") and outside.folder() is not None:
+        return
+    left_out = {item for item in items if "given_files" in getattr(item, "fixturenames", ())}
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
 

@@ -65,13 +65,7 @@ class Bot:
         self.tried.append(self._street.service.clock.wall())
 
 
-@pytest.mark.parametrize(
-    "reads_mail",
-    [
-        pytest.param(False, id="no mailbox"),
-        pytest.param(True, id="mailboxes of its own", marks=pytest.mark.thorough),
-    ],
-)
+@pytest.mark.parametrize("reads_mail", [False, True], ids=["no mailbox", "mailboxes of its own"])
 async def test_h6_a_bot_with_1000_cards_from_ten_addresses_gets_sixty_tries_an_hour(
     street: Street, reads_mail: bool
 ) -> None:

@@ -24,7 +24,7 @@ async def open_all(page: Page) -> None:
 
 
 @pytest.mark.usefixtures("axe")
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_axe_finds_nothing(site: Site, scheme: Any) -> None:
     async with site.donor(color_scheme=scheme) as page:
         await opened(site, page)
