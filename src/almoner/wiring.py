@@ -2,34 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import partial
-from pathlib import Path
 
 from starlette.routing import BaseRoute
 
-from almoner.access.accounts import jobs as account_jobs
 from almoner.access.accounts import pages as account_pages
-from almoner.access.accounts import service as accounts
 from almoner.access.accounts.domain import MEMBERS_HOME, OPERATORS_HOME, Link
 from almoner.access.accounts.gate import Gate
-from almoner.access.credentials import jobs as credential_jobs
 from almoner.access.guard import KeyGuard, Limits
-from almoner.access.letters import jobs as letter_jobs
-from almoner.access.letters import service as letters
 from almoner.access.members import pages as member_pages
 from almoner.access.operators import pages as operator_pages
 from almoner.access.providers import pages as provider_pages
-from almoner.access.sign_ins import jobs as sign_in_jobs
 from almoner.adapters.mail_mailbox import Mailbox
 from almoner.adapters.mail_smtp import SmtpServer
 from almoner.adapters.payments_test import TestProvider
 from almoner.adapters.till_test import TestTill
-from almoner.giving.brakes import jobs as brake_jobs
-from almoner.giving.brakes.domain import LOOSE, STRICT, Figures
+from almoner.duties import duties
+from almoner.giving.brakes.domain import LOOSE, STRICT
 from almoner.giving.donations import flows
-from almoner.giving.donations import jobs as donation_jobs
-from almoner.giving.donations import service as gifts
 from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.donations.pages import callback_routes
 from almoner.giving.donations.routes import routes as donations
@@ -37,36 +27,22 @@ from almoner.giving.gateway import embed
 from almoner.giving.gateway.code_pages import CodePages
 from almoner.giving.gateway.pages import TEMPLATES, GivePages
 from almoner.giving.gateway.ports import Checkout
-from almoner.giving.payments.ports import PaymentProvider
-from almoner.giving.payouts import jobs as payout_jobs
 from almoner.giving.payouts.domain import Rules
 from almoner.giving.payouts.routes import routes as disbursements
-from almoner.giving.receipts import jobs as receipt_jobs
-from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
 from almoner.giving.receipts.pages import GiftPages
-from almoner.giving.refund_notices import jobs as refund_notice_jobs
-from almoner.giving.refund_notices import service as refund_notices
-from almoner.giving.sessions import jobs as session_jobs
 from almoner.giving.sessions.routes import routes as donation_sessions
-from almoner.giving.settlements import jobs as settlement_jobs
-from almoner.giving.suspense import jobs as suspense_jobs
 from almoner.giving.users.routes import routes as users
-from almoner.giving.verifications import jobs as verification_jobs
 from almoner.giving.verifications.routes import routes as monetary_donation_verifications
 from almoner.kit.time import SystemClock
 from almoner.migrations import REVISIONS
 from almoner.nonprofits.activities.routes import routes as activities
-from almoner.nonprofits.categories import service as category_members
 from almoner.nonprofits.categories.routes import routes as categories
 from almoner.nonprofits.countries.routes import routes as countries
-from almoner.nonprofits.organisations import jobs as organisation_jobs
 from almoner.nonprofits.organisations.routes import routes as organisations
-from almoner.nonprofits.registers import jobs as register_jobs
-from almoner.nonprofits.registers.jobs import Refreshing
 from almoner.nonprofits.registries.routes import routes as registries
-from almoner.platform import audit_heads, idempotency, outbox, readiness, selfcheck
 from almoner.platform import db as database
+from almoner.platform import readiness
 from almoner.platform.background import Background
 from almoner.platform.business_clock import BusinessClock, MovableClock
 from almoner.platform.db import Database
@@ -81,7 +57,6 @@ from almoner.platform.pages.dead_ends import dead_ends
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.ratelimit import Limit, RateLimiter
 from almoner.platform.telemetry import Telemetry
-from almoner.platform.work import Duties, Schedule
 from almoner.provider_test.app import ProviderTest
 from almoner.sandbox import simulate_donations, simulate_money, simulate_verifications
 from almoner.sandbox.clock import SandboxClock
@@ -90,10 +65,8 @@ from almoner.sandbox.pages import MailboxPages
 from almoner.sandbox.routes import sandbox_routes
 from almoner.sandbox.simulate import Simulation
 from almoner.scim.application import ScimApplication
-from almoner.selfchecks import CHECKS
 from almoner.settings import Rate, Settings, deployment_of
 from almoner.sources import refreshing
-from almoner.webhooks.deliveries import jobs as webhook_jobs
 from almoner.webhooks.deliveries.routes import routes as webhook_deliveries
 from almoner.webhooks.events.routes import routes as events
 from almoner.webhooks.subscriptions.routes import routes as webhook_subscriptions
@@ -155,76 +128,6 @@ def _limits(settings: Settings) -> Limits:
         limit("publishable", settings.rate_limit_publishable),
         limit("address", settings.rate_limit_address),
         limit("wrong_keys", settings.rate_limit_wrong_keys),
-    )
-
-
-TIDYING = (
-    Schedule("idempotency.purge", idempotency.next_due, idempotency.purge, every=timedelta(hours=1)),
-    Schedule("outbox.purge", outbox.next_due, outbox.purge, every=timedelta(days=1)),
-)
-
-FOLLOWERS = (category_members.followers, gifts.followers)
-"""Who says which partners follow an organisation."""
-
-REACTIONS = (
-    *webhook_jobs.reactions,
-    *receipt_jobs.reactions,
-    *payout_jobs.reactions,
-    *refund_notice_jobs.reactions,
-    *organisation_jobs.reactions(FOLLOWERS),
-    *register_jobs.reactions,
-)
-
-
-def duties(
-    db: Database,
-    outbound: Outbound,
-    provider: PaymentProvider | None,
-    transport: MailTransport,
-    catalogues: Catalogues,
-    figures: Figures,
-    rules: Rules,
-    telemetry: Telemetry,
-    heads: Path,
-    registers: Refreshing,
-) -> Duties:
-    """What every slice does in the background."""
-    handlers = {
-        **webhook_jobs.handlers(db, outbound),
-        **verification_jobs.handlers,
-        **payout_jobs.handlers(rules, telemetry),
-        **selfcheck.handlers(CHECKS, telemetry),
-        **receipt_jobs.handlers(Pages(db.deployment, receipts.MAILS, catalogues), transport),
-    }
-    handlers |= refund_notice_jobs.handlers(Pages(db.deployment, refund_notices.MAILS, catalogues), transport)
-    handlers |= letter_jobs.handlers(Pages(db.deployment, letters.MAILS, catalogues), transport)
-    handlers |= sign_in_jobs.handlers
-    handlers |= organisation_jobs.handlers(FOLLOWERS)
-    handlers |= account_jobs.handlers(Pages(db.deployment, accounts.MAILS, catalogues), transport)
-    handlers |= brake_jobs.handlers(Pages(db.deployment, brake_jobs.MAILS, catalogues), transport)
-    handlers |= register_jobs.handlers(registers)
-    if provider is not None:
-        handlers |= {**donation_jobs.handlers(provider, figures), **suspense_jobs.handlers(provider)}
-    return Duties(
-        handlers,
-        reactions=REACTIONS,
-        schedules=(
-            *session_jobs.schedules,
-            *donation_jobs.schedules,
-            *brake_jobs.schedules,
-            *credential_jobs.schedules,
-            *sign_in_jobs.schedules,
-            *verification_jobs.schedules,
-            *settlement_jobs.schedules,
-            *payout_jobs.schedules(sandbox=db.deployment.sandbox),
-            *suspense_jobs.schedules,
-            *webhook_jobs.schedules,
-            *register_jobs.schedules(registers.plan),
-            *selfcheck.schedules,
-            *audit_heads.schedules(heads),
-            *TIDYING,
-        ),
-        limits=register_jobs.LIMITS,
     )
 
 

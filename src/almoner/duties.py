@@ -1,0 +1,109 @@
+"""What every slice does in the background, collected: jobs, sweeps and reactions to events."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from almoner.access.accounts import jobs as account_jobs
+from almoner.access.accounts import service as accounts
+from almoner.access.credentials import jobs as credential_jobs
+from almoner.access.letters import jobs as letter_jobs
+from almoner.access.letters import service as letters
+from almoner.access.sign_ins import jobs as sign_in_jobs
+from almoner.giving.brakes import jobs as brake_jobs
+from almoner.giving.brakes.domain import Figures
+from almoner.giving.donations import jobs as donation_jobs
+from almoner.giving.donations import service as gifts
+from almoner.giving.payments.ports import PaymentProvider
+from almoner.giving.payouts import jobs as payout_jobs
+from almoner.giving.payouts.domain import Rules
+from almoner.giving.receipts import jobs as receipt_jobs
+from almoner.giving.receipts import service as receipts
+from almoner.giving.refund_notices import jobs as refund_notice_jobs
+from almoner.giving.refund_notices import service as refund_notices
+from almoner.giving.sessions import jobs as session_jobs
+from almoner.giving.settlements import jobs as settlement_jobs
+from almoner.giving.suspense import jobs as suspense_jobs
+from almoner.giving.verifications import jobs as verification_jobs
+from almoner.nonprofits.categories import service as category_members
+from almoner.nonprofits.organisations import jobs as organisation_jobs
+from almoner.nonprofits.registers import jobs as register_jobs
+from almoner.nonprofits.registers.jobs import Refreshing
+from almoner.platform import audit_heads, idempotency, outbox, selfcheck
+from almoner.platform.db import Database
+from almoner.platform.mail import MailTransport
+from almoner.platform.outbound import Outbound
+from almoner.platform.pages.catalogue import Catalogues
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.telemetry import Telemetry
+from almoner.platform.work import Duties, Schedule
+from almoner.selfchecks import CHECKS
+from almoner.webhooks.deliveries import jobs as webhook_jobs
+
+TIDYING = (
+    Schedule("idempotency.purge", idempotency.next_due, idempotency.purge, every=timedelta(hours=1)),
+    Schedule("outbox.purge", outbox.next_due, outbox.purge, every=timedelta(days=1)),
+)
+
+FOLLOWERS = (category_members.followers, gifts.followers)
+"""Who says which partners follow an organisation."""
+
+REACTIONS = (
+    *webhook_jobs.reactions,
+    *receipt_jobs.reactions,
+    *payout_jobs.reactions,
+    *refund_notice_jobs.reactions,
+    *organisation_jobs.reactions(FOLLOWERS),
+    *register_jobs.reactions,
+)
+
+
+def duties(
+    db: Database,
+    outbound: Outbound,
+    provider: PaymentProvider | None,
+    transport: MailTransport,
+    catalogues: Catalogues,
+    figures: Figures,
+    rules: Rules,
+    telemetry: Telemetry,
+    heads: Path,
+    registers: Refreshing,
+) -> Duties:
+    """What every slice does in the background."""
+    handlers = {
+        **webhook_jobs.handlers(db, outbound),
+        **verification_jobs.handlers,
+        **payout_jobs.handlers(rules, telemetry),
+        **selfcheck.handlers(CHECKS, telemetry),
+        **receipt_jobs.handlers(Pages(db.deployment, receipts.MAILS, catalogues), transport),
+    }
+    handlers |= refund_notice_jobs.handlers(Pages(db.deployment, refund_notices.MAILS, catalogues), transport)
+    handlers |= letter_jobs.handlers(Pages(db.deployment, letters.MAILS, catalogues), transport)
+    handlers |= sign_in_jobs.handlers
+    handlers |= organisation_jobs.handlers(FOLLOWERS)
+    handlers |= account_jobs.handlers(Pages(db.deployment, accounts.MAILS, catalogues), transport)
+    handlers |= brake_jobs.handlers(Pages(db.deployment, brake_jobs.MAILS, catalogues), transport)
+    handlers |= register_jobs.handlers(registers)
+    if provider is not None:
+        handlers |= {**donation_jobs.handlers(provider, figures), **suspense_jobs.handlers(provider)}
+    return Duties(
+        handlers,
+        reactions=REACTIONS,
+        schedules=(
+            *session_jobs.schedules,
+            *donation_jobs.schedules,
+            *brake_jobs.schedules,
+            *credential_jobs.schedules,
+            *sign_in_jobs.schedules,
+            *verification_jobs.schedules,
+            *settlement_jobs.schedules,
+            *payout_jobs.schedules(sandbox=db.deployment.sandbox),
+            *suspense_jobs.schedules,
+            *webhook_jobs.schedules,
+            *register_jobs.schedules(registers.plan),
+            *selfcheck.schedules,
+            *audit_heads.schedules(heads),
+            *TIDYING,
+        ),
+        limits=register_jobs.LIMITS,
+    )
