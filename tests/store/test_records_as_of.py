@@ -132,3 +132,31 @@ async def test_any_day_is_what_a_fresh_import_of_its_files_gives(loader: Loader,
                 assert {field: getattr(stood, field) for field in model[number]} == model[number], (number, asked)
         with pytest.raises(NotFound):
             await organisations.get_as_of(tx, EVERYONE, ids[ANCHOR.number], FIRST)
+
+
+async def test_a_wrong_day_that_was_taken_back_leaves_nothing_behind(loader: Loader) -> None:
+    """Loaded as of May, taken back, and loaded again as of the March that it is."""
+    march, april, may = (datetime(2026, month, 9, tzinfo=UTC) for month in (3, 4, 5))
+    before = (ANCHOR, entry("263710", "Old"), entry("263711", "Leaving"))
+    after = (ANCHOR, entry("263710", "New"), entry("263712", "Coming"))
+    await loader.load(CCEW, FIRST, *before)
+    await loader.load(CCEW, may, *after)
+    await rollback.roll_back(loader.db, CCEW)
+    await loader.load(CCEW, march, *after)
+    async with loader.db.read() as tx:
+        ids = {row["number_key"]: row["id"] for row in await tx.fetch("select number_key, id from organisation")}
+        stood = {number: await organisations.get_as_of(tx, EVERYONE, id_, april) for number, id_ in ids.items()}
+        versions = await tx.fetchval(
+            """
+            select count(*) from register_entry one join register_entry other using (number_key)
+            where one.id < other.id and one.valid_from <= $1 and one.valid_to > $1
+                and other.valid_from <= $1 and coalesce(other.valid_to, 'infinity') > $1
+            """,
+            april,
+        )
+    assert [(stood[number].name, stood[number].active) for number in ("263710", "263711", "263712")] == [
+        ("New", True),
+        ("Leaving", False),
+        ("Coming", True),
+    ]
+    assert versions == 0, "two versions of one number hold on the same day"

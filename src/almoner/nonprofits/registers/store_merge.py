@@ -181,7 +181,11 @@ async def _differing(tx: Tx, staged: str) -> tuple[str, Counts]:
 
 
 async def end_entries(tx: Tx, _: Everyone, merge: Merge) -> None:
-    """The versions that no longer hold end with the day of the data."""
+    """The versions that no longer hold end with the day of the data.
+
+    So do earlier ones of these numbers that a load of a later day had ended on its own: it was taken back, or what was
+    loaded since counts more.
+    """
     await tx.execute(
         """
         update register_entry e set valid_to = greatest(e.valid_from, $1), ended_by = $2
@@ -190,6 +194,17 @@ async def end_entries(tx: Tx, _: Everyone, merge: Merge) -> None:
         merge.day,
         merge.load_id,
     )
+    if await tx.fetchval(
+        "select exists (select from register_load where source = $1 and data_as_of > $2)", merge.source, merge.day
+    ):
+        await tx.execute(
+            """
+            update register_entry e set valid_to = greatest(e.valid_from, $2) from register_delta d
+            where e.source = $1 and e.number_key = d.number_key and e.valid_to > $2
+            """,
+            merge.source,
+            merge.day,
+        )
 
 
 async def insert_entries(tx: Tx, _: Everyone, merge: Merge) -> int:
@@ -229,13 +244,15 @@ async def change_bodies(tx: Tx, _: Everyone, merge: Merge) -> None:
     """Bodies that were known and differ, or are listed again."""
     await tx.execute(
         f"""
-        update organisation o set {_SET}, source = $2, last_seen = null, updated_at = $3
+        update organisation o set {_SET}, source = $2, last_seen = null, updated_at = $3,
+            first_seen = least(o.first_seen, $4)
         from {merge.rows}
         where o.registry_id = $1 and o.partner_id is null and o.number_key = s.number_key and {_OWN} and {_DIFFERS}
         """,
         merge.registry_id,
         merge.source,
         tx.now,
+        merge.day,
     )
 
 
