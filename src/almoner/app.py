@@ -20,6 +20,7 @@ from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.openapi import describe
 from almoner.platform.http.probes import probe_routes
 from almoner.platform.http.service import Service
+from almoner.platform.http.signing_keys import signing_keys
 from almoner.platform.reference.page import reference_routes
 from almoner.scim.application import PREFIX as SCIM
 from almoner.scim.application import ScimApplication
@@ -75,6 +76,7 @@ def create_app(house: House) -> ASGIApp:
         Route("/media/{key}", show_media),
         *probe_routes(house.checks, house.telemetry, description, house.settings.metrics_secret),
         *reference_routes(deployment, description),
+        signing_keys(deployment.vault),
         *house.pages,
     ]
     outer = Router(pages, redirect_slashes=False)

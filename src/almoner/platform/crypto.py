@@ -11,6 +11,7 @@ from hashlib import sha256
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -50,6 +51,10 @@ class Vault:
     def verify(self, purpose: str, data: bytes, signature: bytes) -> bool:
         """Whether ``sign`` made the signature; constant time."""
         return hmac.compare_digest(self.sign(purpose, data), signature)
+
+    def signing_key(self, purpose: str) -> Ed25519PrivateKey:
+        """The key that signs what others check; always the same for a purpose."""
+        return Ed25519PrivateKey.from_private_bytes(self._derived("ed25519:" + purpose))
 
     def seal(self, plain: bytes, *, context: str, binding: bytes = b"") -> bytes:
         """AES-256-GCM under the context's key; ``binding`` (such as a row id) must be given again to open."""

@@ -1,0 +1,24 @@
+"""The public keys of documents that anybody can check, for everybody to fetch once and keep."""
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.platform.crypto import Vault
+from almoner.platform.signing import DOSSIERS, Signer
+
+PATH = "/.well-known/almoner-keys"
+
+
+def signing_keys(vault: Vault) -> Route:
+    """``{"keys": [{"id", "purpose", "algorithm", "publicKey"}]}``, the key as 64 hexadecimal digits."""
+    signer = Signer(vault, DOSSIERS)
+    key = {"id": signer.key_id, "purpose": DOSSIERS, "algorithm": "Ed25519", "publicKey": signer.public.hex()}
+    body = msgspec.json.encode({"keys": [key]})
+
+    async def show(_request: Request) -> Response:
+        headers = {"Access-Control-Allow-Origin": "*", "Cache-Control": "public, max-age=3600"}
+        return Response(body, media_type="application/json", headers=headers)
+
+    return Route(PATH, show)

@@ -1,0 +1,59 @@
+"""Documents that anybody can check without us: an Ed25519 signature (RFC 8032) that stands inside the document.
+
+A document bears a *seal*, ``almoner-ed25519:<key id>:<signature>``, once or more often (a PDF repeats its metadata).
+The signature is over the document's bytes with zeros for the signature's own characters, so that it covers every other
+byte, whatever the format. ``docs/verify_document.py`` checks one with nothing but Python.
+"""
+
+import re
+from typing import Final
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from almoner.platform.crypto import Vault, digest
+
+DOSSIERS: Final = "dossiers"
+"""The purpose of the key that signs dossiers."""
+
+_KEY_ID_DIGITS, _SIGNATURE_DIGITS = 16, 128
+_SEAL: Final = re.compile(rb"almoner-ed25519:([0-9a-f]{%d}):([0-9a-f]{%d})" % (_KEY_ID_DIGITS, _SIGNATURE_DIGITS))
+_UNSIGNED: Final = b"0" * _SIGNATURE_DIGITS
+
+
+class Signer:
+    """Signs documents of one purpose with a key of the deployment's."""
+
+    def __init__(self, vault: Vault, purpose: str) -> None:
+        self._key = vault.signing_key(purpose)
+        self.public: Final = self._key.public_key().public_bytes_raw()
+        """32 bytes, for everybody to know."""
+        self.key_id: Final = digest(self.public).hex()[:_KEY_ID_DIGITS]
+
+    @property
+    def blank(self) -> str:
+        """The seal to write into a document that is yet to be signed."""
+        return f"almoner-ed25519:{self.key_id}:{_UNSIGNED.decode()}"
+
+    def sign(self, document: bytes) -> bytes:
+        """The same document with its seals filled in. Raises ValueError when it bears no blank one."""
+        blank = self.blank.encode()
+        if blank not in document:
+            raise ValueError("the document has no place for a signature")
+        return document.replace(blank, blank[:-_SIGNATURE_DIGITS] + self._key.sign(document).hex().encode())
+
+
+def is_signed(document: bytes, public: bytes) -> bool:
+    """Whether the document is, byte for byte, what the holder of the key signed."""
+    seals = set(_SEAL.findall(document))
+    if len(seals) != 1:
+        return False
+    [(key_id, signature)] = seals
+    if key_id.decode() != digest(public).hex()[:_KEY_ID_DIGITS]:
+        return False
+    unsigned = _SEAL.sub(lambda seal: seal[0][:-_SIGNATURE_DIGITS] + _UNSIGNED, document)
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(bytes.fromhex(signature.decode()), unsigned)
+    except InvalidSignature:
+        return False
+    return True
