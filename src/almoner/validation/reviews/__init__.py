@@ -1,0 +1,1 @@
+"""Reviews: one queue for everything that a person decides."""

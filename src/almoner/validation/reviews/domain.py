@@ -1,0 +1,151 @@
+"""Reviews: what a person is asked to decide, who holds it, and what was decided."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.kit.states import Lifecycle
+
+REVIEW: Final = Lifecycle("review", {"open": frozenset({"decided", "withdrawn"})})
+
+Kind = Literal["validation_request", "agent_verification", "match", "appeal"]
+Status = Literal["open", "decided", "withdrawn"]
+Verdict = Literal["accepted", "rejected"]
+
+ID_TYPES: Final[Mapping[str, Kind]] = {
+    "validationrequest": "validation_request",
+    "agentverification": "agent_verification",
+}
+"""A review is known by the identifier of its subject, whose type tells the kind."""
+CLAIM: Final = timedelta(minutes=15)
+"""How long, in real time, nobody else decides what somebody was shown."""
+MAX_NOTE_LENGTH: Final = 2000
+
+
+class ReviewRefused(Exception):
+    """A decision that cannot be made now; the message says why, in one line for people."""
+
+
+class NotOpen(ReviewRefused):
+    """Nobody is asked to decide about it, or somebody has."""
+
+
+class HeldByAnother(ReviewRefused):
+    """Somebody else is looking at it."""
+
+
+class NotShown(ReviewRefused):
+    """Who decides has not seen what there is to see now."""
+
+
+class UnknownReason(ReviewRefused):
+    """Its kind knows no such reason code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is decided about."""
+
+    kind: Kind
+    id: UUID
+    partner_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided, by whom and why.
+
+    ``reason_code``: of a rejection. ``by``: ``operator_...``, ``sandbox`` or ``rules``. ``note``: on what evidence, 1
+    to 2000 characters.
+    """
+
+    verdict: Verdict
+    reason_code: str | None
+    by: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision of the history. ``review_id``: None where nobody had to be asked."""
+
+    decision: Decision
+    at: datetime
+    review_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """One review as the store read it. ``shown``: fingerprint of what ``claimed_by`` was shown last.
+
+    ``claimed_until`` is real time, the other moments are business time.
+    """
+
+    id: UUID
+    subject: Subject
+    reasons: Sequence[str]
+    asked_at: datetime
+    claimed_by: str | None
+    claimed_until: datetime | None
+    shown: bytes | None
+    status: Status
+    ended_at: datetime | None
+
+    def holder(self, wall: datetime) -> str | None:
+        """Who alone may decide it at this (real) time."""
+        held = self.status == "open" and self.claimed_until is not None and wall < self.claimed_until
+        return self.claimed_by if held else None
+
+    def held_from(self, by: str, wall: datetime) -> bool:
+        """Whether somebody else than ``by`` holds it."""
+        return self.holder(wall) not in (None, by)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """All that reviews know of one subject, oldest first."""
+
+    reviews: Sequence[Review]
+    decisions: Sequence[Decided]
+
+    @property
+    def open(self) -> Review | None:
+        """The review that waits for somebody, if any."""
+        return next((review for review in self.reviews if review.status == "open"), None)
+
+
+Fact = tuple[str, str | None]
+"""What is known and how it reads: a name, and a value for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """One step of the evidence: what it found, by which source, of which day, and the facts that it saw."""
+
+    name: str
+    verdict: str
+    code: str | None = None
+    source: str | None = None
+    data_as_of: datetime | None = None
+    facts: Sequence[Fact] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The evidence beside a decision. Nothing in it changes by the passing of time: what changes is shown anew."""
+
+    title: str
+    facts: Sequence[Fact]
+    steps: Sequence[ShownStep] = ()
+    documents: Sequence[UUID] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What the queue may be narrowed by; None: not narrowed. ``holder``: who holds it now."""
+
+    kind: Kind | None = None
+    partner_id: UUID | None = None
+    holder: str | None = None
