@@ -1,4 +1,3 @@
-# ruff: noqa: INP001, T201 (a script that stands alone)
 """Check exported heads of the audit log with the public key alone: no database, no network, no Almoner.
 
     python check_audit_heads.py key.pem /path/to/audit-heads

@@ -110,7 +110,7 @@ def scope_of(ids: Ids, name_: str) -> UUID | None:
 
 def signing_key(vault: Vault) -> Ed25519PrivateKey:
     """The key of this deployment, derived from its master key."""
-    return Ed25519PrivateKey.from_private_bytes(vault.keyed_hash("audit-head", b"ed25519"))
+    return vault.signing_key("audit-head")
 
 
 MOVED: Final = """

@@ -54,7 +54,7 @@ class Vault:
 
     def signing_key(self, purpose: str) -> Ed25519PrivateKey:
         """The key that signs what others check; always the same for a purpose."""
-        return Ed25519PrivateKey.from_private_bytes(self._derived("ed25519:" + purpose))
+        return Ed25519PrivateKey.from_private_bytes(self.keyed_hash(purpose, b"ed25519"))
 
     def seal(self, plain: bytes, *, context: str, binding: bytes = b"") -> bytes:
         """AES-256-GCM under the context's key; ``binding`` (such as a row id) must be given again to open."""
