@@ -221,6 +221,20 @@ async def test_mergers_and_new_registrations_name_the_end_of_the_chain(loader: L
     assert [(row.active, row.succeeded_by) for row in was] == [(True, None), (False, last), (False, last), (True, None)]
 
 
+async def test_a_corrected_day_of_a_merger_counts(loader: Loader) -> None:
+    """Of several mergers of a body the newest counts: by the days that its source says now."""
+    await loader.load(CCEW, DAYS[0], *(entry(f"26371{nth}", f"Fund {nth}") for nth in range(3)))
+    early, late = datetime(2025, 1, 1, tzinfo=UTC), datetime(2025, 6, 1, tzinfo=UTC)
+    await loader.load(LINKS, DAYS[1], ROW, merged("263710", "263711", late), merged("263710", "263712", early))
+    assert (await found(loader, "CCEW", "263710")).succeeded_by == (await record(loader, "263711"))["id"]
+    corrected = late + timedelta(days=30)
+    await loader.load(LINKS, DAYS[2], ROW, merged("263710", "263711", late), merged("263710", "263712", corrected))
+    assert (await found(loader, "CCEW", "263710")).succeeded_by == (await record(loader, "263712"))["id"]
+    async with loader.db.read() as tx:
+        told = await tx.fetch("select at, valid_to from register_link where to_number_key = '263712' order by id")
+    assert [tuple(row) for row in told] == [(early, DAYS[2]), (corrected, None)], "what it said before is kept"
+
+
 async def test_branches_follow_the_number_of_their_parent(loader: Loader) -> None:
     branch = entry("263710-1", "Branch", parent_number="263710")
     await loader.load(CCEW, DAYS[0], branch)
@@ -305,9 +319,10 @@ async def test_a_link_stands_once_for_each_source(loader: Loader) -> None:
         async with loader.db.write() as tx:
             await tx.execute(
                 """
-                insert into register_link (source, kind, registry_id, number_key, to_registry_id, to_number_key,
+                insert into register_link (source, part, kind, registry_id, number_key, to_registry_id, to_number_key,
                     valid_from, load_id)
-                select source, kind, registry_id, number_key, to_registry_id, to_number_key, valid_from + $1, load_id
+                select source, part, kind, registry_id, number_key, to_registry_id, to_number_key, valid_from + $1,
+                    load_id
                 from register_link
                 """,
                 timedelta(days=1),

@@ -129,6 +129,27 @@ async def test_france(db: Database) -> None:
     assert not (await found(db, "FRA", "RNA", "W751001236")).active
 
 
+async def test_an_old_number_of_france_leads_to_the_new_one(db: Database, tmp_path: Path) -> None:
+    """The files of departments come one by one; what one says of numbers is not what another says."""
+    old, waldec = (HAND / f"rna_{kind}_20240101_dpt_75.csv" for kind in ("import", "waldec"))
+    kept = tmp_path / "rna_import_20240101_dpt_75.csv"
+    kept.write_bytes(old.read_bytes().replace(b"751P00054321", b"751P00012345"))
+    await load(db, "rna", kept, waldec)
+    former = await found(db, "FRA", "RNA", "751P00012345")
+    new = await found(db, "FRA", "RNA", "W751001235")
+    assert (former.active, former.inactive_reason, former.succeeded_by) == (False, "reregistered", new.id)
+    assert (await found(db, "FRA", "RNA", "751p 00012345")).id == former.id
+    for department, number in ((b"13", b"131"), (b"75", b"751")):  # the second time nothing is said of an old number
+        name = tmp_path / f"rna_waldec_20240201_dpt_{department.decode()}.csv"
+        content = waldec.read_bytes().replace(b'"W751', b'"W' + number).replace(b"751P00012345", b"")
+        name.write_bytes(content + b"\n")
+        await flows.import_files(db, register_source("rna"), [name], as_of=SECOND, force=True)
+        if department == b"13":
+            assert (await found(db, "FRA", "RNA", "751P00012345")).succeeded_by == new.id
+    restored = await found(db, "FRA", "RNA", "751P00012345")
+    assert (restored.active, restored.succeeded_by) == (True, None)
+
+
 @pytest.mark.parametrize(
     ("mapping", "file", "rows", "bad"), [("npo-like", "npo_like.csv", 2, 2), ("zer-like", "zer_like.jsonl", 2, 3)]
 )

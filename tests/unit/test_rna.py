@@ -55,7 +55,9 @@ def test_only_recognised_public_utility_is_a_nonprofit_to_give_to() -> None:
 
 
 def test_a_number_from_before_is_a_link() -> None:
-    assert read(Rna(), WALDEC).links == [Link("reregistered", "RNA", "751P00012345", "RNA", "W751001235")]
+    assert read(Rna(), WALDEC).links == [
+        Link("reregistered", "RNA", "751P00012345", "RNA", "W751001235", part="waldec 75")
+    ]
 
 
 def test_the_old_bodies_in_utf_8_and_with_fewer_columns() -> None:

@@ -147,7 +147,7 @@ def _row(
         ),
     )
     if before and before != number and _OLD.fullmatch(before) and _WALDEC.fullmatch(number):
-        yield Link("reregistered", "RNA", before, "RNA", number)
+        yield Link("reregistered", "RNA", before, "RNA", number, part=part)
 
 
 def _wrong(number: str, title: str, position: str, *, old: bool) -> str:

@@ -1,6 +1,6 @@
 """What a load has to do with links: which it brings, and what follows from all of them in organisations."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -19,13 +19,17 @@ from almoner.platform.db import EVERYONE, Tx
 _ENDINGS: Final[tuple[Ending, ...]] = ("merged", "reregistered")
 
 
-async def take(tx: Tx, source: str, load_id: UUID, day: datetime, links: Sequence[Link]) -> None:
-    """What the files of a load say of links replaces what its source said before.
+async def take(
+    tx: Tx, source: str, load_id: UUID, day: datetime, links: Sequence[Link], silent: Collection[str]
+) -> None:
+    """What the files of a load say of links replaces what its source said before, part by part.
 
-    A load without any leaves them as they are: the table that tells of them was not among its files. Links of numbers
-    that are none of their register, or of a number with itself, are left out.
+    ``silent``: parts of which the load says all, even when it names no link. Of others without any, the links stay as
+    they are: the table that tells of them was not among its files. Links of what is no number, or of a number with
+    itself, are left out.
     """
-    if not links:
+    parts = {*silent, *(link.part for link in links)}
+    if not parts:
         return
     ids = {registry.code: registry.id for registry in await registries.every(tx)}
     rows = []
@@ -33,12 +37,12 @@ async def take(tx: Tx, source: str, load_id: UUID, day: datetime, links: Sequenc
         one, other = _key(link.registry_code, link.number), _key(link.to_registry_code, link.to_number)
         of, to = ids.get(link.registry_code), ids.get(link.to_registry_code)
         if one and other and of and to and (of, one) != (to, other):
-            rows.append(Row(link.kind, of, one, to, other, link.at))
-    await store.replace(tx, EVERYONE, source, load_id, day, rows)
+            rows.append(Row(link.part, link.kind, of, one, to, other, link.at))
+    await store.replace(tx, EVERYONE, source, load_id, day, sorted(parts), rows)
 
 
 def _key(registry_code: str, number: str) -> str | None:
-    return registries_domain.number_key(registry_code, number)
+    return registries_domain.kept_key(registry_code, number)
 
 
 async def ambiguous(tx: Tx, source: str) -> int:

@@ -14,8 +14,9 @@ _LOCK: Final = 0x616C6D6C
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A link with the keys of its numbers. ``at``: when it happened."""
+    """A link with the keys of its numbers, as a part of a source says it. ``at``: when it happened."""
 
+    part: str
     kind: str
     registry_id: UUID
     number_key: str
@@ -59,38 +60,58 @@ async def plan(tx: Tx, _: Everyone, *, few: bool) -> None:
     await tx.execute(f"set local enable_nestloop = {'on' if few else 'off'}")
 
 
-async def replace(tx: Tx, _: Everyone, source: str, load_id: UUID, day: datetime, rows: Sequence[Row]) -> None:
-    """What a source says now: links that it says no more end, new ones begin."""
-    await tx.execute(
-        """
-        with given as (
-            select * from unnest($4::text[], $5::uuid[], $6::text[], $7::uuid[], $8::text[], $9::timestamptz[])
-            g (kind, registry_id, number_key, to_registry_id, to_number_key, at)
-        ), ended as (
-            update register_link l set valid_to = greatest($3, l.valid_from), ended_by = $2
-            where l.source = $1 and l.valid_to is null and not exists (
-                select from given g where (g.kind, g.registry_id, g.number_key, g.to_registry_id, g.to_number_key)
-                    = (l.kind, l.registry_id, l.number_key, l.to_registry_id, l.to_number_key)
-            )
-        )
-        insert into register_link (
-            source, kind, registry_id, number_key, to_registry_id, to_number_key, at, valid_from, load_id
-        )
-        select distinct on (kind, registry_id, number_key, to_registry_id, to_number_key)
-            $1, kind, registry_id, number_key, to_registry_id, to_number_key, at, $3, $2
-        from given order by kind, registry_id, number_key, to_registry_id, to_number_key, at
-        on conflict (source, kind, registry_id, number_key, to_registry_id, to_number_key) where valid_to is null
-        do nothing
-        """,
+_GIVEN: Final = """
+    given as (
+        select distinct on (part, kind, registry_id, number_key, to_registry_id, to_number_key) *
+        from unnest($5::text[], $6::text[], $7::uuid[], $8::text[], $9::uuid[], $10::text[], $11::timestamptz[])
+        g (part, kind, registry_id, number_key, to_registry_id, to_number_key, at)
+        order by part, kind, registry_id, number_key, to_registry_id, to_number_key, at
+    )
+"""
+
+
+async def replace(
+    tx: Tx, _: Everyone, source: str, load_id: UUID, day: datetime, parts: Sequence[str], rows: Sequence[Row]
+) -> None:
+    """What these parts of a source say now: links that they say no more, or of another day, end, new ones begin."""
+    given = (
         source,
         load_id,
         day,
+        list(parts),
+        [row.part for row in rows],
         [row.kind for row in rows],
         [row.registry_id for row in rows],
         [row.number_key for row in rows],
         [row.to_registry_id for row in rows],
         [row.to_number_key for row in rows],
         [row.at for row in rows],
+    )
+    await tx.execute(
+        f"""
+        with {_GIVEN}
+        update register_link l set valid_to = greatest($3, l.valid_from), ended_by = $2
+        where l.source = $1 and l.part = any($4::text[]) and l.valid_to is null and not exists (
+            select from given g
+            where (g.part, g.kind, g.registry_id, g.number_key, g.to_registry_id, g.to_number_key)
+                = (l.part, l.kind, l.registry_id, l.number_key, l.to_registry_id, l.to_number_key)
+                and g.at is not distinct from l.at
+        )
+        """,
+        *given,
+    )
+    await tx.execute(
+        f"""
+        with {_GIVEN}
+        insert into register_link (
+            source, part, kind, registry_id, number_key, to_registry_id, to_number_key, at, valid_from, load_id
+        )
+        select $1, part, kind, registry_id, number_key, to_registry_id, to_number_key, at, $3, $2
+        from given where part = any($4::text[])
+        on conflict (source, part, kind, registry_id, number_key, to_registry_id, to_number_key) where valid_to is null
+        do nothing
+        """,
+        *given,
     )
 
 

@@ -92,7 +92,8 @@ async def by_number(tx: Tx, scope: Scope, country_code: str, registry: str, numb
     named = await registries.called(tx, registry, country_code)
     checks = [registries_domain.check(known.code, number) for known in named]
     for known, checked in zip(named, checks, strict=True):
-        if checked.key and (organisation := await store.find_by_number(tx, scope, known.id, checked.key)):
+        key = checked.key or registries_domain.kept_key(known.code, number)
+        if key and (organisation := await store.find_by_number(tx, scope, known.id, key)):
             return organisation
     if not named:
         raise NotFound("the country has no registry of that id, code or name")
@@ -140,7 +141,7 @@ async def filters_with(tx: Tx, filters: Filters, *, registry_name: str | None, r
         named = await registries.called(tx, registry_name, filters.country_code)
         registry_ids = tuple(registry.id for registry in named)
         if registry_number is not None:
-            found = (registries_domain.number_key(registry.code, registry_number) for registry in named)
+            found = (registries_domain.kept_key(registry.code, registry_number) for registry in named)
             keys = tuple({key for key in found if key})
     elif registry_number is not None:
         keys = tuple(registries_domain.number_keys(registry_number))

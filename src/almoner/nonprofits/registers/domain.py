@@ -52,7 +52,7 @@ class Link(NamedTuple):
     """What one number of a register has to do with another, of the same register or not.
 
     ``same``: one body in two registers; ``merged``: the first went into the second; ``reregistered``: the second is the
-    first under a new number.
+    first under a new number. ``part`` is that of the file which says so: what it says no more is no more.
     """
 
     kind: Literal["same", "merged", "reregistered"]
@@ -61,6 +61,7 @@ class Link(NamedTuple):
     to_registry_code: str
     to_number: str
     at: datetime | None = None
+    part: str = "all"
 
 
 class BadRow(NamedTuple):

@@ -71,14 +71,17 @@ async def merge(
     if source.lists:
         await merge_bodies(tx, doing, known=known)
     pace.merged(3, _STEPS)
-    await links.take(tx, source.code, load.id, load.data_as_of, await store_staging.links(tx, EVERYONE, reading_id))
+    told = await store_staging.links(tx, EVERYONE, reading_id)
+    # Without links in it, a file by itself says that there are none; an extract may come without their table.
+    silent = () if source.joined else parts.keys()
+    await links.take(tx, source.code, load.id, load.data_as_of, told, silent)
     await store.date_parts(tx, EVERYONE, load, parts)
     await store.date_source(tx, EVERYONE, source.code, registry_id)
     await links.settle(tx, registry_id, load.id, load.data_as_of)
     pace.merged(4, _STEPS)
     added = counts.added if known else inserted
-    told = replace(load, added=added, changed=counts.changed, quiet=counts.quiet, moved=counts.moved, gone=counts.gone)
-    return replace(told, ambiguous=await links.ambiguous(tx, source.code))
+    made = replace(load, added=added, changed=counts.changed, quiet=counts.quiet, moved=counts.moved, gone=counts.gone)
+    return replace(made, ambiguous=await links.ambiguous(tx, source.code))
 
 
 async def merge_bodies(tx: Tx, doing: Merge, *, known: bool) -> None:

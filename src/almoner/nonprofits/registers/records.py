@@ -154,5 +154,6 @@ def staged_link(link: Link, place: int, line: int) -> tuple[Any, ...]:
 
 def link_of(text: str) -> Link:
     """A link as staged."""
-    kind, registry_code, number, to_registry_code, to_number, at = _decode(text)
-    return Link(kind, registry_code, number, to_registry_code, to_number, datetime.fromisoformat(at) if at else None)
+    kind, registry_code, number, to_registry_code, to_number, at, part = _decode(text)
+    day = datetime.fromisoformat(at) if at else None
+    return Link(kind, registry_code, number, to_registry_code, to_number, day, part)

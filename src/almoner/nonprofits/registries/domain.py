@@ -9,7 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 from almoner.nonprofits.registries.identifiers import Check, Verdict, check
-from almoner.nonprofits.registries.numbers import NUMBERINGS, number_key, number_keys, org_id, written
+from almoner.nonprofits.registries.numbers import NUMBERINGS, kept_key, number_key, number_keys, org_id, written
 
 __all__ = [
     "Check",
@@ -18,6 +18,7 @@ __all__ = [
     "Registry",
     "Verdict",
     "check",
+    "kept_key",
     "known",
     "named",
     "number_key",

@@ -222,6 +222,18 @@ def number_key(code: str, text: str) -> str | None:
     return None if key in numbering.refused else key
 
 
+def kept_key(code: str, text: str) -> str | None:
+    """The key by which loads keep a number: without the form of its register (a former one), the number itself.
+
+    In any spelling; None for what is no number at all, and for those that were never given to anybody.
+    """
+    spelling, numbering = Spelling(text), NUMBERINGS.get(code)
+    key = number_key(code, text)
+    if key is not None or not spelling.usable or (numbering and spelling.joined in numbering.refused):
+        return key
+    return spelling.joined or None
+
+
 def number_keys(text: str) -> list[str]:
     """Every key that the text may stand for in any register, for a look-up that names none.
 
