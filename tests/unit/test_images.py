@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from almoner.platform import images
-from almoner.platform.http.uploads import FiletypeNotSupported
+from almoner.platform.uploads.problems import FiletypeNotSupported
 
 ORIENTATION = 0x0112
 

@@ -23,7 +23,7 @@ from almoner.kit.text import one_line
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform import images
 from almoner.platform.db import Partner, Tx
-from almoner.platform.http.uploads import FiletypeNotSupported
+from almoner.platform.uploads.problems import FiletypeNotSupported
 
 partners = typer.Typer(help="The products that use this deployment.", no_args_is_help=True)
 keys = typer.Typer(help="The keys of partners; a secret is shown once, when it is made.", no_args_is_help=True)

@@ -13,8 +13,8 @@ from almoner.nonprofits.branding.service import Wish
 from almoner.platform import images
 from almoner.platform.audit import DEPLOYMENT
 from almoner.platform.db import Tx
-from almoner.platform.http.uploads import FiletypeNotSupported
 from almoner.platform.images import Image
+from almoner.platform.uploads.problems import FiletypeNotSupported
 
 commands = typer.Typer(help="How nonprofits are shown.", no_args_is_help=True)
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from PIL import Image as Pillow
 
-from almoner.platform.http.uploads import FiletypeNotSupported
+from almoner.platform.uploads.problems import FiletypeNotSupported
 
 _MOST_PIXELS: Final = 40_000_000
 LONGEST_SIDE: Final = 1024

@@ -12,7 +12,8 @@ from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import Listing
-from almoner.platform.http.uploads import UPLOAD_ERRORS, Upload, Uploaded
+from almoner.platform.http.uploads import Upload, Uploaded
+from almoner.platform.uploads.problems import UPLOAD_ERRORS
 
 CategoryId = Annotated[UUID, PathId("category")]
 OrganisationId = Annotated[UUID, PathId("organisation")]

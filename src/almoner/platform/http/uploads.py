@@ -7,56 +7,29 @@ from io import BytesIO
 from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from almoner.kit.errors import BadRequest
-
-
-class TooManyFiles(BadRequest):
-    code = "upload/too_many_files"
-    message = "Send one file at a time"
-
-
-class ContentTypeError(BadRequest):
-    code = "upload/content_type_error"
-    message = "Send the file as multipart/form-data"
-
-
-class MaxFileSize(BadRequest):
-    code = "upload/max_file_size"
-    message = "The file is larger than this address accepts"
-
-
-class FiletypeNotSupported(BadRequest):
-    code = "upload/filetype_not_supported"
-    message = "Files of this type are not accepted here"
-
-
-class MultipartBoundaryNotFound(BadRequest):
-    code = "upload/multipart_boundary_not_found"
-    message = "The Content-Type header of a multipart body must name its boundary"
-
-
-class FileIsMissing(BadRequest):
-    code = "upload/file_is_missing"
-    message = "The request holds no file"
-
-
-UPLOAD_ERRORS: tuple[type[BadRequest], ...] = (
-    TooManyFiles,
+from almoner.platform.uploads.problems import (
     ContentTypeError,
-    MaxFileSize,
-    FiletypeNotSupported,
-    MultipartBoundaryNotFound,
     FileIsMissing,
+    FiletypeNotSupported,
+    MaxFileSize,
+    MultipartBoundaryNotFound,
+    TooManyFiles,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A declared upload: the name of the file's part, the largest file in bytes, the media types taken."""
+    """A declared upload: the name of the file's part, the largest file in bytes, the media types taken.
+
+    ``longest_side``: what an image is scaled down to, in pixels. ``stored``: it is put into the storage, and the
+    handler gets a ``Stored`` in place of a ``Checked``.
+    """
 
     field: str
     max_bytes: int
     media_types: tuple[str, ...]
+    longest_side: int | None = None
+    stored: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,62 @@
+"""Documents that partners hand in: their scan, their quotas, how long a link to one lives (U5 to U7)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.kit.errors import Conflict
+from almoner.kit.states import Lifecycle
+from almoner.platform.uploads.problems import MaxFileSize, TooManyFiles
+
+SCAN: Final = Lifecycle("document", {"pending_scan": frozenset({"clean", "rejected"})})
+ScanStatus = Literal["pending_scan", "clean", "rejected"]
+
+SCANNED: Final = "internal.document_scanned"
+"""Told when a scan ends: {document, partner, clean}."""
+
+LINK_LIFETIME: Final = timedelta(minutes=5)  # U6, of real time
+MOST_FILES: Final = 20  # U7, of one record
+MOST_BYTES: Final = 100 * 1024 * 1024  # U7, of one record
+MOST_BYTES_A_DAY: Final = 1024 * 1024 * 1024  # U7, of one partner
+DAY: Final = timedelta(days=1)
+RETRY_SECONDS: Final = 3600  # a day's bytes become free as they grow old
+
+
+class NoMoreDocuments(TooManyFiles):
+    message = "The record has as many documents as one may have"
+
+
+class NoMoreRoom(MaxFileSize):
+    message = "The documents of the record would be larger together than they may be"
+
+
+class NotScannedYet(Conflict):
+    message = "The document is being scanned; it can be downloaded once it is found clean"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document. ``flags``: what a PDF may do beside showing its pages; a person looks at one that has any."""
+
+    id: UUID
+    partner_id: UUID
+    media_type: str
+    size: int
+    sha256: bytes
+    storage_key: str
+    scan_status: ScanStatus
+    flags: tuple[str, ...]
+    created_at: datetime
+    deleted_at: datetime | None
+    removed_at: datetime | None
+
+
+def ensure_room(held: Sequence[Document], new: Document) -> None:
+    """Whether a record that has these documents may have a new one. Raises NoMoreDocuments, NoMoreRoom (U7)."""
+    kept = [document for document in held if document.deleted_at is None and document.id != new.id]
+    if len(kept) >= MOST_FILES:
+        raise NoMoreDocuments(f"body.file is one more than {MOST_FILES}")
+    if sum(document.size for document in kept) + new.size > MOST_BYTES:
+        raise NoMoreRoom(f"body.file would make the documents larger than {MOST_BYTES} bytes together")

@@ -1,0 +1,116 @@
+"""What can be done with documents.
+
+A route takes one in by declaring ``upload=DOCUMENT``: the endpoint layer has the file checked in a child process and
+puts it into the storage before the transaction is opened, and the handler gets what was stored::
+
+    @routes.post("/v1/validation-requests/{id}/document", ..., upload=documents.DOCUMENT, errors=UPLOAD_ERRORS)
+    async def add_document(call: Call, id: RequestId, upload: Stored) -> ValidationRequestOut:
+        document = await documents.store(call.tx, call.partner, upload)
+"""
+
+import hmac
+from base64 import urlsafe_b64encode
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.kit.errors import Forbidden, NotFound, RateExceeded
+from almoner.platform import queue
+from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.http.uploads import Upload
+from almoner.platform.uploads.files import Stored
+from almoner.validation.documents import domain
+from almoner.validation.documents import store as rows
+from almoner.validation.documents.domain import Document, NotScannedYet
+
+TYPE: Final = "validationrequestdocument"
+SCAN: Final = "documents.scan"
+REMOVE: Final = "documents.remove"
+
+DOCUMENT: Final = Upload(
+    "file", max_bytes=5_242_880, media_types=("image/jpeg", "image/png", "application/pdf"), stored=True
+)
+"""A document: JPEG, PNG or PDF, at most 5,242,880 bytes (settled 8)."""
+
+_PURPOSE: Final = "document-link"
+
+
+async def store(tx: Tx, partner: Partner, upload: Stored, held: Sequence[Document] = ()) -> Document:
+    """A new document of what was stored; ``held``: those that its record has already.
+
+    Raises NoMoreDocuments, NoMoreRoom; RateExceeded when the partner has handed in a day's bytes (U7).
+    """
+    status: domain.ScanStatus = "clean" if upload.scanned else "pending_scan"
+    document = Document(
+        tx.new_id(),
+        partner.id,
+        upload.media_type,
+        upload.size,
+        upload.sha256,
+        upload.key,
+        status,
+        upload.flags,
+        tx.now,
+        None,
+        None,
+    )
+    domain.ensure_room(held, document)
+    await rows.lock_account(tx, partner)
+    if await rows.bytes_since(tx, partner, tx.now - domain.DAY) + upload.size > domain.MOST_BYTES_A_DAY:
+        raise RateExceeded(domain.RETRY_SECONDS)
+    await rows.insert(tx, partner, document)
+    if status == "pending_scan":
+        await queue.enqueue(tx, SCAN, {"document": str(document.id)}, unique=str(document.id))
+    return document
+
+
+async def get(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Document:
+    """One document. Raises NotFound, for deleted ones too."""
+    document = await rows.find(tx, scope, document_id)
+    if document is None or document.deleted_at is not None:
+        raise NotFound
+    return document
+
+
+async def of(tx: Tx, scope: Partner | Everyone, ids: Sequence[UUID]) -> list[Document]:
+    """These documents in the order of creation, deleted ones too; unknown ids and those of others are left out."""
+    return await rows.of(tx, scope, ids) if ids else []
+
+
+async def delete(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Document:
+    """Delete one: the row stays, a job removes the bytes. Raises NotFound."""
+    if (document := await rows.delete(tx, scope, document_id)) is None:
+        raise NotFound
+    await queue.enqueue(tx, REMOVE, {"document": str(document.id)}, unique=str(document.id))
+    return document
+
+
+def url(tx: Tx, document: Document) -> str:
+    """Where it can be downloaded for five minutes of real time, by whoever has the address (U6)."""
+    expires = int((tx.wall + domain.LINK_LIFETIME).timestamp())
+    signature = tx.vault.sign(_PURPOSE, _signed(document.id, expires))
+    name = tx.ids.text(TYPE, document.id)
+    return f"{tx.links.pages}/documents/{name}?expires={expires}&signature={_text(signature)}"
+
+
+async def download(tx: Tx, document_id: UUID, expires: str, signature: str) -> Document:
+    """The document that a link opens. Raises Forbidden, NotFound, NotScannedYet."""
+    moment = int(expires) if expires.isascii() and expires.isdigit() and len(expires) < 12 else 0
+    expected = _text(tx.vault.sign(_PURPOSE, _signed(document_id, moment)))
+    if not hmac.compare_digest(signature.encode(), expected.encode()) or datetime.fromtimestamp(moment, UTC) <= tx.wall:
+        raise Forbidden("the link to this document is not valid, or no more: read the record again for a new one")
+    document = await get(tx, EVERYONE, document_id)
+    if document.scan_status == "pending_scan":
+        raise NotScannedYet
+    if document.scan_status == "rejected":
+        raise NotFound
+    return document
+
+
+def _signed(document_id: UUID, expires: int) -> bytes:
+    return document_id.bytes + expires.to_bytes(8)
+
+
+def _text(signature: bytes) -> str:
+    return urlsafe_b64encode(signature).decode().rstrip("=")

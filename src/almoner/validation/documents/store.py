@@ -1,0 +1,111 @@
+"""SQL of documents."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.db import Everyone, Partner, Tx
+from almoner.validation.documents.domain import SCAN, Document, ScanStatus
+
+_COLUMNS: Final = (
+    "id, partner_id, media_type, size_bytes as size, sha256, storage_key, status as scan_status, flags, created_at, "
+    "deleted_at, removed_at"
+)
+
+
+def _document(row: Record) -> Document:
+    return Document(**{**row, "flags": tuple(row["flags"])})
+
+
+async def insert(tx: Tx, partner: Partner, new: Document) -> None:
+    """Store a new document."""
+    await tx.execute(
+        """
+        insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
+                              status_changed_at, created_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
+        """,
+        new.id,
+        partner.id,
+        new.media_type,
+        new.size,
+        new.sha256,
+        new.storage_key,
+        list(new.flags),
+        new.scan_status,
+        new.created_at,
+    )
+
+
+async def lock_account(tx: Tx, partner: Partner) -> None:
+    """Keep the partner's other uploads waiting until the transaction ends: what is left of its day is counted once."""
+    await tx.execute("select pg_advisory_xact_lock(hashtextextended('documents:' || $1::text, 0))", str(partner.id))
+
+
+async def bytes_since(tx: Tx, partner: Partner, moment: datetime) -> int:
+    """How much the partner has handed in since then, deleted or not."""
+    total = await tx.fetchval(
+        "select coalesce(sum(size_bytes), 0) from document where partner_id = $1 and created_at > $2",
+        partner.id,
+        moment,
+    )
+    return int(total)
+
+
+async def find(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Document | None:
+    """One document, deleted or not."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from document where id = $1 and ($2::uuid is null or partner_id = $2)",
+        document_id,
+        partner_id,
+    )
+    return _document(row) if row else None
+
+
+async def of(tx: Tx, scope: Partner | Everyone, ids: Sequence[UUID]) -> list[Document]:
+    """These documents in the order of creation, deleted or not."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    rows = await tx.fetch(
+        f"select {_COLUMNS} from document where id = any($1::uuid[]) and ($2::uuid is null or partner_id = $2) "
+        "order by id",
+        list(ids),
+        partner_id,
+    )
+    return [_document(row) for row in rows]
+
+
+async def delete(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Document | None:
+    """Mark one as deleted; None when there was none."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"""
+        update document set deleted_at = $3
+        where id = $1 and ($2::uuid is null or partner_id = $2) and deleted_at is null returning {_COLUMNS}
+        """,
+        document_id,
+        partner_id,
+        tx.now,
+    )
+    return _document(row) if row else None
+
+
+async def end_scan(
+    tx: Tx, _scope: Everyone, document_id: UUID, status: ScanStatus, threat: str | None
+) -> Document | None:
+    """Store what a scan found; None when another has ended it."""
+    row = await tx.fetchrow(
+        f"""
+        update document set status = $2, threat = $3, status_changed_at = $4
+        where id = $1 and status = any($5) returning {_COLUMNS}
+        """,
+        document_id,
+        status,
+        threat,
+        tx.now,
+        SCAN.sources_of(status),
+    )
+    return _document(row) if row else None
