@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import asdict
+from itertools import count
 from typing import Final
 
 from almoner.giving.brakes import service as brakes
@@ -11,9 +12,12 @@ from almoner.platform.bell import rest
 from almoner.platform.business_clock import ClockWatch
 from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.processes import Pulse, Role
+from almoner.validation.reviews import service as reviews
 from almoner.wiring import House
 
 _NOTE_SECONDS: Final = 5.0
+_TURNS_OF_HISTORY: Final = 12
+"""What reads years of decisions is measured every so many times."""
 
 
 async def run(house: House, role: Role, stop: asyncio.Event) -> None:
@@ -42,6 +46,7 @@ async def drain(house: House) -> None:
 
 async def _note(house: House, stop: asyncio.Event) -> None:
     """Every few seconds: write down which keys were used, and measure what waits."""
+    turns = count()
     while not stop.is_set():
         await rest(stop, _NOTE_SECONDS)
         try:
@@ -52,7 +57,10 @@ async def _note(house: House, stop: asyncio.Event) -> None:
                 figures = await queue.figures(tx)
                 house.telemetry.tested_partners.set(len(await brakes.alerts(tx)))
                 await registers.measure(tx, house.telemetry)
-            for state, count in asdict(figures).items():
-                house.telemetry.queue.labels(state).set(count)
+                await reviews.measure(tx, house.telemetry)
+                if next(turns) % _TURNS_OF_HISTORY == 0:
+                    await reviews.measure_decided(tx, house.telemetry)
+            for state, jobs in asdict(figures).items():
+                house.telemetry.queue.labels(state).set(jobs)
         except TROUBLE as error:
             house.telemetry.log("notes_wait", house.clock.wall(), **failure(error))

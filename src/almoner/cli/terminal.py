@@ -31,6 +31,7 @@ from almoner.migrations import MigrationRefused
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.platform.audit_heads import NotExported
 from almoner.platform.programs import DatabaseUnavailable
+from almoner.validation.reviews.domain import ReviewRefused
 
 _PLACES: Final = {
     "run": "run.run",
@@ -45,6 +46,7 @@ _PLACES: Final = {
     "organisations": "organisations.commands",
     "suspense": "suspense.commands",
     "verifications": "verifications.commands",
+    "reviews": "reviews.commands",
     "settlements": "settlements.commands",
     "payouts": "payouts.commands",
     "donations": "donations.commands",
@@ -107,6 +109,7 @@ _TOLD_AS_THEY_ARE = (
     PortBusy,
     Refused,
     ReportRefused,
+    ReviewRefused,
 )
 
 _LISTED: dict[type[BaseException], str] = {

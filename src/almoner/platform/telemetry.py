@@ -1,13 +1,17 @@
 """One wide structured line per request, and metrics (house 2: one encoded line costs a quarter of structlog's)."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from decimal import Decimal
+from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 Write = Callable[[bytes], object]
 
@@ -73,6 +77,7 @@ class Telemetry:
             registry=self.registry,
         )
         self.register_data_age, self.register_loads = _of_registers(self.registry)
+        self.reviews = ReviewFigures(self.registry)
         self.selfcheck_findings = Gauge(
             "almoner_selfcheck_findings", "Rows that break a promise, by check.", ("check",), registry=self.registry
         )
@@ -100,6 +105,62 @@ class Telemetry:
     def exposition(self) -> bytes:
         """The metrics in Prometheus' text form."""
         return generate_latest(self.registry)
+
+
+class Counted(Collector):
+    """A histogram that the database counts: it is the whole deployment's, and is set, not added to."""
+
+    def __init__(
+        self, name: str, documentation: str, labels: Sequence[str], bounds: Sequence[str], registry: CollectorRegistry
+    ) -> None:
+        self._described = (name, documentation)
+        self._labels = labels
+        self._counted: dict[tuple[str, ...], tuple[list[int], float]] = {}
+        self.bounds = tuple(Decimal(bound) for bound in bounds)
+        registry.register(self)
+
+    def set(self, labels: tuple[str, ...], counts: Iterable[tuple[int, int]], total: float) -> None:
+        """``counts``: how many up to the bound of a place and above the one before; ``total``: their sum."""
+        places = [0] * (len(self.bounds) + 1)
+        for place, count in counts:
+            places[place] += count
+        self._counted[labels] = (list(accumulate(places)), total)
+
+    def collect(self) -> Iterator[Metric]:
+        """What it is now."""
+        family = HistogramMetricFamily(*self._described, labels=self._labels)
+        names = [*(str(float(bound)) for bound in self.bounds), "+Inf"]
+        for labels, (counts, total) in self._counted.items():
+            family.add_metric(labels, list(zip(names, map(float, counts), strict=True)), total)
+        yield family
+
+
+class ReviewFigures:
+    """What waits for a person, and what people have decided, of the whole deployment."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.open = Gauge("almoner_reviews_open", "What waits for a person, by kind.", ("kind",), registry=registry)
+        self.oldest = Gauge(
+            "almoner_review_oldest_seconds",
+            "How long the first of the queue has waited, by the business clock.",
+            ("kind",),
+            registry=registry,
+        )
+        self.decisions = Gauge(
+            "almoner_review_decisions_total",
+            "What was decided that had waited for a person, by the identifier of who decided.",
+            ("by", "kind", "verdict"),
+            registry=registry,
+        )
+        hour, day = 3600, 86_400
+        bounds = (300, 900, hour, 4 * hour, 8 * hour, day, 2 * day, 3 * day, 7 * day, 14 * day, 30 * day)
+        self.waited = Counted(
+            "almoner_review_wait_seconds",
+            "Time from asking to deciding, by the business clock.",
+            ("kind",),
+            [str(bound) for bound in bounds],
+            registry,
+        )
 
 
 def _of_registers(registry: CollectorRegistry) -> tuple[Gauge, Gauge]:

@@ -14,9 +14,9 @@ Kind = Literal["validation_request", "agent_verification", "match", "appeal"]
 Status = Literal["open", "decided", "withdrawn"]
 Verdict = Literal["accepted", "rejected"]
 
-ID_TYPES: Final[Mapping[str, Kind]] = {
-    "validationrequest": "validation_request",
-    "agentverification": "agent_verification",
+ID_TYPES: Final[Mapping[Kind, str]] = {
+    "validation_request": "validationrequest",
+    "agent_verification": "agentverification",
 }
 """A review is known by the identifier of its subject, whose type tells the kind."""
 CLAIM: Final = timedelta(minutes=15)
@@ -34,6 +34,10 @@ class NotOpen(ReviewRefused):
 
 class HeldByAnother(ReviewRefused):
     """Somebody else is looking at it."""
+
+
+class NotHeld(ReviewRefused):
+    """Nobody holds it."""
 
 
 class NotShown(ReviewRefused):

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Final
 from uuid import UUID
 
 from asyncpg import Record
 
 from almoner.platform.db import Everyone, Tx
-from almoner.validation.reviews.domain import Decided, Decision, Filters, Review, Subject
+from almoner.validation.reviews.domain import Decided, Decision, Filters, Kind, Review, Subject, Verdict
 
 _COLUMNS: Final = (
     "id, kind, subject_id, partner_id, reasons, asked_at, claimed_by, claimed_until, shown, status, ended_at"
@@ -137,3 +138,41 @@ async def queue(tx: Tx, _scope: Everyone, filters: Filters, limit: int) -> list[
         limit,
     )
     return [_review(row) for row in rows]
+
+
+async def waiting(tx: Tx, _scope: Everyone) -> list[tuple[Kind, int, datetime]]:
+    """Of each kind that waits: how many, and since when the first."""
+    rows = await tx.fetch(
+        "select kind, count(*) as count, min(asked_at) as oldest from review where status = 'open' group by kind"
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+async def decided(tx: Tx, _scope: Everyone) -> list[tuple[str, Kind, Verdict, int]]:
+    """How often each person decided what; also those who stand for people, not what rules decide alone."""
+    rows = await tx.fetch(
+        """
+        select decided_by, kind, verdict, count(*) as count from review_decision where review_id is not null
+        group by decided_by, kind, verdict
+        """
+    )
+    return [(row[0], row[1], row[2], row[3]) for row in rows]
+
+
+async def waited(
+    tx: Tx, _scope: Everyone, bounds: Sequence[Decimal]
+) -> list[tuple[Kind, Sequence[tuple[int, int]], float]]:
+    """Of each kind: how many decided ones waited up to which bound and no less, by its place; seconds altogether."""
+    rows = await tx.fetch(
+        """
+        select kind, array_agg(place) as places, array_agg(count) as counts, sum(seconds)::float8 as seconds from (
+            select kind, width_bucket(seconds - 0.000001, $1::numeric[]) as place,  -- a bound is among its own
+                sum(seconds) as seconds, count(*) as count
+            from (
+                select kind, extract(epoch from ended_at - asked_at) as seconds from review where status = 'decided'
+            ) one group by 1, 2
+        ) found group by kind
+        """,
+        bounds,
+    )
+    return [(row[0], tuple(zip(row[1], row[2], strict=True)), row[3]) for row in rows]

@@ -1,0 +1,232 @@
+"""``almoner reviews``: what waits for a person, the evidence beside each decision, and deciding."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Annotated, Final
+from uuid import UUID
+
+import typer
+
+from almoner.cli.access import read_id, table
+from almoner.cli.database import in_transaction
+from almoner.cli.officer import Note, Officer, decide, named
+from almoner.kit.errors import NotFound
+from almoner.kit.time import iso, iso_or_none
+from almoner.platform.db import Tx
+from almoner.reviewed import CASES
+from almoner.validation.documents import service as documents
+from almoner.validation.documents.domain import Document
+from almoner.validation.reviews import service
+from almoner.validation.reviews.domain import (
+    ID_TYPES,
+    MAX_NOTE_LENGTH,
+    Decision,
+    Fact,
+    Filters,
+    History,
+    Kind,
+    Review,
+    Subject,
+    Verdict,
+)
+from almoner.validation.reviews.service import Looked
+
+commands = typer.Typer(help="What people decide: docs/runbooks/reviews.md.", no_args_is_help=True)
+
+SubjectId = Annotated[str, typer.Argument(help="Identifier, as `almoner reviews list` shows it.")]
+Reason = Annotated[str, typer.Option(help="What the partner is told; `show` names the codes.")]
+
+_ROLE: Final = "reviewer"
+
+
+@commands.command("list")
+def list_reviews(
+    kind: Annotated[Kind | None, typer.Option(help="Of this kind only.")] = None,
+    partner: Annotated[str | None, typer.Option(help="Of this partner only.")] = None,
+    mine: Annotated[bool, typer.Option("--mine", help="Only what you hold, by your token.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50,
+) -> None:
+    """List what waits for a decision, oldest first."""
+
+    async def use(tx: Tx, officer: Officer | None) -> list[list[object]]:
+        partner_id = read_id(tx, "partner", partner) if partner else None
+        found = await service.queue(tx, Filters(kind, partner_id, officer.id if officer else None), limit)
+        by = await named(tx, [one.holder(tx.wall) for one in found])
+        return [_row(tx, one, by(one.holder(tx.wall))) for one in found]
+
+    async def anybody(tx: Tx) -> list[list[object]]:
+        return await use(tx, None)
+
+    rows = decide(_ROLE, use) if mine else in_transaction(anybody)
+    table(("subject", "kind", "partner", "reasons", "age", "held by", "until"), rows)
+
+
+def _row(tx: Tx, one: Review, holder: str | None) -> list[object]:
+    until = _clock(one.claimed_until) if holder else None
+    partner = tx.ids.text("partner", one.subject.partner_id)
+    return [
+        _text(tx, one.subject), one.subject.kind, partner, ", ".join(one.reasons), _age(tx.now - one.asked_at), holder,
+        until,
+    ]  # fmt: skip
+
+
+def _clock(moment: datetime | None) -> str | None:
+    return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else None
+
+
+def _age(age: timedelta) -> str:
+    """In the largest two units that say something."""
+    minutes = max(0, int(age.total_seconds())) // 60
+    days, hours = minutes // 1440, minutes // 60 % 24
+    if days:
+        return f"{days} d {hours} h"
+    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min"
+
+
+@commands.command("show")
+def show_review(subject: SubjectId) -> None:
+    """Show the evidence, and hold the case: for 15 minutes nobody else decides; showing it again renews them."""
+
+    async def use(tx: Tx, officer: Officer) -> None:
+        kind, subject_id = _read(tx, subject)
+        with _there(subject):
+            looked = await service.look(tx, CASES[kind], subject_id, officer.id)
+        held = looked.held_by == officer.id
+        await officer.record(tx, looked.subject.partner_id, "review.shown", subject, held=held)
+        sections.extend(await _sections(tx, officer, looked))
+
+    sections: list[Section] = []
+    decide(_ROLE, use)
+    for number, (titles, rows) in enumerate(sections):
+        if number:
+            typer.echo()
+        table(titles, rows)
+
+
+Section = tuple[tuple[str, ...], list[list[object]]]
+
+
+async def _sections(tx: Tx, officer: Officer, looked: Looked) -> list[Section]:
+    """What there is to say of a case, as tables."""
+    shown, history = looked.shown, looked.history
+    steps: list[list[object]] = [
+        [one.name, one.verdict, one.code, one.source, iso_or_none(one.data_as_of), _facts(one.facts)]
+        for one in shown.steps
+    ]
+    attached: list[list[object]] = [
+        [iso(one.created_at), one.media_type, one.size, one.scan_status, ", ".join(one.flags) or None, _link(tx, one)]
+        for one in looked.documents
+    ]
+    found: list[Section] = [
+        (("field", "value"), await _facts_of(tx, officer, looked)),
+        (("step", "verdict", "code", "source", "data as of", "facts"), steps),
+        (("document of", "type", "bytes", "scan", "flags", "to read within five minutes"), attached),
+        (("decided at", "decision", "reason", "by", "note"), await _decisions(tx, history)),
+    ]
+    return [(titles, rows) for titles, rows in found if rows]
+
+
+def _link(tx: Tx, document: Document) -> str | None:
+    """What was deleted or is not known to be clean is opened by nobody."""
+    readable = document.deleted_at is None and document.scan_status == "clean"
+    return documents.url(tx, document) if readable else None
+
+
+async def _facts_of(tx: Tx, officer: Officer, looked: Looked) -> list[list[object]]:
+    subject, shown, waits = looked.subject, looked.shown, looked.history.open
+    by = await named(tx, [looked.held_by])
+    holder = "you" if looked.held_by == officer.id else by(looked.held_by)
+    rows: list[list[object]] = [
+        ["subject", _text(tx, subject)],
+        ["kind", subject.kind],
+        ["partner", tx.ids.text("partner", subject.partner_id)],
+        ["title", shown.title],
+    ]
+    rows += [[name, value] for name, value in shown.facts]
+    if waits is not None:
+        rows += [
+            ["waits since", f"{iso(waits.asked_at)} ({_age(tx.now - waits.asked_at)})"],
+            ["waits because of", ", ".join(waits.reasons)],
+            ["held by", f"{holder} until {_clock(looked.held_until)}"],
+            ["may be rejected for", ", ".join(CASES[subject.kind].reason_codes)],
+        ]
+    return rows
+
+
+def _facts(facts: Sequence[Fact]) -> str | None:
+    return "; ".join(f"{name}: {'-' if value is None else value}" for name, value in facts) or None
+
+
+async def _decisions(tx: Tx, history: History) -> list[list[object]]:
+    by = await named(tx, [one.decision.by for one in history.decisions])
+    return [
+        [iso(one.at), one.decision.verdict, one.decision.reason_code, by(one.decision.by), one.decision.note]
+        for one in history.decisions
+    ]
+
+
+@commands.command("accept")
+def accept_review(subject: SubjectId, note: Note) -> None:
+    """Accept what you were shown."""
+    _decide(subject, "accepted", None, note)
+
+
+@commands.command("reject")
+def reject_review(subject: SubjectId, reason: Reason, note: Note) -> None:
+    """Reject what you were shown, with the reason that the partner is told."""
+    _decide(subject, "rejected", reason, note)
+
+
+def _decide(text: str, verdict: Verdict, reason: str | None, note: str) -> None:
+    told = note.strip()
+    if not 1 <= len(told) <= MAX_NOTE_LENGTH:
+        raise typer.BadParameter(f"--note must say on what evidence, in 1 to {MAX_NOTE_LENGTH} characters")
+
+    async def use(tx: Tx, officer: Officer) -> None:
+        kind, subject_id = _read(tx, text)
+        decision = Decision(verdict, reason, officer.id, told)
+        with _there(text):
+            subject = await service.decide(tx, CASES[kind], subject_id, decision)
+        if verdict == "accepted":
+            await officer.record(tx, subject.partner_id, "review.accepted", text)
+        else:
+            await officer.record(tx, subject.partner_id, "review.rejected", text, reason=reason)
+
+    decide(_ROLE, use)
+    typer.echo(f"{text} is {verdict}.")
+
+
+@commands.command("release")
+def release_review(subject: SubjectId) -> None:
+    """Let go of a case that you hold, so that others may decide."""
+
+    async def use(tx: Tx, officer: Officer) -> None:
+        kind, subject_id = _read(tx, subject)
+        with _there(subject):
+            released = await service.release(tx, CASES[kind], subject_id, officer.id)
+        await officer.record(tx, released.partner_id, "review.released", subject)
+
+    decide(_ROLE, use)
+    typer.echo(f"{subject} is free.")
+
+
+def _read(tx: Tx, text: str) -> tuple[Kind, UUID]:
+    """The kind and id of a subject."""
+    for kind in CASES:
+        if (found := tx.ids.parse(ID_TYPES[kind], text)) is not None:
+            return kind, found
+    such = " or ".join(tx.ids.example(ID_TYPES[kind]) for kind in CASES)
+    raise typer.BadParameter(f"{text!r} is not the identifier of anything that is reviewed, such as {such}")
+
+
+@contextmanager
+def _there(text: str) -> Iterator[None]:
+    try:
+        yield
+    except NotFound:
+        raise typer.BadParameter(f"there is no {text}") from None
+
+
+def _text(tx: Tx, subject: Subject) -> str:
+    return tx.ids.text(ID_TYPES[subject.kind], subject.id)

@@ -1,0 +1,9 @@
+"""What people decide about, kind by kind."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from almoner.validation.reviews.domain import Kind
+from almoner.validation.reviews.ports import Case
+
+CASES: Final[Mapping[Kind, Case]] = {}
