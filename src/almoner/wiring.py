@@ -67,6 +67,7 @@ from almoner.sandbox.simulate import Simulation
 from almoner.scim.application import ScimApplication
 from almoner.settings import Rate, Settings, deployment_of
 from almoner.sources import refreshing
+from almoner.validation.requests.routes import routes as validation_requests
 from almoner.webhooks.deliveries.routes import routes as webhook_deliveries
 from almoner.webhooks.events.routes import routes as events
 from almoner.webhooks.subscriptions.routes import routes as webhook_subscriptions
@@ -77,6 +78,7 @@ ROUTES = (
     registries,
     activities,
     categories,
+    validation_requests,
     users,
     donation_sessions,
     donations,

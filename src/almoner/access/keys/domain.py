@@ -50,6 +50,8 @@ SCOPES: Final = frozenset(
         "scim_api",
         "users:read",
         "users:write",
+        "validation_requests:read",
+        "validation_requests:write",
         "webhooks:read",
         "webhooks:write",
     }

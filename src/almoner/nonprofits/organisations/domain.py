@@ -118,6 +118,25 @@ class Organisation:
 
 
 @dataclass(frozen=True, slots=True)
+class Unlisted:
+    """What is known of a body that no register here lists. ``registry_number`` is its number as people write it."""
+
+    registry_id: UUID
+    registry_number: str
+    number_key: str
+    name: str
+    country_code: str
+    types: tuple[OrganisationType, ...] = ("nonprofit",)
+    websites: tuple[str, ...] = ()
+    address_line_1: str | None = None
+    address_line_2: str | None = None
+    city: str | None = None
+    state: str | None = None
+    postcode: str | None = None
+    usa_group_exempt: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """One field of a record that the data of a day changed. ``field`` is a member of ``Organisation``.
 

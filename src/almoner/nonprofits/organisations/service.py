@@ -8,8 +8,8 @@ from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.categories import service as categories
-from almoner.nonprofits.organisations import domain, schemas, search, store, store_history, store_search
-from almoner.nonprofits.organisations.domain import Branding, Change, Milestone, Organisation, ShownAnew
+from almoner.nonprofits.organisations import domain, schemas, search, store, store_history, store_own, store_search
+from almoner.nonprofits.organisations.domain import Branding, Change, Milestone, Organisation, ShownAnew, Unlisted
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.organisations.ports import Followers
 from almoner.nonprofits.organisations.ranking import Placed
@@ -100,6 +100,26 @@ async def by_number(tx: Tx, scope: Scope, country_code: str, registry: str, numb
     days = [known.data_as_of for known in named if known.data_as_of is not None]
     doubts = [_doubt(checked) for checked in checks if checked.verdict != "ok"]
     raise NotFound(*doubts, *map(_not_listed, named), data_as_of=min(days, default=None))
+
+
+async def find_by_key(tx: Tx, scope: Scope, registry_id: UUID, number_key: str) -> Organisation | None:
+    """The organisation of a number's key in a registry, the published one before the partner's own."""
+    return await store.find_by_number(tx, scope, registry_id, number_key)
+
+
+async def register_own(tx: Tx, partner: Partner, unlisted: Unlisted) -> Organisation:
+    """The organisation of a number for one partner: the one there is, else a new one seen by it alone (settled 5)."""
+    found = await store.find_by_number(tx, partner, unlisted.registry_id, unlisted.number_key)
+    if found is None:
+        await store_own.insert(tx, partner, unlisted)  # of two at once, one is stored
+        found = await store.find_by_number(tx, partner, unlisted.registry_id, unlisted.number_key)
+    assert found is not None, "it was stored, or another was"
+    return found
+
+
+async def publish(tx: Tx, organisation_id: UUID) -> bool:
+    """Have everybody see an organisation that one partner saw; false when another of its number is seen already."""
+    return await store_own.publish(tx, EVERYONE, organisation_id)
 
 
 _VERDICTS: Final[Mapping[registries_domain.Verdict, str]] = {

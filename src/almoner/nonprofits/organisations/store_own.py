@@ -1,0 +1,55 @@
+"""SQL of organisations that no register here lists: seen by one partner, or published by a reviewer."""
+
+from uuid import UUID
+
+from almoner.nonprofits.organisations.domain import Unlisted, searchable
+from almoner.platform.db import Everyone, Partner, Tx
+
+
+async def insert(tx: Tx, partner: Partner, new: Unlisted) -> None:
+    """Store an organisation that the partner alone sees, unless it has one of this number."""
+    place = " ".join(part for part in (new.city, new.state) if part)
+    await tx.execute(
+        """
+        insert into organisation (
+            id, partner_id, registry_id, registry_number, number_key, name, country_code, types, active, websites,
+            address_line_1, address_line_2, city, state, postcode, usa_group_exempt, search_name, search_place,
+            created_at, updated_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, true, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18)
+        on conflict (partner_id, registry_id, number_key) where partner_id is not null do nothing
+        """,
+        tx.new_id(),
+        partner.id,
+        new.registry_id,
+        new.registry_number,
+        new.number_key,
+        new.name,
+        new.country_code,
+        new.types,
+        new.websites,
+        new.address_line_1,
+        new.address_line_2,
+        new.city,
+        new.state,
+        new.postcode,
+        new.usa_group_exempt,
+        searchable(new.name),
+        searchable(place),
+        tx.now,
+    )
+
+
+async def publish(tx: Tx, _: Everyone, organisation_id: UUID) -> bool:
+    """Have everybody see it; False when another of its number is published."""
+    published = await tx.fetchval(
+        """
+        update organisation o set partner_id = null, updated_at = $2
+        where id = $1 and partner_id is not null and not exists (
+            select from organisation other where other.number_key = o.number_key
+                and other.registry_id = o.registry_id and other.partner_id is null
+        ) returning true
+        """,
+        organisation_id,
+        tx.now,
+    )
+    return bool(published)

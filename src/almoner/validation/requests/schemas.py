@@ -1,0 +1,153 @@
+"""Validation requests on the wire (spec 2.3, 4.3; settled 4 and 8)."""
+
+from typing import Annotated, Final
+
+import msgspec
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from almoner.kit import email
+from almoner.kit.text import typed
+from almoner.kit.time import iso, iso_or_none
+from almoner.nonprofits.organisations.domain import OrganisationType, searchable
+from almoner.platform.db import Tx
+from almoner.platform.http.wire import CountryCode, DayOrMoment, In, Out, PageQuery, Text255, WindowEnd
+from almoner.validation.requests.domain import Asked, Filters, RejectionReason, RequestStatus, Sort, ValidationRequest
+
+_NEVER: Final = "?"
+"""In no searched text: what a query without any word finds."""
+
+
+class ValidationRequestsQuery(PageQuery):
+    """Filters of the list; all given ones must hold."""
+
+    status: RequestStatus | None = None
+    query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the name or identifier.")
+    sort: Sort = Field("id", description="`id` is the order of creation.")
+    start_date: DayOrMoment | None = Field(None, description="Created then or later.")
+    end_date: WindowEnd | None = Field(None, description="Created before then.")
+
+
+def filters_of(query: ValidationRequestsQuery) -> Filters:
+    """What the query narrows the list by."""
+    words = tuple(searchable(query.query).split()) or (_NEVER,) if query.query else ()
+    return Filters(query.status, words, query.start_date, query.end_date)
+
+
+def _typed(value: object) -> object:
+    return typed(value) if isinstance(value, str) else value
+
+
+def _email(text: str) -> str:
+    if not email.well_formed(text):
+        raise ValueError("must be an e-mail address such as ada@example.org")
+    return text
+
+
+_Typed = BeforeValidator(_typed)
+_Text = Annotated[Text255, _Typed]
+_Blank = BeforeValidator(lambda value: None if value == "" else value)
+_Optional = Annotated[_Text | None, _Blank]
+
+
+class ValidationRequestIn(In):
+    """A nonprofit to validate."""
+
+    name: Annotated[str, Field(min_length=1, max_length=500, examples=["American Red Cross"]), _Typed]
+    registry_name: Annotated[
+        _Text, Field(description="Id, code or name of the registry it is registered in.", examples=["IRS"])
+    ]
+    registry_id: Annotated[_Text, Field(description="Its identifier there, in any spelling.", examples=["53-0196605"])]
+    website: Annotated[_Text, Field(description="A web address.", examples=["https://www.redcross.org"])]
+    country_code: CountryCode
+    email: Annotated[Annotated[_Text, AfterValidator(_email)] | None, _Blank] = None
+    address_line1: _Optional = None
+    address_line2: _Optional = None
+    city: _Optional = None
+    state: _Optional = None
+    postal: _Optional = None
+    usa_group_exempt: bool | None = Field(None, description="Whether it is exempt by the ruling of a group.")
+
+
+def asked_of(body: ValidationRequestIn) -> Asked:
+    """What the body says of the nonprofit."""
+    return Asked(
+        name=body.name,
+        registry_name=body.registry_name,
+        registry_number=body.registry_id,
+        website=body.website,
+        country_code=body.country_code,
+        email=body.email,
+        address_line_1=body.address_line1,
+        address_line_2=body.address_line2,
+        city=body.city,
+        state=body.state,
+        postal=body.postal,
+        usa_group_exempt=body.usa_group_exempt,
+    )
+
+
+class ValidationRequestDocumentOut(msgspec.Struct, frozen=True, rename="camel"):
+    """A document that was attached. ``url`` opens it for some minutes; another GET brings a fresh one."""
+
+    id: str
+    validation_request_id: str
+    url: str
+    created_at: str
+    deleted_at: str | None
+
+
+class ValidationRequestOut(Out, object_name="validation_request"):
+    """A validation request as partners see it."""
+
+    id: str
+    organisation_id: Annotated[str | None, msgspec.Meta(description="Once it is accepted.")]
+    organisation_types: list[OrganisationType]
+    name: str
+    registry_name: str
+    registry_id: str
+    email: str | None
+    address_line1: str | None
+    address_line2: str | None
+    city: str | None
+    state: str | None
+    postal: str | None
+    website: str
+    country_code: str
+    created_at: str
+    deleted_at: str | None
+    accepted_at: str | None
+    rejected_at: str | None
+    rejection_reason: str | None
+    rejection_reason_code: RejectionReason | None
+    usa_group_exempt: bool | None
+    documents: list[ValidationRequestDocumentOut]
+
+
+def request_out(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
+    """The answer for one request, and the record in its events."""
+    asked = request.asked
+    named = tx.ids.text("organisation", request.organisation_id) if request.organisation_id else None
+    return ValidationRequestOut(
+        id=tx.ids.text("validationrequest", request.id),
+        organisation_id=named,
+        organisation_types=list(request.organisation_types),
+        name=asked.name,
+        registry_name=asked.registry_name,
+        registry_id=asked.registry_number,
+        email=asked.email,
+        address_line1=asked.address_line_1,
+        address_line2=asked.address_line_2,
+        city=asked.city,
+        state=asked.state,
+        postal=asked.postal,
+        website=asked.website,
+        country_code=asked.country_code,
+        created_at=iso(request.created_at),
+        deleted_at=iso_or_none(request.deleted_at),
+        accepted_at=iso_or_none(request.accepted_at),
+        rejected_at=iso_or_none(request.rejected_at),
+        rejection_reason=request.rejection_reason,
+        rejection_reason_code=request.rejection_reason_code,
+        usa_group_exempt=asked.usa_group_exempt,
+        documents=[],
+    )

@@ -1,0 +1,175 @@
+"""SQL of validation requests."""
+
+from collections.abc import Sequence
+from dataclasses import astuple
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.nonprofits.organisations.domain import searchable
+from almoner.platform import counters
+from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.validation.requests.domain import REQUEST, Asked, Filters, Sort, ValidationRequest
+
+Scope = Partner | Everyone
+
+_ASKED: Final = (
+    "name, registry_name, registry_number, website, country_code, email, address_line_1, address_line_2, city, state, "
+    "postal, usa_group_exempt"
+)
+_OWN: Final = (
+    "id, partner_id, status, registry_id, number_key, organisation_id, organisation_types, rejection_reason, "
+    "rejection_reason_code, created_at, deleted_at, accepted_at, rejected_at"
+)
+_SELECT: Final = f"select {_OWN}, {_ASKED} from validation_request"
+_LIST: Final = "validation_request"
+_TEXT: Final = "(search_name || ' ' || lower(number_key))"
+_TOTAL: Final = (
+    f"select coalesce(sum(n), 0)::bigint as total from list_counter where partner_id = $1 and list = '{_LIST}'"
+)
+
+
+def _request(row: Record) -> ValidationRequest:
+    values = list(row[:13])
+    values[6] = tuple(values[6])
+    values.insert(3, Asked(*row[13:25]))
+    return ValidationRequest(*values)
+
+
+def _owner(scope: Scope) -> UUID | None:
+    return scope.id if isinstance(scope, Partner) else None
+
+
+async def insert(tx: Tx, partner: Partner, new: ValidationRequest) -> None:
+    """Store a new request."""
+    await tx.execute(
+        f"""
+        insert into validation_request (
+            id, partner_id, status, registry_id, number_key, created_at, status_changed_at, search_name, {_ASKED}
+        ) values ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+        """,
+        new.id,
+        partner.id,
+        new.status,
+        new.registry_id,
+        new.number_key,
+        new.created_at,
+        searchable(new.asked.name),
+        *astuple(new.asked),
+    )
+    await counters.add(tx, partner, _LIST, 1)
+
+
+async def find(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
+    """One request."""
+    row = await tx.fetchrow(
+        f"{_SELECT} where id = $1 and ($2::uuid is null or partner_id = $2)", request_id, _owner(scope)
+    )
+    return _request(row) if row else None
+
+
+async def lock(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
+    """One request, held until the transaction ends."""
+    row = await tx.fetchrow(
+        f"{_SELECT} where id = $1 and ($2::uuid is null or partner_id = $2) for no key update",
+        request_id,
+        _owner(scope),
+    )
+    return _request(row) if row else None
+
+
+async def decide(tx: Tx, decided: ValidationRequest) -> bool:
+    """Store the decision about a locked request; False when the lifecycle has no arrow to it from the stored state."""
+    return bool(
+        await tx.fetchval(
+            """
+            update validation_request
+            set status = $2, organisation_id = $3, organisation_types = $4, rejection_reason = $5,
+                rejection_reason_code = $6, accepted_at = $7, rejected_at = $8, status_changed_at = $9
+            where id = $1 and status = any($10) returning true
+            """,
+            decided.id,
+            decided.status,
+            decided.organisation_id,
+            decided.organisation_types,
+            decided.rejection_reason,
+            decided.rejection_reason_code,
+            decided.accepted_at,
+            decided.rejected_at,
+            tx.now,
+            REQUEST.sources_of(decided.status),
+        )
+    )
+
+
+async def page(
+    tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
+) -> tuple[list[ValidationRequest], int]:
+    """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
+    where, values = _conditions(filters)
+    total = f"select count(*) as total from validation_request where {where}" if values else _TOTAL
+    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    keys = "search_name, id" if sort == "name" else "id"
+    if page_.position is None:
+        after = "$2::uuid is null and $3::text is null"
+    elif sort == "name":
+        after = f"(search_name, id) {comparison} ($3, $2)"
+    else:
+        after = f"id {comparison} $2 and $3::text is null"
+    *name, id_ = page_.position or (None, None)
+    by = ", ".join(f"{key} {order}" for key in keys.split(", "))
+    rows = await tx.fetch(
+        f"""
+        select {_OWN}, {_ASKED}, total from ({total}) counted
+        left join lateral (
+            select {_OWN}, {_ASKED}, search_name from validation_request
+            where {where} and {after} order by {by} limit $4
+        ) listed on true
+        order by {by}
+        """,
+        partner.id,
+        UUID(bytes=id_) if id_ else None,
+        name[0] if name else None,
+        page_.limit,
+        *values,
+    )
+    return [_request(row) for row in rows if row[0] is not None], rows[0]["total"]
+
+
+def _conditions(filters: Filters) -> tuple[str, list[object]]:
+    conditions, values = ["partner_id = $1"], list[object]()
+
+    def narrow(condition: str, value: object) -> None:
+        values.append(value)
+        conditions.append(condition.format(f"${len(values) + 4}"))
+
+    if filters.status is not None:
+        narrow("status = {}", filters.status)
+    if filters.starts is not None:
+        narrow("created_at >= {}", filters.starts)
+    if filters.ends is not None:
+        narrow("created_at < {}", filters.ends)
+    for word in filters.words:
+        narrow(_TEXT + " like {}", f"%{word}%")
+    return " and ".join(conditions), values
+
+
+def position_of(request: ValidationRequest, sort: Sort) -> tuple[object, ...]:
+    """Where a request stands in its list."""
+    return (searchable(request.asked.name), request.id.bytes) if sort == "name" else (request.id.bytes,)
+
+
+async def pending(tx: Tx, _: Everyone, registry_id: UUID, after: UUID, limit: int) -> Sequence[UUID]:
+    """Pending requests that name a registry, after an id, by id."""
+    rows = await tx.fetch(
+        """
+        select id from validation_request where registry_id = $1 and status = 'pending' and id > $2
+        order by id limit $3
+        """,
+        registry_id,
+        after,
+        limit,
+    )
+    return [row["id"] for row in rows]

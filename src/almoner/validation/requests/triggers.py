@@ -1,0 +1,25 @@
+"""Test values of the sandbox in a validation request's name (spec 4.11)."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, Literal
+
+from almoner.validation.requests.domain import RejectionReason
+
+Action = Literal["accept"] | RejectionReason
+"""To accept, or why to reject."""
+
+ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
+    {
+        "test_accept": "accept",
+        "test_reject_other": "other",
+        "test_reject_not_eligible": "not_eligible",
+        "test_reject_incorrect_documentation": "incorrect_documentation",
+        "test_reject_not_attributable_to_registry": "not_attributable_to_registry",
+    }
+)
+
+
+def action_of(name: str) -> Action | None:
+    """What the name asks for; None for every other name."""
+    return ACTIONS.get(name)
