@@ -10,11 +10,12 @@ import pytest
 from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.adapters.registers_irs_revocations import IrsRevocations
 from almoner.nonprofits.registers import flows, service
-from almoner.nonprofits.registers.domain import Difference, DifferentRow, ImportRefused, Load
+from almoner.nonprofits.registers.domain import Difference, DifferentRow, Entry, ImportRefused, Load
 from almoner.platform.db import Database, Tx
 from tests.support.bmf import bodies, body, write
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
+from tests.support.written_register import Loader, Written, entry
 
 MARCH, APRIL, MAY = (datetime(2026, month, 9, tzinfo=UTC) for month in (3, 4, 5))
 QUIET = 631
@@ -189,6 +190,52 @@ async def test_rows_of_one_number_are_one_entry_and_make_no_body(db: Database, t
         db, "select record from register_entry where number_key = '111111111' and valid_to is null"
     )
     assert len(record[0]["rows"]) == 2
+
+
+async def test_quiet_facts_are_quiet_in_each_of_several_rows(db: Database, tmp_path: Path) -> None:
+    source = Written("filings", "IRS", lists=False, repeats=True, quiet=frozenset({"YEAR"}))
+    loader = Loader(db, tmp_path)
+
+    def filing(year: int, said: str) -> Entry:
+        return entry("111111111", "", facts={"YEAR": year, "SAID": said})
+
+    first = await loader.load(source, MARCH, filing(2024, "a"), filing(2025, "b"))
+    second = await loader.load(source, APRIL, filing(2025, "a"), filing(2026, "b"))
+    third = await loader.load(source, MAY, filing(2025, "a"), filing(2026, "c"))
+    assert [(one.changed, one.quiet) for one in (second, third)] == [(0, 1), (1, 0)]
+    async with db.snapshot() as tx:
+        quiet = await service.quiet_of(tx, source.code)
+        both = [await service.difference(tx, one, other, quiet, 0) for one, other in ((first, second), (second, third))]
+    assert [(one.changed, one.quiet) for one, _ in both] == [(0, 1), (1, 0)]
+
+
+async def test_an_older_file_of_another_part_brings_nothing_back(db: Database, tmp_path: Path) -> None:
+    """It moved to another state's file, which later has it no more: what the first state's said is past."""
+    wyoming, hawaii = bodies(30), bodies(30, start=200_000_000, state="HI")
+    moving = body("111111111", "MOVING FUND", STATE="WY")
+
+    async def given(name: str, rows: list[dict[str, str]], day: datetime) -> Load:
+        return await flows.import_files(db, IrsBmf(), [write(tmp_path / f"{name}.csv", rows)], as_of=day, force=True)
+
+    async def active() -> list[Any]:
+        return [row[0] for row in await rows_of(db, "select active from organisation where number_key = '111111111'")]
+
+    await given("hi-1", hawaii, MARCH)
+    await given("wy-1", [*wyoming, moving], APRIL)
+    await given("wy-2", wyoming, MAY)
+    assert await active() == [False]
+    there = {**moving, "STATE": "HI"}
+    older = await given("hi-2", [*hawaii, there], APRIL)
+    assert (older.added, await active()) == (0, [False])
+    newer = await given("hi-3", [*hawaii, there, body("222222222", "X", STATE="HI")], datetime(2026, 6, 9, tzinfo=UTC))
+    assert (newer.added, await active()) == (2, [True])
+    # What brought it may have been a mistake that was taken back: then an older file of another part counts.
+    await given("wy-3", [*wyoming, body("333333333", "WRONG")], datetime(2026, 6, 10, tzinfo=UTC))
+    await flows.roll_back(db, IrsBmf())
+    back = await given(
+        "hi-4", [*hawaii, there, body("333333333", "RIGHT", STATE="HI")], datetime(2026, 6, 9, tzinfo=UTC)
+    )
+    assert back.added == 1
 
 
 @pytest.mark.soak

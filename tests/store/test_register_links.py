@@ -281,6 +281,20 @@ async def test_subordinates_follow_the_central_body_that_is_there(loader: Loader
     assert await of() is None
 
 
+async def test_the_groups_of_any_register_are_joined(loader: Loader) -> None:
+    """Where a register says of no body that a group's ruling exempts it, the group alone makes branches (mappings)."""
+    own = Written("own-list", "NPO")
+    central = entry("181465", "Federation", group_key="F1", is_branch_parent=True)
+    branch, alone = entry("181466", "Chapter", group_key="F1"), entry("181467", "Alone", group_key="F2")
+    await loader.load(own, DAYS[0], central, branch, alone)
+    id_ = (await record(loader, "181465"))["id"]
+    assert [(await record(loader, f"18146{nth}"))["branch_of"] for nth in (5, 6, 7)] == [None, id_, None]
+    await loader.load(own, DAYS[1], central, branch, alone._replace(group_key="F1"))
+    assert (await record(loader, "181467"))["branch_of"] == id_
+    await loader.load(own, DAYS[2], central._replace(active=False), branch, alone)
+    assert (await record(loader, "181466"))["branch_of"] is None
+
+
 async def test_a_wrong_number_says_so(loader: Loader) -> None:
     await loader.load(Written("acnc", "ACNC"), DAYS[0], entry("52093617380", "Fund"))
     async with loader.db.read() as tx:

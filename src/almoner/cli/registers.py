@@ -191,7 +191,8 @@ def show_difference(
         async with database.snapshot() as tx:
             one = await service.load_of(tx, source, _named(tx, old))
             other = await service.load_of(tx, source, _named(tx, new))
-            quiet = REGISTER_SOURCES[one.source].quiet if one.source in REGISTER_SOURCES else ()
+            own = REGISTER_SOURCES.get(one.source)
+            quiet = own.quiet if own else await service.quiet_of(tx, one.source)
             return one, other, *await service.difference(tx, one, other, quiet, rows)
 
     before, after, difference, different = with_database(read)

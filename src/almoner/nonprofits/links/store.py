@@ -260,7 +260,8 @@ async def join_branches(tx: Tx, _: Everyone, registry_id: UUID, load_id: UUID, d
     """Point branches to what they are a branch of, where that has changed, and tell it of those known before.
 
     The register names the parent's number, or both carry one group number: then it is the central body, and of several
-    the one with the least number. What is not active is nobody's parent.
+    the one with the least number; where the register says which bodies a group's ruling exempts, of those alone. What
+    is not active is nobody's parent.
     """
     await tx.execute(
         """
@@ -271,11 +272,13 @@ async def join_branches(tx: Tx, _: Everyone, registry_id: UUID, load_id: UUID, d
         ), wanted as (
             select o.id, o.branch_of, nullif(case when o.parent_key is not null then p.id else c.id end, o.id) as parent
             from organisation o
-            left join central c on o.usa_group_exempt and c.group_key = o.group_key
+            left join central c
+                on coalesce(o.usa_group_exempt, not o.is_branch_parent) and c.group_key = o.group_key
             left join organisation p
                 on p.registry_id = o.registry_id and p.number_key = o.parent_key and p.partner_id is null and p.active
             where o.registry_id = $1 and o.partner_id is null
-                and (o.branch_of is not null or o.usa_group_exempt or o.parent_key is not null)
+                and (o.branch_of is not null or o.usa_group_exempt or o.parent_key is not null
+                    or (o.usa_group_exempt is null and o.group_key is not null))
         ), moved as (
             update organisation o set branch_of = w.parent, updated_at = $4
             from wanted w

@@ -35,6 +35,11 @@ async def unverified(tx: Tx) -> frozenset[str]:
     return await store.unverified(tx, EVERYONE)
 
 
+async def quiet_of(tx: Tx, source: str) -> list[str]:
+    """The facts of a source that move without the body having changed, as its reader or mapping said."""
+    return await store.quiet_of(tx, EVERYONE, source)
+
+
 async def every_load(tx: Tx, limit: int) -> list[Load]:
     """The newest loads, newest first."""
     return await store.every_load(tx, EVERYONE, limit)

@@ -30,14 +30,21 @@ async def know_source(tx: Tx, _: Everyone, registry_id: UUID, source: RegisterSo
     """Enter a source that is loaded for the first time, and what its reader says of it."""
     await tx.execute(
         """
-        insert into register_source (code, registry_id, lists, unverified) values ($1, $2, $3, $4)
-        on conflict (code) do update set lists = excluded.lists, unverified = excluded.unverified
+        insert into register_source (code, registry_id, lists, unverified, quiet) values ($1, $2, $3, $4, $5)
+        on conflict (code) do update
+        set lists = excluded.lists, unverified = excluded.unverified, quiet = excluded.quiet
         """,
         source.code,
         registry_id,
         source.lists,
         source.unverified,
+        sorted(source.quiet),
     )
+
+
+async def quiet_of(tx: Tx, _: Everyone, source: str) -> list[str]:
+    """The facts that its reader called quiet when the source was last loaded."""
+    return list(await tx.fetchval("select quiet from register_source where code = $1", source) or ())
 
 
 async def unverified(tx: Tx, _: Everyone) -> frozenset[str]:

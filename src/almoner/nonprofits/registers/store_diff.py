@@ -6,11 +6,11 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.registers.domain import Difference, DifferentRow
+from almoner.nonprofits.registers.sameness import same_but_quiet
 from almoner.platform.db import Everyone, Tx
 
 # As things stood after a load: what it or one before it brought, and it and those before it did not end.
 _STOOD = "load_id <= {0} and (ended_by is null or ended_by > {0})"
-_BESIDE = "array['facts', 'prominence']"
 _DIFFERENT = f"""
     with touched as materialized (
         select distinct number_key from register_entry
@@ -29,9 +29,7 @@ _DIFFERENT = f"""
             case
                 when old.number_key is null then 'in'
                 when new.number_key is null then 'out'
-                when old.part = new.part and old.record - {_BESIDE} = new.record - {_BESIDE}
-                    and coalesce(old.record -> 'facts', '{{}}') - $4::text[]
-                        = coalesce(new.record -> 'facts', '{{}}') - $4::text[] then 'quiet'
+                when old.part = new.part and {same_but_quiet("old.record", "new.record", "$4::text[]")} then 'quiet'
                 else 'changed'
             end as fate
         from old full join new using (number_key)

@@ -11,6 +11,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.nonprofits.registers.records import LISTED
+from almoner.nonprofits.registers.sameness import same_but_quiet
 from almoner.nonprofits.registers.store_staging import table_of
 from almoner.platform.db import Everyone, Tx
 
@@ -20,8 +21,6 @@ _SMALL: Final = 50_000
 _COLUMNS: Final = ("part", *LISTED)
 _UNTOLD: Final = {"registry_number", "group_key", "parent_key", "prominence", "tag_ids"}
 """Changes of these are not kept in the history, nor those of the words that search finds a body by."""
-_BESIDE: Final = "array['facts', 'prominence']"
-"""Members that say nothing of the body itself: facts are compared apart, and prominence orders results."""
 
 
 def _listed(column: str) -> str:
@@ -105,13 +104,27 @@ def all_new(staged: str) -> str:
     return f"(select * from {staged} where number_key is not null) s"
 
 
+_GONE_SINCE: Final = """
+    coalesce((
+        select last.part <> s.part and by.data_as_of > $4 and by.undoes is null
+        from register_entry last join register_load by on by.id = last.ended_by
+        where last.source = $1 and last.number_key = s.number_key and last.valid_to is not null
+        order by last.id desc limit 1
+    ), false)
+"""
+
+
 async def compare(
     tx: Tx, _: Everyone, source: str, staged: str, covered: Sequence[str], quiet: Iterable[str], day: datetime
 ) -> tuple[str, Counts]:
     """Learn what differs from what stands, in one pass: the rows that do, and their counts.
 
-    What the data of a later day found in another part is not moved back by those of an earlier one (``day``).
+    What the data of a later day found in another part is not moved back by those of an earlier one (``day``), and what
+    they found gone from another part does not come back by those.
     """
+    is_older = await tx.fetchval(
+        "select exists (select from register_part where source = $1 and data_as_of > $2)", source, day
+    )
     await tx.execute(
         f"""
         create temporary table register_delta on commit drop as
@@ -119,15 +132,13 @@ async def compare(
             case
                 when e.id is null then 'added'
                 when s.number_key is null then 'gone'
-                when e.part = s.part and e.record - {_BESIDE} = s.record::jsonb - {_BESIDE}
-                    and coalesce(e.record -> 'facts', '{{}}') - $3::text[]
-                        = coalesce(s.record::jsonb -> 'facts', '{{}}') - $3::text[] then 'quiet'
+                when e.part = s.part and {same_but_quiet("e.record", "s.record::jsonb", "$3::text[]")} then 'quiet'
                 else 'changed'
             end as fate
         from (select id, number_key, part, record from register_entry where source = $1 and valid_to is null) e
         full join (select number_key, part, record from {staged} where number_key is not null) s
             on s.number_key = e.number_key
-        where e.id is null
+        where (e.id is null and not ($5 and {_GONE_SINCE}))
             or (s.number_key is null and e.part = any($2::text[]))
             or (s.number_key is not null and e.part = s.part and e.record <> s.record::jsonb)
             or (s.number_key is not null and e.part <> s.part and not exists (
@@ -138,6 +149,7 @@ async def compare(
         list(covered),
         list(quiet),
         day,
+        is_older,
     )
     return await _differing(tx, staged)
 
@@ -266,7 +278,7 @@ async def insert_bodies(tx: Tx, _: Everyone, merge: Merge) -> None:
             updated_at
         )
         select s.id, $1, g.country_code, s.number_key, {", ".join(map(_listed, _COLUMNS))},
-            case when s.usa_group_exempt then c.id end, $2, $3, $4, $4
+            case when coalesce(s.usa_group_exempt, not s.is_branch_parent) then c.id end, $2, $3, $4, $4
         from {merge.rows}
         join registry g on g.id = $1
         left join ({central}) c on c.group_key = s.group_key
