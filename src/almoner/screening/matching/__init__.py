@@ -1,0 +1,1 @@
+"""How well names agree, with the reasons; pure."""

@@ -1,0 +1,61 @@
+"""What is compared, and what comes of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Finding = Literal[
+    "same", "spelling", "meaning", "together", "initials", "cut", "asked_only", "listed_only",
+    "number", "direction", "place", "form", "branch",
+    "street", "postcode", "city", "state", "country", "address_unknown", "common", "weak", "identifier", "bounds",
+]  # fmt: skip
+"""What a part of a score is about: words that are the same, that are a slip apart, ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A reason. The points of all parts add up to the score."""
+
+    finding: Finding
+    points: float
+    asked: str = ""
+    listed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """A body as somebody names it: all its names, the principal one first, and where it is as far as that is known."""
+
+    names: Sequence[str]
+    street: str | None = None
+    city: str | None = None
+    state: str | None = None
+    postcode: str | None = None
+    country: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How alike two names are, 0 to 1. ``vetoes`` are what tells them apart for certain, whatever else agrees."""
+
+    score: float
+    parts: tuple[Part, ...]
+    vetoes: tuple[Finding, ...]
+    asked: str
+    listed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How well what is asked agrees with what is listed, 0 to 1.
+
+    ``name`` is the score of the names alone, ``located`` whether both sides told enough of an address to be compared.
+    ``certain``: good enough to be accepted without a person.
+    """
+
+    score: float
+    name: float
+    located: bool
+    certain: bool
+    parts: tuple[Part, ...]
+    vetoes: tuple[Finding, ...]

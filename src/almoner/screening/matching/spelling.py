@@ -1,0 +1,70 @@
+"""Letters: any script to small ASCII words, numbers in one form."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from anyascii import anyascii
+
+_APOSTROPHES: Final = re.compile("['`\u2018\u2019\u02bb\u02bc\u02bd\u00b4]")
+_NOT_A_WORD: Final = re.compile(r"[^a-z0-9]+")
+_SIMPLE: Final = re.compile(r"[a-z0-9 ]*")
+_OWNED: Final = re.compile(r"\b([a-z]{2,}) s\b(?! [a-z]\b)")
+_SPELT: Final = re.compile(r"\b[a-z](?: [a-z]\b)+")
+_NUMBERED: Final = re.compile(r"\b(?:no|nr|num|number) (?=\d)")
+_COUNTED: Final = re.compile(r"\b0*(\d+)(?:st|nd|rd|th)?\b")
+
+_UNITS: Final = "one two three four five six seven eight nine ten eleven twelve".split()
+_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_ORDINALS: Final = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
+_ROMAN: Final = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx".split()
+
+_WORDS: Final = {
+    **{word: number for number, word in enumerate(_UNITS, 1)},
+    **{word: number for number, word in enumerate(_ORDINALS, 1)},
+}
+_TENFOLD: Final = {**{word: 20 + 10 * place for place, word in enumerate(_TENS)}, "fourty": 40}
+_ROMAN_NUMBERS: Final = {numeral: str(number) for number, numeral in enumerate(_ROMAN, 1)}
+_UNMISTAKABLE: Final = {numeral for numeral in _ROMAN if len(numeral) > 1}
+
+
+def plain(text: str) -> str:
+    """Small ASCII words with one blank between: ``Y.M.C.A. & Co (O'Brien)`` -> ``ymca and co obrien``."""
+    found = text.lower()
+    if not found.isascii():
+        found = anyascii(found).lower()
+    if not _SIMPLE.fullmatch(found):
+        found = _NOT_A_WORD.sub(" ", _APOSTROPHES.sub("", found.replace("&", " and ").replace("%", " per cent ")))
+    found = " ".join(found.split())
+    found = _OWNED.sub(r"\1s", found)
+    return _SPELT.sub(lambda run: run[0].replace(" ", ""), found)
+
+
+def counted(text: str) -> str:
+    """Numbers in one form: ``No. 07`` and ``7th`` -> ``7``."""
+    return _COUNTED.sub(r"\1", _NUMBERED.sub("", text)) if any(map(str.isdigit, text)) else text
+
+
+def numbered(words: Sequence[str]) -> list[str]:
+    """Number words and Roman numerals as digits: ``forty four`` -> ``44``; single letters at the end only."""
+    found: list[str] = []
+    tens = 0
+    last = len(words) - 1
+    for place, word in enumerate(words):
+        if tens:
+            follows = 0 < (unit := _WORDS.get(word, int(word) if word.isdigit() else 0)) < 10
+            found.append(str(tens + unit if follows else tens))
+            tens = 0
+            if follows:
+                continue
+        if word in _TENFOLD:
+            tens = _TENFOLD[word]
+        elif word in _WORDS:
+            found.append(str(_WORDS[word]))
+        elif word in _UNMISTAKABLE or (place == last > 0 and word in _ROMAN_NUMBERS):
+            found.append(_ROMAN_NUMBERS[word])
+        else:
+            found.append(word)
+    if tens:
+        found.append(str(tens))
+    return found

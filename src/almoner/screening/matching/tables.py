@@ -1,0 +1,94 @@
+"""What is known of words beforehand: how often they occur, legal forms, words of one meaning, places. Frozen files."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from gzip import decompress
+from importlib.resources import files
+from math import log
+from typing import Final
+
+from almoner.screening.matching.spelling import plain
+
+_DATA: Final = files("almoner.screening.matching") / "data"
+_LEAST: Final = 0.12
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How often something occurs among ``total`` names; what is not in it occurs seldom."""
+
+    total: int
+    of: Mapping[str, int]
+
+    def weight(self, word: str) -> float:
+        """0.12 for the most frequent words to 1 for those that occur nowhere: what an equal word is worth."""
+        return max(_LEAST, 1 - log(1 + self.of.get(word, 0)) / log(self.total))
+
+
+def _lines(name: str) -> Iterator[str]:
+    content = (_DATA / name).read_bytes()
+    text = decompress(content).decode() if name.endswith(".gz") else content.decode()
+    return (line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+def _counts(name: str) -> Counts:
+    first, *lines = _lines(name)
+    pairs = (line.rpartition("\t") for line in lines)
+    return Counts(int(first), {word: int(count) for word, _, count in pairs})
+
+
+@cache
+def words() -> Counts:
+    """Names of bodies that hold a word."""
+    return _counts("words.tsv.gz")
+
+
+@cache
+def names() -> Counts:
+    """Bodies that bear one name: KNIGHTS OF COLUMBUS."""
+    return _counts("names.tsv.gz")
+
+
+@cache
+def legal_forms() -> Mapping[tuple[str, ...], str]:
+    """Words of a legal form -> its kind: (``gesellschaft``, ``mit``, ...) -> ``LLC``."""
+    found = {}
+    for line in _lines("legal_forms.tsv"):
+        form, _, kind = line.partition("\t")
+        found[tuple(form.split())] = kind
+    return found
+
+
+@cache
+def senses() -> Mapping[str, str]:
+    """Words of one meaning in several languages -> that meaning: ``internacional`` -> ``intl``."""
+    return dict(line.split("\t") for line in _lines("senses.tsv"))
+
+
+@cache
+def places() -> Mapping[tuple[str, ...], str]:
+    """Spellings of a place -> one word for it: (``new``, ``york``) -> ``newyork``."""
+    found = {}
+    for line in _lines("places.txt"):
+        spellings = [tuple(plain(one).split()) for one in line.split(",")]
+        for one in spellings:
+            found[one] = "".join(spellings[0])
+    return found
+
+
+def _spellings(name: str) -> Mapping[str, str]:
+    lines = (line.split(":") for line in _lines(name))
+    return {spelling: word for word, spellings in lines for spelling in spellings.split()}
+
+
+@cache
+def abbreviations() -> Mapping[str, str]:
+    """Other spellings of words in names -> the word: ``natl`` -> ``national``."""
+    return _spellings("abbreviations.txt")
+
+
+@cache
+def streets() -> Mapping[str, str]:
+    """Other spellings of words in addresses -> the word: ``blvd`` -> ``boulevard``."""
+    return _spellings("streets.txt")

@@ -1,0 +1,154 @@
+"""A name, read once: its words in one spelling, what each is worth, its legal forms. All comparisons are of these."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
+
+from almoner.screening.matching import tables
+from almoner.screening.matching.spelling import counted, numbered, plain
+
+Kind = Literal["word", "number", "year", "direction", "place"]
+
+WEAK: Final = frozenset(
+    "a al an and at by dba de del der des do du e el et for from fur in into la las le les los of on or s "
+    "the to und van von with y".split()
+)
+"""Words that a name may lack and still be the same."""
+
+_PHRASES: Final = {
+    ("united", "states", "of", "america"): "usa",
+    ("united", "states"): "usa",
+    ("us",): "usa",
+    ("health", "care"): "healthcare",
+    ("non", "profit"): "nonprofit",
+}
+_DIRECTIONS: Final = {
+    spelling: direction
+    for direction in ("north", "south", "east", "west")
+    for spelling in (direction, f"{direction}ern")
+} | {
+    spelling: first + second
+    for first in ("north", "south")
+    for second in ("east", "west")
+    for spelling in (first + second, f"{first}{second}ern")
+} | {one: one for one in ("upper", "lower")}  # fmt: skip
+BRANCHES: Final = frozenset(
+    "alumni auxiliary boosters booster endowment foundation friends fund guild pac ptas ptsa pta trust".split()
+)
+"""Words for a body beside another one: a school and its foundation are two."""
+_OPEN: Final = (" of", " for", " and")
+_LONGEST_FORM: Final = 7
+_LONGEST_PLACE: Final = 3
+_NUMBER: Final = 0.9
+_WORN: Final = 0.55
+_YEARS: Final = range(1800, 2100)
+
+
+class Tokens(NamedTuple):
+    """Words that name, and the kinds of legal forms that were around them."""
+
+    words: tuple[str, ...]
+    forms: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A name, read. ``words`` in one spelling and without weak ones, ``weights`` what each is worth, ``kinds`` what it is.
+
+    ``joined`` are the words without blanks; ``bearers`` how many bodies of the master file bear the name. ``open``: it ends
+    as no name does, in OF, so that it was cut.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    weights: tuple[float, ...]
+    kinds: tuple[Kind, ...]
+    forms: frozenset[str]
+    joined: str
+    total: float
+    bearers: int
+    open: bool
+
+
+def _stripped(words: list[str], forms: set[str]) -> list[str]:
+    """Legal forms at both ends are taken off as long as something is left."""
+    known = tables.legal_forms()
+    found = True
+    while found and len(words) > 1:
+        found = False
+        for length in range(min(_LONGEST_FORM, len(words) - 1), 0, -1):
+            if kind := known.get(tuple(words[-length:])):
+                words, found = words[:-length], True
+            elif kind := known.get(tuple(words[:length])):
+                words, found = words[length:], True
+            if kind:
+                forms.add(kind)
+                break
+        if len(words) > 1 and words[-1] in ("the", "and"):
+            words, found = words[:-1], True
+    return words
+
+
+def _phrased(words: Sequence[str]) -> list[str]:
+    """Places and a few phrases of several words become one."""
+    known = tables.places()
+    found: list[str] = []
+    place = 0
+    while place < len(words):
+        for length in range(min(4, len(words) - place), 0, -1):
+            part = tuple(words[place : place + length])
+            if one := _PHRASES.get(part) or (known.get(part) if length <= _LONGEST_PLACE else None):
+                found.append(one)
+                place += length
+                break
+        else:
+            found.append(words[place])
+            place += 1
+    return found
+
+
+def tokens(name: str) -> Tokens:
+    """The words of a name in one spelling."""
+    forms: set[str] = set()
+    words = _stripped(counted(plain(name)).split(), forms)
+    words = _phrased(numbered(words))
+    short = tables.abbreviations()
+    strong = [word for word in words if word not in WEAK] or words
+    return Tokens(tuple(short.get(word, _DIRECTIONS.get(word, word)) for word in strong), frozenset(forms))
+
+
+def _kind(word: str) -> Kind:
+    if any(map(str.isdigit, word)):
+        return "year" if word.isdigit() and int(word) in _YEARS else "number"
+    if word in _DIRECTIONS:
+        return "direction"
+    return "place" if word in _place_words() else "word"
+
+
+@lru_cache(maxsize=1)
+def _place_words() -> frozenset[str]:
+    return frozenset(tables.places().values())
+
+
+@lru_cache(maxsize=200_000)
+def _read(word: str) -> tuple[float, Kind]:
+    kind = _kind(word)
+    weight = tables.words().weight(word)
+    if kind in ("number", "year"):
+        weight = max(weight, _NUMBER)
+    elif kind in ("direction", "place"):
+        weight = max(weight, _WORN)
+    return weight, kind
+
+
+def prepare(name: str) -> Prepared:
+    """Reads a name."""
+    words, forms = tokens(name)
+    read = [_read(word) for word in words]
+    weights = tuple(weight for weight, _ in read)
+    kinds = tuple(kind for _, kind in read)
+    bearers = tables.names().of.get(" ".join(words), 0)
+    return Prepared(
+        name, words, weights, kinds, forms, "".join(words), sum(weights), bearers, plain(name).endswith(_OPEN)
+    )

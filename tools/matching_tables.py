@@ -1,0 +1,128 @@
+"""Makes the tables of the matching engine: ``python -m tools.matching_tables BMF_FOLDER RIGOUR_FOLDER``.
+
+``BMF_FOLDER`` holds files of the IRS master file, ``RIGOUR_FOLDER`` has org_types.yml and symbols.yml of
+opensanctions/rigour, each with the prefix ``rigour_``. Words and names that few bodies bear are left out: they tell
+nothing by their count, and may be of persons.
+"""
+
+import csv
+import gzip
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+TARGET = Path(__file__).parents[1] / "src/almoner/screening/matching/data"
+FEWEST_WORDS, FEWEST_NAMES = 4, 6
+FORMS = {"LLC", "JSC", "LP", "LLP", "GP", "SP", "NGO", "COOP", "JV"}
+NO_FORMS = set(
+    "cooperative cooperation stiftung union society association club fund foundation trust charity church ongs ngo ong "
+    "partnership partnerschaft sociedad verein stichting fondation anstalt fop aat cso moo cia esv ets oficina incs".split()
+)
+"""What is a common word, or tells bodies apart."""
+SHORT_FORMS = set("sa ag bv nv kg oy ao ab lp sl kk ev eg ek as zs rt".split())
+"""Of two letters; the others are states, numerals or words as often."""
+OWN_FORMS = {
+    "CORP": "inc|incorporated|corp|corporation|incorporation|nonprofit corporation|non profit corporation|nfp|npo"
+    "|nfp corp|a nonprofit corporation|a non profit corporation|not for profit corporation|nonprofit corp"
+    "|public benefit corporation",
+    "LLC": "llc|limited liability company|pllc|lc|pte ltd|pvt ltd|pty ltd|private limited|limited liability co",
+    "LTD": "ltd|limited|company limited|co ltd",
+    "CO": "co|company|companies",
+    "LP": "lp|limited partnership",
+    "LLP": "llp",
+    "PLC": "plc|public limited company",
+    "JSC": "jsc|joint stock company|ojsc|pjsc|cjsc"
+    "|open joint stock company|public joint stock company|closed joint stock company",
+    "NGO": "ev|eingetragener verein|gemeinnuetziger verein",
+    "PC": "professional corporation",
+}
+NO_SENSES = {
+    "co",
+    "corp",
+    "named",
+    "socalled",
+    "repoff",
+    "spv",
+    "tpb",
+    "npp",
+    "nbco",
+    "snco",
+    "city",
+    "allrussian",
+    "base",
+}
+
+
+def originals(folder: Path) -> Iterator[Mapping[str, str]]:
+    """The rows of the master file."""
+    for path in sorted(folder.glob("*.csv")):
+        with path.open(newline="") as lines:
+            yield from csv.DictReader(lines)
+
+
+def packed(name: str, head: int, counts: Counter[str], fewest: int) -> None:
+    """A table of counts, the same bytes each time."""
+    lines = [str(head), *(f"{word}\t{count}" for word, count in sorted(counts.items()) if count >= fewest)]
+    (TARGET / name).write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), 9, mtime=0))
+
+
+def forms(types: list[dict[str, Any]]) -> dict[str, str]:
+    """Legal forms in plain letters."""
+    from almoner.screening.matching.spelling import plain
+
+    found: dict[str, str] = {}
+    for one in types:
+        kind = one.get("generic")
+        if kind not in FORMS:
+            continue
+        for alias in [*one.get("aliases", []), one.get("display"), one.get("compare")]:
+            form = plain(str(alias or ""))
+            if len(form) > 1 and form not in NO_FORMS and len(form.split()) < 8:
+                found.setdefault(form, kind)
+    for kind, own in OWN_FORMS.items():
+        found.update(dict.fromkeys(own.split("|"), kind))
+    return found
+
+
+def senses(symbols: Mapping[str, Mapping[str, list[str]]], forms: Mapping[str, str]) -> dict[str, str]:
+    """Single words of one meaning."""
+    from almoner.screening.matching.spelling import plain
+
+    found: dict[str, str] = {}
+    for group in ("org_symbols", "org_domains"):
+        for sense, aliases in symbols[group].items():
+            for alias in [] if sense in NO_SENSES else [sense, *aliases]:
+                word = plain(str(alias))
+                if len(word) > 2 and " " not in word and word not in forms:
+                    found.setdefault(word, sense)
+    return found
+
+
+def main(bmf: Path, rigour: Path) -> None:
+    """Writes the tables."""
+    types = yaml.safe_load((rigour / "rigour_org_types.yml").read_text())["types"]
+    found = forms(types)
+    (TARGET / "legal_forms.tsv").write_text("".join(f"{form}\t{found[form]}\n" for form in sorted(found)))
+    alike = senses(yaml.safe_load((rigour / "rigour_symbols.yml").read_text()), found)
+    (TARGET / "senses.tsv").write_text("".join(f"{word}\t{alike[word]}\n" for word in sorted(alike)))
+
+    from almoner.screening.matching.words import tokens  # reads the tables written above
+
+    words: Counter[str] = Counter()
+    names: Counter[str] = Counter()
+    total = 0
+    for row in originals(bmf):
+        total += 1
+        cut = tokens(row["NAME"])
+        words.update(set(cut.words))
+        names[" ".join(cut.words)] += 1
+    packed("words.tsv.gz", total, words, FEWEST_WORDS)
+    packed("names.tsv.gz", total, names, FEWEST_NAMES)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
