@@ -68,6 +68,7 @@ from almoner.scim.application import ScimApplication
 from almoner.settings import Rate, Settings, deployment_of
 from almoner.sources import refreshing
 from almoner.validation.requests.routes import routes as validation_requests
+from almoner.validation.agents.routes import routes as agent_verifications
 from almoner.webhooks.deliveries.routes import routes as webhook_deliveries
 from almoner.webhooks.events.routes import routes as events
 from almoner.webhooks.subscriptions.routes import routes as webhook_subscriptions
@@ -84,6 +85,7 @@ ROUTES = (
     donations,
     disbursements,
     monetary_donation_verifications,
+    agent_verifications,
     webhook_subscriptions,
     webhook_deliveries,
     events,

@@ -33,6 +33,8 @@ SCOPES: Final = frozenset(
     {
         "*",
         "activities:read",
+        "agent_verifications:read",
+        "agent_verifications:write",
         "categories:read",
         "categories:write",
         "disbursements:read",

@@ -1,0 +1,244 @@
+"""Agent verifications: states, expiry and rules (spec 2.2, 3.3; settled 4 and 5)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final, Literal, get_args
+from uuid import UUID
+
+from almoner.kit.errors import BadRequest
+from almoner.kit.states import Lifecycle
+
+VERIFICATION: Final = Lifecycle(
+    "agent_verification",
+    {
+        "pending": frozenset({"pending_review", "pending_user_verification", "rejected"}),  # settled 5
+        "pending_user_verification": frozenset({"approved", "rejected"}),
+        "pending_review": frozenset({"approved", "rejected"}),
+    },
+)
+AgentStatus = Literal["pending", "pending_user_verification", "pending_review", "approved", "rejected"]
+AgentRejection = Literal[
+    "validation_request_failed",
+    "user_verification_expired",
+    "user_failed_percent_review",
+    "reapply",
+    "fake_email_used",
+    "no_online_presence",
+    "nonprofit_association_expired",
+    "invalid_documentation",
+    "fake_documentation",
+    "mismatched_information",
+    "blank_corrupted_documentation",
+    "suspicious_application",
+    "other",
+]
+Answer = Literal["confirmed", "denied"]
+
+REJECTIONS: Final[tuple[AgentRejection, ...]] = get_args(AgentRejection)
+OPEN: Final[tuple[AgentStatus, ...]] = ("pending", "pending_user_verification", "pending_review")
+UNCONFIRMED: Final[tuple[AgentStatus, ...]] = ("pending", "pending_user_verification")
+LIFETIME: Final = timedelta(days=30)
+FORGOTTEN_AFTER: Final = timedelta(days=30)
+"""Who never confirmed is forgotten that long after the expiry, as unpaid donors are (V6)."""
+
+EVENTS: Final[Mapping[AgentStatus, str]] = {
+    status: f"agent_verification.{status}" for status in get_args(AgentStatus) if status != "pending"
+}
+"""Spec 3.3: one for each of the last four states."""
+
+REASONS: Final[Mapping[AgentRejection, str]] = {
+    "validation_request_failed": "The validation request of the nonprofit was rejected",
+    "user_verification_expired": "The applicant did not confirm the e-mail address within 30 days",
+    "user_failed_percent_review": "The applicant did not pass the review",
+    "reapply": "The applicant is asked to apply again",
+    "fake_email_used": "The e-mail address is not the applicant's own",
+    "no_online_presence": "Nothing that is published shows the applicant with the nonprofit",
+    "nonprofit_association_expired": "The nonprofit did not answer within 30 days whether it knows the applicant",
+    "invalid_documentation": "The documents do not show what they should",
+    "fake_documentation": "The documents are not genuine",
+    "mismatched_information": "What was given does not agree with what the nonprofit publishes",
+    "blank_corrupted_documentation": "The documents are empty or cannot be read",
+    "suspicious_application": "The application raised doubts that were not cleared",
+    "other": "The application was rejected",
+}
+"""What ``rejectionReason`` says for each code."""
+
+
+class OrganisationNotFound(BadRequest):
+    code = "agent_verification/organisation_not_found"
+    message = "There is no organisation with this id"
+
+
+class ValidationRequestNotFound(BadRequest):
+    code = "agent_verification/validation_request_not_found"
+    message = "There is no validation request with this id"
+
+
+class InvalidState(BadRequest):
+    code = "agent_verification/invalid_state"
+    message = "The verification is in a state that does not allow this"
+
+
+class InvalidMetadata(BadRequest):
+    code = "agent_verification/invalid_metadata"
+    message = "The metadata break the rules: at most 20 keys of up to 40 characters, values of up to 250"
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Who applies, and for whom: one of ``organisation_id`` and ``validation_request_id``, as text ids."""
+
+    first_name: str
+    last_name: str
+    email: str
+    title: str | None = None
+    organisation_id: str | None = None
+    validation_request_id: str | None = None
+    organisation_website: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Nonprofit:
+    """Whom an agent speaks for, an organisation or a validation request. ``email``: None when unknown."""
+
+    id: UUID
+    name: str
+    email: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentVerification:
+    """One verification, as a store read it. ``status`` may lag behind time until ``as_at`` has made it true (S3).
+
+    ``first_name``, ``last_name``, ``email``: None once they were forgotten. ``expires_at``: until then somebody outside
+    has to act, None when nobody has. ``confirmed_at``: when the applicant confirmed; ``processed_at``: when it ended.
+    """
+
+    id: UUID
+    partner_id: UUID
+    organisation: Nonprofit | None
+    validation_request: Nonprofit | None
+    organisation_website: str | None
+    first_name: str | None
+    last_name: str | None
+    email: str | None
+    title: str | None
+    language: str
+    metadata: Mapping[str, str] | None
+    email_check: bool
+    status: AgentStatus
+    rejection_code: AgentRejection | None
+    created_at: datetime
+    expires_at: datetime | None
+    confirmed_at: datetime | None
+    processed_at: datetime | None
+
+    @property
+    def open(self) -> bool:
+        """Whether it has not ended."""
+        return self.status in OPEN
+
+    @property
+    def unconfirmed(self) -> bool:
+        """Whether the applicant has yet to confirm the e-mail address."""
+        return self.status in UNCONFIRMED
+
+    @property
+    def awaits_outsider(self) -> bool:
+        """``externalActionRequired``: somebody outside the service must act next, the applicant or the nonprofit."""
+        return self.expires_at is not None
+
+    def overdue(self, now: datetime) -> bool:
+        """Whether it has expired and nobody has recorded that yet."""
+        return self.open and self.expires_at is not None and now >= self.expires_at
+
+    def as_at(self, now: datetime) -> "AgentVerification":
+        """The record as it is at the moment ``now``: what recording its expiry makes of it, recorded or not (S3)."""
+        if not self.overdue(now):
+            return self
+        assert self.expires_at is not None, "what is overdue has a moment"
+        code: AgentRejection = "user_verification_expired" if self.unconfirmed else "nonprofit_association_expired"
+        return self.rejected(code, self.expires_at)
+
+    def confirmed(self, now: datetime) -> "AgentVerification":
+        """The applicant has confirmed the e-mail address. Raises InvalidState."""
+        target: AgentStatus = "approved" if self.status == "pending_user_verification" else "pending_review"
+        self._ensure(target)
+        ended = now if target == "approved" else None
+        return replace(self, status=target, confirmed_at=now, expires_at=None, processed_at=ended)
+
+    def passed(self, now: datetime) -> "AgentVerification":
+        """The review, by rule or by a person, has passed. Raises InvalidState."""
+        target: AgentStatus = "pending_user_verification" if self.status == "pending" else "approved"
+        if self.status == "pending_user_verification":
+            raise InvalidState("the verification has passed its review and waits for the applicant to confirm")
+        self._ensure(target)
+        if target == "approved":
+            return replace(self, status=target, expires_at=None, processed_at=now)
+        return replace(self, status=target)
+
+    def rejected(self, code: AgentRejection, now: datetime) -> "AgentVerification":
+        """The review has failed, or time is over. Raises InvalidState."""
+        self._ensure("rejected")
+        return replace(self, status="rejected", rejection_code=code, expires_at=None, processed_at=now)
+
+    def asking(self, until: datetime) -> "AgentVerification":
+        """The nonprofit was asked and has until then to answer. Raises InvalidState outside the review."""
+        if self.status != "pending_review":
+            raise InvalidState(f"the verification is {self.status}: nobody is asked about it")
+        return replace(self, expires_at=until)
+
+    def answered(self) -> "AgentVerification":
+        """The nonprofit has answered; a reviewer decides. Raises InvalidState when nobody was asked."""
+        if self.status != "pending_review" or self.expires_at is None:
+            raise InvalidState(f"the verification is {self.status} and waits for no answer")
+        return replace(self, expires_at=None)
+
+    def _ensure(self, target: AgentStatus) -> None:
+        if not VERIFICATION.allows(self.status, target):
+            raise InvalidState(f"the verification is {self.status} and cannot become {target}")
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a list may be narrowed by; None: not narrowed. ``start`` inclusive, ``end`` exclusive."""
+
+    status: AgentStatus | None = None
+    email: str | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+def received(
+    verification_id: UUID,
+    partner_id: UUID,
+    agent: Agent,
+    organisation: Nonprofit | None,
+    validation_request: Nonprofit | None,
+    now: datetime,
+    *,
+    email_check: bool,
+) -> AgentVerification:
+    """A new one: pending for its lifetime, or in review at once where no e-mail is checked (settled 5)."""
+    return AgentVerification(
+        id=verification_id,
+        partner_id=partner_id,
+        organisation=organisation,
+        validation_request=validation_request,
+        organisation_website=agent.organisation_website,
+        first_name=agent.first_name,
+        last_name=agent.last_name,
+        email=agent.email,
+        title=agent.title,
+        language=agent.language or "en",
+        metadata=None,
+        email_check=email_check,
+        status="pending" if email_check else "pending_review",
+        rejection_code=None,
+        created_at=now,
+        expires_at=now + LIFETIME if email_check else None,
+        confirmed_at=None,
+        processed_at=None,
+    )

@@ -1,0 +1,162 @@
+"""Agent verifications on the wire (spec 2.2 and 4.1; settled 4)."""
+
+from typing import Annotated, Final
+
+import msgspec
+from pydantic import AfterValidator, Field, model_validator
+
+from almoner.kit import email as emails
+from almoner.kit import language as languages
+from almoner.kit.patch import UNSET
+from almoner.kit.time import iso
+from almoner.platform.db import Tx
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.wire import DayOrMoment, In, Maybe, MetadataPatch, Out, PageQuery, Patch, Text255, WindowEnd
+from almoner.validation.agents.domain import (
+    REASONS,
+    Agent,
+    AgentRejection,
+    AgentStatus,
+    AgentVerification,
+    Filters,
+    Nonprofit,
+)
+
+
+class AgentVerificationsQuery(PageQuery):
+    """Filters of the list; all given ones must hold."""
+
+    status: AgentStatus | None = Field(None, description="As it is at the moment of asking.")
+    email: str | None = Field(None, max_length=255, description="The whole address of the agent.")
+    start_date: DayOrMoment | None = Field(None, description="Created then or later.")
+    end_date: WindowEnd | None = Field(None, description="Created before then.")
+
+
+def filters_of(query: AgentVerificationsQuery) -> Filters:
+    """What the query narrows the list by."""
+    return Filters(query.status, query.email, query.start_date, query.end_date)
+
+
+def _email(text: str) -> str:
+    if not emails.well_formed(text):
+        raise ValueError("must be an e-mail address such as ada@example.org")
+    return text
+
+
+def _language(text: str) -> str:
+    if not languages.well_formed(text):
+        raise ValueError("must be a language code such as en-GB (RFC 5646)")
+    return text
+
+
+class AgentVerificationIn(In):
+    """A new agent verification: with ``organisationId``, or with ``validationRequestId`` for one that is not yet."""
+
+    first_name: Text255
+    last_name: Text255
+    email: Annotated[Text255, AfterValidator(_email), Field(examples=["ada@example.org"])]
+    organisation_id: Annotated[str, IdText("organisation")] | None = None
+    validation_request_id: Annotated[str, IdText("validationrequest")] | None = None
+    title: Annotated[str, Field(max_length=255)] | None = Field(None, description="Job title.")
+    organisation_website: Annotated[str, Field(max_length=255)] | None = Field(
+        None, description="A web address, with or without scheme.", examples=["www.example.org"]
+    )
+    language: Annotated[str, AfterValidator(_language)] | None = Field(
+        None, description="Language of the e-mails and pages (RFC 5646); English unless given.", examples=["fr"]
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> "AgentVerificationIn":
+        if (self.organisation_id is None) == (self.validation_request_id is None):
+            raise ValueError("must have either organisationId or validationRequestId")
+        return self
+
+    def agent(self) -> Agent:
+        """Who applies."""
+        return Agent(
+            self.first_name,
+            self.last_name,
+            self.email,
+            self.title or None,
+            self.organisation_id,
+            self.validation_request_id,
+            self.organisation_website or None,
+            self.language,
+        )
+
+
+class AgentVerificationPatch(Patch):
+    """Changes to an agent verification: its metadata alone can change."""
+
+    metadata: Maybe[MetadataPatch | None] = UNSET
+
+
+class AgentOrganisationOut(msgspec.Struct, frozen=True, rename="camel"):
+    """The organisation, with an address of its own where its register gives one."""
+
+    id: str
+    name: str
+    email: str | None
+
+
+class AgentRequestOut(msgspec.Struct, frozen=True, rename="camel"):
+    """The validation request of a nonprofit that was no organisation yet."""
+
+    id: str
+    name: str
+
+
+_ORGANISATION: Final = "The organisation; with a validation request, once that is accepted."
+
+
+class AgentVerificationOut(Out, object_name="agent_verification"):
+    """An agent verification as partners see it."""
+
+    id: str
+    first_name: str | None
+    last_name: str | None
+    email: str | None
+    title: str | None
+    organisation_id: str | None
+    organisation: Annotated[AgentOrganisationOut | None, msgspec.Meta(description=_ORGANISATION)]
+    validation_request_id: str | None
+    validation_request: AgentRequestOut | None
+    language: str
+    status: AgentStatus
+    rejection_reason: str | None
+    rejection_reason_code: AgentRejection | None
+    metadata: dict[str, str] | None
+    external_action_required: Annotated[
+        bool, msgspec.Meta(description="Somebody outside the service must act next: the applicant or the nonprofit.")
+    ]
+    created_at: str
+
+
+def verification_out(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
+    """The answer for one verification that is true at this moment, and the record in its events."""
+    organisation, request = verification.organisation, verification.validation_request
+    named = None if organisation is None else _organisation(tx, organisation)
+    asked = None if request is None else AgentRequestOut(tx.ids.text("validationrequest", request.id), request.name)
+    code = verification.rejection_code
+    return AgentVerificationOut(
+        id=tx.ids.text("agentverification", verification.id),
+        first_name=verification.first_name,
+        last_name=verification.last_name,
+        email=verification.email,
+        title=verification.title,
+        organisation_id=None if named is None else named.id,
+        organisation=named,
+        validation_request_id=None if asked is None else asked.id,
+        validation_request=asked,
+        language=verification.language,
+        status=verification.status,
+        rejection_reason=None if code is None else REASONS[code],
+        rejection_reason_code=code,
+        metadata=None if verification.metadata is None else dict(verification.metadata),
+        external_action_required=verification.awaits_outsider,
+        created_at=iso(verification.created_at),
+    )
+
+
+def _organisation(tx: Tx, organisation: Nonprofit) -> AgentOrganisationOut:
+    return AgentOrganisationOut(tx.ids.text("organisation", organisation.id), organisation.name, organisation.email)

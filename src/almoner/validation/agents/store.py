@@ -1,0 +1,165 @@
+"""SQL of agent verifications."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.validation.agents.domain import VERIFICATION, AgentVerification, Filters, Nonprofit
+
+_COLUMNS: Final = (
+    "organisation_website, first_name, last_name, email, title, language, metadata, email_check, status, "
+    "rejection_code, created_at, expires_at, confirmed_at, processed_at"
+)
+_SELECTED: Final = f"""
+    a.id, a.partner_id, a.organisation_id, coalesce(o.display_name, o.name) as organisation_name,
+    a.validation_request_id, r.name as request_name, {", ".join(f"a.{name}" for name in _COLUMNS.split(", "))}
+"""
+_FROM: Final = f"""
+select {_SELECTED} from agent_verification a
+left join organisation o on o.id = a.organisation_id
+left join validation_request r on r.id = a.validation_request_id
+"""
+
+# A status is true at the moment of reading, $2, whether or not an expiry has been recorded (S3).
+_IS_NOW: Final = {
+    None: "$2::timestamptz is not null",
+    "pending": "a.status = 'pending' and a.expires_at > $2",
+    "pending_user_verification": "a.status = 'pending_user_verification' and a.expires_at > $2",
+    "pending_review": "a.status = 'pending_review' and (a.expires_at is null or a.expires_at > $2)",
+    "approved": "a.status = 'approved' and $2::timestamptz is not null",
+    "rejected": "(a.status = 'rejected' or a.expires_at <= $2)",
+}
+
+
+def _verification(row: Record) -> AgentVerification:
+    organisation = None if row[2] is None else Nonprofit(row[2], row[3])
+    request = None if row[4] is None else Nonprofit(row[4], row[5])
+    return AgentVerification(row[0], row[1], organisation, request, *row[6:20])
+
+
+async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:
+    """Store a new verification."""
+    await tx.execute(
+        """
+        insert into agent_verification (
+            id, partner_id, organisation_id, validation_request_id, organisation_website, first_name, last_name, email,
+            title, language, email_check, status, created_at, expires_at, status_changed_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $13)
+        """,
+        new.id,
+        partner.id,
+        new.organisation.id if new.organisation else None,
+        new.validation_request.id if new.validation_request else None,
+        new.organisation_website,
+        new.first_name,
+        new.last_name,
+        new.email,
+        new.title,
+        new.language,
+        new.email_check,
+        new.status,
+        new.created_at,
+        new.expires_at,
+    )
+
+
+async def find(tx: Tx, scope: Partner | Everyone, verification_id: UUID) -> AgentVerification | None:
+    """One verification."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"{_FROM} where a.id = $1 and ($2::uuid is null or a.partner_id = $2)", verification_id, partner_id
+    )
+    return _verification(row) if row else None
+
+
+async def lock(tx: Tx, scope: Partner | Everyone, verification_id: UUID) -> AgentVerification | None:
+    """One verification, held until the transaction ends."""
+    partner_id = scope.id if isinstance(scope, Partner) else None
+    row = await tx.fetchrow(
+        f"{_FROM} where a.id = $1 and ($2::uuid is null or a.partner_id = $2) for no key update of a",
+        verification_id,
+        partner_id,
+    )
+    return _verification(row) if row else None
+
+
+async def lock_due(tx: Tx, _scope: Everyone, limit: int) -> list[AgentVerification]:
+    """Those whose moment has passed, oldest first, held, around those that are being worked on (S4)."""
+    rows = await tx.fetch(
+        f"{_FROM} where a.expires_at <= $1 order by a.expires_at limit $2 for no key update of a skip locked",
+        tx.now,
+        limit,
+    )
+    return [_verification(row) for row in rows]
+
+
+async def next_expiry(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the next one expires, or should have."""
+    found: datetime | None = await tx.fetchval(
+        "select min(expires_at) from agent_verification where expires_at is not null"
+    )
+    return found
+
+
+async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[AgentVerification], int]:
+    """One page in reading order and the exact total, from one snapshot (P7)."""
+    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    where, values = ["a.partner_id = $1", _IS_NOW[filters.status]], []
+    for condition, value in (
+        ("lower(a.email) = lower(${})", filters.email),
+        ("a.created_at >= ${}", filters.start),
+        ("a.created_at < ${}", filters.end),
+    ):
+        if value is not None:
+            values.append(value)
+            where.append(condition.format(len(values) + 4))
+    conditions = " and ".join(where)
+    after = f"a.id {comparison} $3" if page_.after_id else "$3::uuid is null"
+    rows = await tx.fetch(
+        f"""
+        select listed.*, total from (
+            select count(*) as total from agent_verification a where {conditions}
+        ) counted
+        left join lateral ({_FROM} where {conditions} and {after} order by a.id {order} limit $4) listed on true
+        order by listed.id {order}
+        """,
+        partner.id,
+        tx.now,
+        page_.after_id,
+        page_.limit,
+        *values,
+    )
+    return [_verification(row) for row in rows if row[0] is not None], rows[0]["total"]
+
+
+async def move(tx: Tx, moved: AgentVerification) -> bool:
+    """Store a locked verification's new state; False when the lifecycle has no arrow to it from the stored one."""
+    return bool(
+        await tx.fetchval(
+            """
+            update agent_verification
+            set status = $2, rejection_code = $3, expires_at = $4, confirmed_at = $5, processed_at = $6,
+                status_changed_at = $7
+            where id = $1 and status = any($8) returning true
+            """,
+            moved.id,
+            moved.status,
+            moved.rejection_code,
+            moved.expires_at,
+            moved.confirmed_at,
+            moved.processed_at,
+            tx.now,
+            VERIFICATION.sources_of(moved.status),
+        )
+    )
+
+
+async def set_metadata(tx: Tx, verification: AgentVerification) -> None:
+    """Store the metadata of a locked verification."""
+    await tx.execute(
+        "update agent_verification set metadata = $2 where id = $1", verification.id, verification.metadata
+    )

@@ -1,0 +1,26 @@
+"""Test values of the sandbox in an agent's firstName (spec 4.11)."""
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from almoner.validation.agents.domain import AgentRejection
+
+ACCEPT: Final = "test_accept"
+Action = AgentRejection | Literal["accept"]
+
+_REJECTED: Final[tuple[AgentRejection, ...]] = (
+    "validation_request_failed",
+    "user_verification_expired",
+    "user_failed_percent_review",
+    "reapply",
+    "fake_email_used",
+    "no_online_presence",
+    "nonprofit_association_expired",
+    "other",
+)
+TRIGGERS: Final[Mapping[str, Action]] = {ACCEPT: "accept", **{f"test_reject_{code}": code for code in _REJECTED}}
+
+
+def asked_for(first_name: str) -> Action | None:
+    """What the name asks for, None when it is a name: the code of a rejection, or to be accepted."""
+    return TRIGGERS.get(first_name)

@@ -1,0 +1,57 @@
+"""Agent verifications as a partner sees them."""
+
+from datetime import timedelta
+from typing import Any
+
+from tests.support import factories
+from tests.support.client import Client, data
+from tests.support.service import Service
+
+PATH, SIMULATE = "/v1/agent-verifications", "/v1/sandbox/simulate"
+LIFETIME = timedelta(days=30)
+INVALID_STATE = (400, "agent_verification/invalid_state")
+ADA = {"firstName": "Ada", "lastName": "Byron", "email": "ada@charity.example"}
+
+
+async def create(service: Service, api: Client, *, organisation: str | None = None, **body: Any) -> dict[str, Any]:
+    """A new verification, of an agent of a new nonprofit unless one is named."""
+    organisation = organisation or await factories.nonprofit(service, website="https://www.charity.example")
+    record: dict[str, Any] = data(await api.post(PATH, {"organisationId": organisation, **ADA, **body}))
+    return record
+
+
+async def shown(api: Client, record: dict[str, Any]) -> dict[str, Any]:
+    """The record as its GET shows it now."""
+    found: dict[str, Any] = data(await api.get(f"{PATH}/{record['id']}"))
+    return found
+
+
+async def refused(api: Client, **body: Any) -> tuple[int, str]:
+    """Status and code of a creation that is refused."""
+    answer = await api.post(PATH, body)
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+async def simulate(api: Client, record: dict[str, Any], action: str, **more: Any) -> dict[str, Any]:
+    """The record after a simulated step."""
+    answer = await api.post(SIMULATE, {"id": record["id"], "action": action, **more})
+    found: dict[str, Any] = data(answer)
+    assert answer.json()["object"] == "agent_verification"
+    return found
+
+
+async def told(service: Service, api: Client) -> list[tuple[str, dict[str, Any]]]:
+    """What the partner was told of agents, in order: (last word of the type, record)."""
+    await service.drain()
+    events = data(await api.get("/v1/events", direction="ASC", pageSize=100))
+    return [
+        (event["eventType"].rsplit(".", 1)[1], event["eventData"])
+        for event in events
+        if event["eventType"].startswith("agent_verification.")
+    ]
+
+
+async def listed(api: Client, **query: Any) -> tuple[list[str], int]:
+    """Ids and total of a list."""
+    answer = await api.get(PATH, **query)
+    return [row["id"] for row in data(answer)], answer.json()["totalResults"]
