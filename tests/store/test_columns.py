@@ -29,6 +29,7 @@ APPEND_ONLY = {
     "register_load",
     "register_file",
     "returned_gift",
+    "review_decision",
     "settlement",
     "webhook_attempt",
 }

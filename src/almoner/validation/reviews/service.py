@@ -155,9 +155,8 @@ async def _open(tx: Tx, subject: Subject, by: str) -> Review:
 
 
 async def _why_not(tx: Tx, subject: Subject) -> str:
-    history = await of(tx, subject)
-    if history.decisions and (not history.reviews or history.reviews[-1].status == "decided"):
-        last = history.decisions[-1]
+    if decisions := await store.decisions(tx, subject):
+        last = decisions[-1]
         return f"It was {last.decision.verdict} by {await _name(tx, last.decision.by)}, {last.at:%Y-%m-%d %H:%M} UTC."
     return "Nobody is asked to decide about it."
 

@@ -1,0 +1,116 @@
+"""Several people and the rules at once: one decides, once, and nobody decides what somebody else holds."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable
+
+import pytest
+
+from almoner.kit.errors import Problem
+from almoner.platform.db import EVERYONE
+from almoner.validation.reviews import service as reviews
+from almoner.validation.reviews.domain import Decision, HeldByAnother, NotOpen, NotShown, ReviewRefused
+from tests.support.client import Client
+from tests.support.reviews import Waiting, waiting
+from tests.support.service import Service
+from tests.support.terminal import Operator, operator
+
+
+async def tried(attempt: Awaitable[None]) -> str:
+    """What became of a decision."""
+    try:
+        await attempt
+    except (ReviewRefused, Problem) as refused:
+        return type(refused).__name__
+    return "decided"
+
+
+@pytest.fixture
+async def people(service: Service) -> list[Operator]:
+    """Eight reviewers."""
+    return [await operator(service, "reviewer") for _ in range(8)]
+
+
+async def test_of_two_who_decide_at_the_same_moment_one_wins(
+    service: Service, api: Client, people: list[Operator]
+) -> None:
+    """Both saw it: the first one's fifteen minutes are over, and the second looked then."""
+    for turn in range(6):
+        one, first, second = await waiting(service, api), people[turn], people[turn + 1]
+        await one.look(first)
+        service.clock.advance_wall(minutes=16)
+        *told, looked = await asyncio.gather(tried(one.accept(first)), tried(one.reject(first)), one.look(second))
+        if looked.held_by == second.id:
+            assert set(told) == {HeldByAnother.__name__}
+            assert await tried(one.reject(second)) == "decided"
+        else:
+            assert sorted(told) == [NotOpen.__name__, "decided"]
+        history = await one.history()
+        assert len(one.case.decided) == len(history.decisions) == 1
+        assert [review.status for review in history.reviews] == ["decided"]
+
+
+async def test_of_all_who_look_at_once_one_holds_it_and_that_one_decides(
+    service: Service, api: Client, people: list[Operator]
+) -> None:
+    one = await waiting(service, api)
+    looked = await asyncio.gather(*(one.look(person) for person in people))
+    [holder] = {seen.held_by for seen in looked}
+    told = await asyncio.gather(*(tried(one.accept(person)) for person in people))
+    assert Counter(told)["decided"] == 1
+    assert set(told) <= {"decided", HeldByAnother.__name__, NotOpen.__name__}
+    assert told[[person.id for person in people].index(holder or "")] == "decided"
+    [kept] = (await one.history()).decisions
+    assert kept.decision.by == holder
+
+
+async def test_the_same_command_typed_twice_decides_once(service: Service, api: Client, people: list[Operator]) -> None:
+    olive = people[0]
+    one = await waiting(service, api)
+    await one.look(olive)
+    told = await asyncio.gather(*(tried(one.accept(olive)) for _ in range(8)))
+    assert Counter(told) == {"decided": 1, "NotOpen": 7}
+    assert len((await one.history()).decisions) == 1
+
+
+async def test_reasons_that_come_meanwhile_are_lost_to_nobody(
+    service: Service, api: Client, people: list[Operator]
+) -> None:
+    """Asked by the subject's slice under the subject's lock: before the decision it is refused, after it opens anew."""
+    olive = people[0]
+    for _ in range(6):
+        one = await waiting(service, api)
+        await one.look(olive)
+        told, _ = await asyncio.gather(tried(one.accept(olive)), asks(one))
+        history = await one.history()
+        assert history.open is not None
+        assert "register_changed" in history.open.reasons
+        assert told in ("decided", NotShown.__name__)
+        assert len(history.decisions) == (told == "decided")
+
+
+async def asks(one: Waiting) -> None:
+    """As the subject's slice does."""
+    async with one.service.db.write() as tx:
+        assert await one.case.hold(tx, one.subject.id)
+        await reviews.ask(tx, one.subject, ["register_changed"])
+
+
+async def test_rules_and_a_person_at_once_end_it_once(service: Service, api: Client, people: list[Operator]) -> None:
+    olive = people[0]
+
+    async def by_rule(one: Waiting) -> None:
+        async with service.db.write() as tx:
+            assert await one.case.hold(tx, one.subject.id)
+            history = await reviews.of(tx, one.subject)
+            if history.open:  # its own lifecycle would say so
+                decision = Decision("rejected", "no_response", "rules", "Out of time")
+                await one.case.reject(tx, EVERYONE, one.subject.id, decision)
+
+    for _ in range(6):
+        one = await waiting(service, api)
+        await one.look(olive)
+        told, _ = await asyncio.gather(tried(one.accept(olive)), by_rule(one))
+        [kept] = (await one.history()).decisions
+        assert kept.decision.by == (olive.id if told == "decided" else "rules")
+        assert told in ("decided", "NotOpen")

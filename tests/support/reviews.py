@@ -1,0 +1,114 @@
+"""Something real that waits for a person: monetary donation verifications, decided through the queue."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.verifications import service as verifications
+from almoner.giving.verifications import store
+from almoner.giving.verifications.domain import REASON_OF_FAILED, Evidence
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.validation.reviews import service as reviews
+from almoner.validation.reviews.domain import Decision, History, Shown, ShownStep, Subject
+from tests.support import factories
+from tests.support.client import Client
+from tests.support.service import Service
+from tests.support.terminal import Operator, operator
+
+KIND: Final = "match"
+REASONS = ("name_differs", "register_not_loaded")
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationCase:
+    """A case over a slice that knows no reviews; ``decided`` tells what came through to it."""
+
+    reason_codes: Sequence[str] = tuple(sorted({*REASON_OF_FAILED.values(), "no_response"}))
+    decided: list[tuple[UUID, Decision]] = field(default_factory=list)
+
+    async def hold(self, tx: Tx, subject_id: UUID) -> Subject | None:
+        """Lock it."""
+        found = await store.lock(tx, EVERYONE, subject_id)
+        return Subject(KIND, found.id, found.partner_id) if found else None
+
+    async def show(self, tx: Tx, subject_id: UUID) -> Shown:
+        """Its organisation and its checks."""
+        found = await verifications.get(tx, EVERYONE, subject_id)
+        organisation = await organisations.get(tx, Partner(found.partner_id), found.organisation_id)
+        steps = [ShownStep(check, status) for check, status in found.checks.items()]
+        return Shown(organisation.name, [("status", found.status), ("metadata", str(found.metadata))], steps)
+
+    async def accept(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> None:
+        """Approve."""
+        approved = await verifications.approve(tx, scope, subject_id, Evidence(decision.by, decision.note))
+        await self._conclude(tx, approved.partner_id, subject_id, decision)
+
+    async def reject(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> None:
+        """Reject; the reasons of this case are those of the record."""
+        evidence = Evidence(decision.by, decision.note)
+        rejected = await verifications.reject(tx, scope, subject_id, decision.reason_code, evidence)  # type: ignore[arg-type]
+        await self._conclude(tx, rejected.partner_id, subject_id, decision)
+
+    async def _conclude(self, tx: Tx, partner_id: UUID, subject_id: UUID, decision: Decision) -> None:
+        await reviews.conclude(tx, Subject(KIND, subject_id, partner_id), decision)
+        self.decided.append((subject_id, decision))
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A case in the queue of a service."""
+
+    service: Service
+    case: VerificationCase
+    subject: Subject
+
+    async def look(self, by: Operator) -> reviews.Looked:
+        """As at the terminal."""
+        async with self.service.db.write() as tx:
+            return await reviews.look(tx, self.case, self.subject.id, by.id)
+
+    async def accept(self, by: Operator, note: str = "Seen") -> None:
+        """As at the terminal."""
+        async with self.service.db.write() as tx:
+            await reviews.decide(tx, self.case, self.subject.id, Decision("accepted", None, by.id, note))
+
+    async def reject(self, by: Operator, reason: str = "no_response", note: str = "Three letters") -> None:
+        """As at the terminal."""
+        async with self.service.db.write() as tx:
+            await reviews.decide(tx, self.case, self.subject.id, Decision("rejected", reason, by.id, note))
+
+    async def release(self, by: Operator) -> None:
+        """As at the terminal."""
+        async with self.service.db.write() as tx:
+            await reviews.release(tx, self.case, self.subject.id, by.id)
+
+    async def ask(self, *reasons: str) -> None:
+        """As its own slice does."""
+        async with self.service.db.write() as tx:
+            await reviews.ask(tx, self.subject, reasons)
+
+    async def history(self) -> History:
+        """All that is known of it."""
+        async with self.service.db.read() as tx:
+            return await reviews.of(tx, self.subject)
+
+
+async def waiting(service: Service, api: Client, *reasons: str) -> Waiting:
+    """A new case that somebody has to decide."""
+    made = await factories.verification(service, api)
+    found = service.db.deployment.ids.parse("monetarydonationverification", made["id"])
+    assert found is not None
+    case = VerificationCase()
+    async with service.db.write() as tx:
+        subject = await case.hold(tx, found)
+        assert subject is not None
+    one = Waiting(service, case, subject)
+    await one.ask(*(reasons or REASONS))
+    return one
+
+
+async def reviewers(service: Service) -> tuple[Operator, Operator]:
+    """Two people."""
+    return await operator(service, "reviewer"), await operator(service, "reviewer")

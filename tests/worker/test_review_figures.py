@@ -1,0 +1,57 @@
+"""The queue in figures: what waits and since when, who decided how often, and how long it took."""
+
+from almoner.validation.reviews import service as reviews
+from almoner.validation.reviews.domain import Decision
+from tests.support.database import TestDatabase
+from tests.support.reviews import reviewers, waiting
+from tests.support.service import Service, serving
+
+
+async def figures(service: Service) -> dict[str, float]:
+    """What /metrics says of reviews."""
+    telemetry = service.house.telemetry
+    async with service.db.read() as tx:
+        await reviews.measure(tx, telemetry)
+        await reviews.measure_decided(tx, telemetry)
+    lines = telemetry.exposition().decode().splitlines()
+    told = (line.rpartition(" ") for line in lines if line.startswith("almoner_review"))
+    return {name: float(value) for name, _, value in told}
+
+
+async def test_the_queue_in_figures(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as service:
+        api = service.client((await service.tenant()).secret)
+        olive, otto = await reviewers(service)
+        nothing = await figures(service)
+        assert nothing['almoner_reviews_open{kind="match"}'] == 0
+        assert nothing['almoner_review_oldest_seconds{kind="match"}'] == 0
+
+        first, second, third = [await waiting(service, api) for _ in range(3)]
+        service.clock.advance(seconds=900)
+        await first.look(olive)
+        await first.accept(olive)
+        service.clock.advance(hours=10)
+        await second.look(otto)
+        await second.reject(otto)
+        told = await figures(service)
+        assert told['almoner_reviews_open{kind="match"}'] == 1
+        assert told['almoner_review_oldest_seconds{kind="match"}'] == 900 + 36_000
+        assert told['almoner_reviews_open{kind="validation_request"}'] == 0
+
+        by = 'almoner_review_decisions_total{{by="{}",kind="match",verdict="{}"}}'
+        assert told[by.format(olive.id, "accepted")] == told[by.format(otto.id, "rejected")] == 1
+        assert not any(olive.name in name or otto.name in name for name in told)
+
+        upto = 'almoner_review_wait_seconds_bucket{{kind="match",le="{}"}}'
+        counts = [told[upto.format(bound)] for bound in ("300.0", "900.0", "28800.0", "86400.0", "+Inf")]
+        assert counts == [0, 1, 1, 2, 2], "a bound counts what took just as long"
+        assert told['almoner_review_wait_seconds_count{kind="match"}'] == 2
+        assert told['almoner_review_wait_seconds_sum{kind="match"}'] == 900 + 36_900
+
+        async with service.db.write() as tx:
+            await reviews.withdraw(tx, third.subject)
+            await reviews.conclude(tx, third.subject, Decision("accepted", None, "rules", "By rule"))
+        told = await figures(service)
+        assert told['almoner_reviews_open{kind="match"}'] == 0
+        assert not any('by="rules"' in name for name in told), "what nobody had to be asked for is no one's work"
+        await api.close()
