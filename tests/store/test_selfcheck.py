@@ -287,6 +287,20 @@ def faults() -> Iterator[Fault]:
         where id = (select id from organisation order by id limit 1)
         """,
     )
+    review = """
+        insert into review (id, kind, subject_id, partner_id, reasons, asked_at, status, status_changed_at, ended_at)
+        select id, 'validation_request', id, id, '{{x}}', created_at, {} from partner limit 1
+    """
+    yield Fault("reviews.open_are_undecided", review.format("'open', created_at, null"))
+    yield Fault("reviews.decided_once", review.format("'decided', created_at, created_at"))
+    for kind in ("validation_request", "agent_verification"):
+        yield Fault(
+            "reviews.decisions_stand",
+            f"""
+            insert into review_decision (id, kind, subject_id, partner_id, verdict, note, decided_by, decided_at)
+            select id, '{kind}', id, id, 'accepted', 'x', 'x', created_at from partner limit 1
+            """,
+        )
     yield Fault("jobs.rescued", job.format("leased_until", OLD, OLD, OLD))
     yield Fault(
         "deliveries.have_jobs",
