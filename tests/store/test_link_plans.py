@@ -50,10 +50,14 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
     await store_history.sources_at(tx, EVERYONE, [ONE], DAY)
     await store_history.changed_by(tx, EVERYONE, ONE, ONE, 100)
     await store_history.told_before(tx, EVERYONE, ONE, [ONE])
+    await store_history.joined_at(tx, EVERYONE, ONE, DAY)
+    await store_history.had_branches(tx, EVERYONE, ONE, DAY)
+    await store_history.shown_at(tx, EVERYONE, ONE, DAY)
     await categories.followers(tx, EVERYONE, [ONE])
     await donations.followers(tx, EVERYONE, [ONE])
     assert asked.scans() <= SHORT
     wanted = {"organisation_change_organisation", "organisation_change_load", "category_member_organisation"}
+    wanted |= {"organisation_change_left_branch", "organisation_branding_change_organisation"}
     assert wanted | {"donation_to_organisation"} <= asked.indexes()
 
 

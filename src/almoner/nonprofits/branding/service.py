@@ -70,5 +70,6 @@ async def _replace(tx: Tx, organisation_id: UUID, before: Shown, shown: Shown) -
         return
     await store.update(tx, EVERYONE, organisation_id, shown)
     await organisations.tell_shown(tx, organisation_id)
-    for key in before.keys - shown.keys:
+    left = before.keys - shown.keys
+    for key in left - await store.shown(tx, EVERYONE, left):
         await media.delete(tx, key)

@@ -1,5 +1,6 @@
 """SQL of what organisations have said of how they are shown."""
 
+from collections.abc import Collection
 from uuid import UUID
 
 from almoner.nonprofits.branding.domain import Shown
@@ -36,4 +37,25 @@ async def update(tx: Tx, _: Everyone, organisation_id: UUID, shown: Shown) -> No
         list(shown.images),
         shown.primary_color,
     )
+    await tx.execute(
+        """
+        insert into organisation_branding_change (organisation_id, at, display_name, description, logo, images)
+        select organisation_id, $2, display_name, description, logo, images
+        from organisation_branding where organisation_id = $1
+        """,
+        organisation_id,
+        tx.now,
+    )
     await tx.execute("update organisation set updated_at = $2 where id = $1", organisation_id, tx.now)
+
+
+async def shown(tx: Tx, _: Everyone, keys: Collection[str]) -> set[str]:
+    """Those of these images that an organisation shows: a record shows those of another that it answers for."""
+    rows = await tx.fetch(
+        """
+        select key from unnest($1::text[]) key
+        where exists (select from organisation_branding b where b.logo = key or key = any(b.images))
+        """,
+        list(keys),
+    )
+    return {row["key"] for row in rows}

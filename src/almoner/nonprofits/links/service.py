@@ -120,7 +120,7 @@ async def _join(tx: Tx, load_id: UUID, day: datetime) -> None:
     changed = [(one, found.get(one)) for one in sorted(known.keys() | found.keys()) if known.get(one) != found.get(one)]
     if not changed:
         return
-    await store.set_same(tx, EVERYONE, changed)
+    await store.set_same(tx, EVERYONE, changed, day)
     told = [
         Told(one, "same_as", known.get(one), principal, "joined" if principal else "parted")
         for one, principal in changed

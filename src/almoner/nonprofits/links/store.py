@@ -177,8 +177,41 @@ async def same(tx: Tx, _: Everyone) -> dict[UUID, UUID]:
     return {row["id"]: row["same_as"] for row in rows}
 
 
-async def set_same(tx: Tx, _: Everyone, found: Sequence[tuple[UUID, UUID | None]]) -> None:
-    """Point records to the one that answers for them; who has one in a category has the other in it."""
+_CARRY_BRANDING: Final = """
+    with joined as (
+        select distinct on (o.same_as) o.same_as as organisation_id, b.display_name, b.description, b.logo, b.images,
+            b.primary_color
+        from organisation_branding b join organisation o on o.id = b.organisation_id
+        where o.id = any($1::uuid[]) and o.same_as is not null order by o.same_as, o.id
+    ), said as (
+        select c.organisation_id, max(c.at) as at from organisation_branding_change c
+        where c.organisation_id in (select organisation_id from joined union select unnest($1::uuid[])) group by 1
+    ), carried as (
+        insert into organisation_branding as own (
+            organisation_id, display_name, description, logo, images, primary_color
+        )
+        select * from joined
+        on conflict (organisation_id) do update set
+            display_name = coalesce(own.display_name, excluded.display_name),
+            description = coalesce(own.description, excluded.description),
+            logo = coalesce(own.logo, excluded.logo),
+            images = case when own.images = '{}' then excluded.images else own.images end,
+            primary_color = coalesce(own.primary_color, excluded.primary_color)
+        returning organisation_id, display_name, description, logo, images
+    )
+    insert into organisation_branding_change (organisation_id, at, display_name, description, logo, images)
+    select c.organisation_id, greatest($2, (
+        select max(s.at) from said s join organisation o on o.id = s.organisation_id
+        where o.id = c.organisation_id or o.same_as = c.organisation_id
+    )), c.display_name, c.description, c.logo, c.images from carried c
+"""
+
+
+async def set_same(tx: Tx, _: Everyone, found: Sequence[tuple[UUID, UUID | None]], day: datetime) -> None:
+    """Point records to the one that answers for them.
+
+    Who has one in a category has the other in it, and it is shown as they were shown, but for what it said of itself.
+    """
     await tx.execute(
         """
         update organisation o set same_as = w.principal, updated_at = $3
@@ -197,6 +230,7 @@ async def set_same(tx: Tx, _: Everyone, found: Sequence[tuple[UUID, UUID | None]
         """,
         [one for one, _ in found],
     )
+    await tx.execute(_CARRY_BRANDING, [one for one, _ in found], day)
 
 
 _OVERRULED: Final = """

@@ -8,7 +8,16 @@ from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.categories import service as categories
-from almoner.nonprofits.organisations import domain, schemas, search, store, store_history, store_own, store_search
+from almoner.nonprofits.organisations import (
+    domain,
+    past,
+    schemas,
+    search,
+    store,
+    store_history,
+    store_own,
+    store_search,
+)
 from almoner.nonprofits.organisations.domain import Branding, Change, Milestone, Organisation, ShownAnew, Unlisted
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.organisations.ports import Followers
@@ -50,26 +59,7 @@ async def get(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation:
 
 async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
     """The record as it stood after the data of a day. Raises NotFound, also when it was not known yet."""
-    stood = await _stood(tx, scope, organisation_id, day)
-    if stood.same_as is not None:  # another record answered for it on that day
-        stood = await _stood(tx, scope, stood.same_as, day)
-    return await _with_sources(tx, scope, stood, organisation_id, day)
-
-
-async def _stood(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
-    if (record := await store.find_record(tx, scope, organisation_id)) is None:
-        raise NotFound
-    stood = domain.as_of(record, await store_history.every_change(tx, scope, organisation_id), day)
-    if stood is None:
-        raise NotFound("the organisation was not in the data of that day")
-    listed = await store_history.listed_at(tx, scope, organisation_id, day)
-    return stood if listed is None else replace(stood, active=listed and stood.overruled is None)
-
-
-async def _with_sources(tx: Tx, scope: Scope, stood: Organisation, asked: UUID, day: datetime) -> Organisation:
-    ids = list(dict.fromkeys((stood.id, asked)))
-    sources = await store_history.sources_at(tx, scope, ids, day)
-    return replace(stood, sources=tuple(sources), data_as_of=sources[0].data_as_of) if sources else stood
+    return await past.get(tx, scope, organisation_id, day)
 
 
 async def history(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) -> tuple[list[Change], int]:

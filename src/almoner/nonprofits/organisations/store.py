@@ -50,6 +50,10 @@ cross join lateral (
 ) told
 """
 _RECORD: Final = _SELECT + _FROM
+# As its register says it now, without what it said of itself: branded, and made a parent by its branches, for a day.
+_UNBRANDED: Final = _RECORD.replace("b.organisation_id = o.id", "false").replace(
+    "under.branch_of = o.id", "under.branch_of = o.id and false"
+)
 
 
 def _organisation(row: Record) -> Organisation:
@@ -88,9 +92,9 @@ async def find(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | No
 
 
 async def find_record(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | None:
-    """The record of this very id, also where another one answers for it."""
+    """The record of this very id, also where another one answers for it, as its register alone says it."""
     row = await tx.fetchrow(
-        _RECORD + "where o.id = $1 and (o.partner_id is null or o.partner_id = $2)", organisation_id, owner(scope)
+        _UNBRANDED + "where o.id = $1 and (o.partner_id is null or o.partner_id = $2)", organisation_id, owner(scope)
     )
     return _organisation(row) if row else None
 

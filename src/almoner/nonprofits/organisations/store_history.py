@@ -23,6 +23,16 @@ from organisation_change c join register_load l on l.id = c.load_id join registr
 _RECORDS: Final = "c.organisation_id in (select id from organisation where id = $1 or same_as = $1)"
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How an organisation was shown, where its register did not say it. Images are keys of media."""
+
+    display_name: str | None
+    description: str | None
+    logo: str | None
+    images: tuple[str, ...]
+
+
 async def every_change(tx: Tx, _: Scope, organisation_id: UUID) -> list[Change]:
     """All changes of a record that the scope was shown to see, newest first."""
     rows = await tx.fetch(_CHANGES + "where c.organisation_id = $1 order by c.id desc", organisation_id)
@@ -92,6 +102,87 @@ async def sources_at(tx: Tx, _: Scope, organisation_ids: Sequence[UUID], day: da
         day,
     )
     return [Source(*row) for row in rows]
+
+
+def _on_day(field: str, record: str) -> str:
+    """Joins of what a column held on the day ``$2``, as ``held.value``: what changes say of it, as ``domain.as_of``."""
+    told = f"from organisation_change c where c.organisation_id = {record}.id and c.field = '{field}'"
+    return f"""
+        left join lateral (
+            select c.after as value, true as known {told} and c.at <= $2 order by c.id desc limit 1
+        ) last on true
+        left join lateral (select c.before as value, true as known {told} order by c.id limit 1) first on true
+        cross join lateral (select case
+            when last.known then last.value when first.known then first.value else to_jsonb({record}.{field})
+        end as value) held
+    """
+
+
+async def joined_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> list[UUID]:
+    """The records for which this one answered on a day: of numbers that were ever said to be its own."""
+    rows = await tx.fetch(
+        f"""
+        with recursive body as (
+            select registry_id, number_key from organisation where id = $1
+            union
+            select linked.registry_id, linked.number_key from body cross join lateral (
+                select to_registry_id, to_number_key from register_link l
+                where l.kind = 'same' and l.registry_id = body.registry_id and l.number_key = body.number_key
+                union all
+                select registry_id, number_key from register_link l
+                where l.kind = 'same' and l.to_registry_id = body.registry_id and l.to_number_key = body.number_key
+            ) linked (registry_id, number_key)
+        )
+        select o.id from body
+        join organisation o on o.registry_id = body.registry_id and o.number_key = body.number_key
+            and o.partner_id is null
+        {_on_day("same_as", "o")}
+        where o.id <> $1 and held.value = to_jsonb($1::uuid) order by o.id
+        """,
+        organisation_id,
+        day,
+    )
+    return [row["id"] for row in rows]
+
+
+async def had_branches(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> bool:
+    """Whether a body was a branch of this one on a day."""
+    return bool(
+        await tx.fetchval(
+            f"""
+            select exists (
+                select from (
+                    select id from organisation where branch_of = $1
+                    union
+                    select organisation_id from organisation_change
+                    where field = 'branch_of' and before = to_jsonb($1::uuid)
+                ) ever
+                join organisation o on o.id = ever.id
+                {_on_day("branch_of", "o")}
+                where held.value = to_jsonb($1::uuid) and o.first_seen <= $2
+            )
+            """,
+            organisation_id,
+            day,
+        )
+    )
+
+
+async def shown_at(tx: Tx, _: Scope, organisation_id: UUID, moment: datetime) -> Shown | None:
+    """What an organisation had said of itself, with those of its images that are kept; None: nothing."""
+    row = await tx.fetchrow(
+        """
+        select b.display_name, b.description, (select key from media where key = b.logo) as logo,
+            array(
+                select m.key from media m where m.key = any(b.images) order by array_position(b.images, m.key)
+            ) as images
+        from organisation_branding_change b
+        where b.organisation_id = $1 and b.at <= $2 order by b.id desc limit 1
+        """,
+        organisation_id,
+        moment,
+    )
+    return Shown(row["display_name"], row["description"], row["logo"], tuple(row["images"])) if row else None
 
 
 @dataclass(frozen=True, slots=True)
