@@ -20,7 +20,8 @@ FEWEST_WORDS, FEWEST_NAMES = 4, 6
 FORMS = {"LLC", "JSC", "LP", "LLP", "GP", "SP", "NGO", "COOP", "JV"}
 NO_FORMS = set(
     "cooperative cooperation stiftung union society association club fund foundation trust charity church ongs ngo ong "
-    "partnership partnerschaft sociedad verein stichting fondation anstalt fop aat cso moo cia esv ets oficina incs".split()
+    "partnership partnerschaft sociedad verein "
+    "stichting fondation anstalt fop aat cso moo cia esv ets oficina incs".split()
 )
 """What is a common word, or tells bodies apart."""
 SHORT_FORMS = set("sa ag bv nv kg oy ao ab lp sl kk ev eg ek as zs rt".split())

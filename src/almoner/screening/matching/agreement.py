@@ -1,58 +1,136 @@
-"""Whether what somebody asks for is the body in the register: names and addresses together."""
+"""Whether what somebody asks for is the body in the register: names and addresses together.
 
-from collections.abc import Sequence
+The constants were chosen by cross-validation on labelled pairs (docs/evidence/matching.md).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
 from almoner.screening.matching.comparison import compare
 from almoner.screening.matching.domain import Agreement, Finding, Likeness, Part, Party
-from almoner.screening.matching.places import Level, nearness, place
+from almoner.screening.matching.places import Nearness, Place, nearness, place
 from almoner.screening.matching.words import Prepared, prepare
 
-CERTAIN: Final = 0.9
-"""From here on, with an address, no person need look."""
+CERTAIN: Final = 0.935
+"""From here on, with an address on both sides, no person need look."""
 LIKELY: Final = 0.845
 """From here on two names alone are taken for those of one body."""
-_POINTS: Final[dict[Finding, dict[Level, float]]] = {
-    "street": {"same": 0.12, "near": 0.03, "other": -0.02},
-    "postcode": {"same": 0.03, "near": 0.01, "other": -0.03},
-    "city": {"same": 0.03, "other": -0.03},
-    "state": {"other": -0.12},
-    "country": {"other": -0.3},
-}
+COMMON: Final = 6
+"""Bodies that bear a name, from which on it takes the street to tell them apart."""
+
+RARE: Final = 1.7
+"""What the words of a name must be worth that needs no more than the same state beside it."""
+
+_SHARE_OF_PLACE: Final = 0.15
+_PLACES: Final[tuple[tuple[Finding, str, float], ...]] = (
+    ("country", "other", 0.0),
+    ("street", "same", 1.0),
+    ("postcode", "same", 0.85),
+    ("state", "other", 0.0),
+    ("street", "near", 0.9),
+    ("city", "same", 0.8),
+    ("postcode", "near", 0.55),
+    ("state", "same", 0.5),
+    ("city", "other", 0.0),
+    ("country", "same", 0.3),
+)
+"""The first of these that is so says how near two addresses are."""
+_NOWHERE: Final = 0.3
+_RARE_NAME: Final = 0.03
+_WIDE: Final = frozenset((("postcode", "near"), ("state", "same")))
+_OTHER_ASKED: Final = 0.06
+_SECOND_LINE: Final = 0.1
+_UNRELATED_LINE: Final = 0.25
+_BRANCH: Final = 0.8
+_SHARED_BY_MANY: Final = 0.1
+_CHAPTERS: Final = frozenset(
+    "aerie area assembly auxiliary branch camp chapter circle club conference council county court district division "
+    "encampment grange group hive local lodge unit post province region return section state synod temple tent "
+    "trustee".split()
+)
+"""Words of a second line that say which part of the body on the first line, or which trust for it, is meant."""
 
 _read = lru_cache(maxsize=4096)(prepare)
 
 
-def _known(names: Sequence[str]) -> list[Prepared]:
-    """Each name, and the principal one with each other behind it: a chapter stands on the second line."""
-    names = [name for name in names if name.strip()]
-    together = [f"{names[0]} {other}" for other in names[1:]]
-    return [read for name in (*names, *together) if (read := _read(name)).words]
+def _less(likeness: Likeness, finding: Finding, points: float) -> Likeness:
+    points = min(points, likeness.score)
+    part = Part(finding, -points, likeness.asked, likeness.listed)
+    vetoes = (*likeness.vetoes, finding) if finding == "branch" else likeness.vetoes
+    return replace(likeness, score=likeness.score - points, parts=(*likeness.parts, part), vetoes=vetoes)
+
+
+def _is_chapter(second: Prepared, first: Prepared) -> bool:
+    return any(
+        kind in ("place", "direction") or word in _CHAPTERS
+        for word, kind in zip(second.words, second.kinds, strict=True)
+        if word not in first.words
+    )
+
+
+def _against(asked: Prepared, first: Prepared, seconds: Sequence[Prepared]) -> Iterator[Likeness]:
+    """One name that is asked against the first line, both lines together, and the second line alone."""
+    whole = compare(asked, first)
+    words = set(first.words)
+    for second in seconds:
+        more = set(second.words) - words
+        chapter = _is_chapter(second, first) and not more & set(asked.words)
+        if chapter or first.open:
+            whole = _less(whole, "branch", max(whole.score - _BRANCH, 0.0))
+        yield compare(asked, _read(f"{first.name} {second.name}"))
+        related = more and words & set(second.words)
+        yield _less(compare(asked, second), "second_line", _SECOND_LINE if related else _UNRELATED_LINE)
+    yield whole
 
 
 def names_agree(asked: Sequence[str], listed: Sequence[str]) -> Likeness:
-    """The best of all pairs of their names."""
-    pairs = [compare(one, other) for one in _known(asked)[: len(asked)] for other in _known(listed)]
-    return max(pairs, key=lambda pair: pair.score, default=Likeness(0.0, (), (), "", ""))
+    """The best of all pairs of their names. What a body is also called counts a little less than its name."""
+    first, *seconds = [read for name in listed if (read := _read(name)).words] or [_read("")]
+    found: list[Likeness] = []
+    for rank, name in enumerate(asked):
+        pairs = _against(_read(name), first, seconds)
+        found += [_less(pair, "other_name", _OTHER_ASKED) for pair in pairs] if rank else pairs
+    return max(found, key=lambda pair: pair.score, default=Likeness(0.0, (), (), "", ""))
+
+
+def _where(asked: Party, listed: Party, near: Nearness, *, rare: bool) -> Iterator[Part]:
+    for finding, level, worth in _PLACES:
+        if getattr(near, finding) == level:
+            told = str(getattr(asked, finding) or ""), str(getattr(listed, finding) or "")
+            yield Part(finding, _SHARE_OF_PLACE * worth, *told)
+            if rare and (finding, level) in _WIDE:
+                yield Part("rare", _RARE_NAME)
+            return
+    yield Part("address_unknown", _SHARE_OF_PLACE * _NOWHERE)
+
+
+def _addressed(one: Place) -> bool:
+    return bool(one.street or one.box)
 
 
 def agreement(asked: Party, listed: Party) -> Agreement:
     """How well what is asked agrees with what is listed."""
     likeness = names_agree(asked.names, listed.names)
-    near = nearness(place(asked), place(listed))
-    parts = list(likeness.parts)
-    for finding, points in _POINTS.items():
-        level: Level = getattr(near, finding)
-        if level != "unknown":
-            parts.append(Part(finding, points.get(level, 0.0), _told(asked, finding), _told(listed, finding)))
-    total = sum(part.points for part in parts)
-    score = min(max(total, 0.0), 1.0)
-    if score != total:
-        parts.append(Part("bounds", score - total))
-    certain = score >= CERTAIN and near.known and not likeness.vetoes
-    return Agreement(score, likeness.score, near.known, certain, tuple(parts), likeness.vetoes)
-
-
-def _told(party: Party, finding: Finding) -> str:
-    return str(getattr(party, finding) or "")
+    mine, theirs = _read(likeness.asked), _read(likeness.listed)
+    here, there = place(asked), place(listed)
+    near = nearness(here, there)
+    parts = [replace(part, points=part.points * (1 - _SHARE_OF_PLACE)) for part in likeness.parts]
+    parts += _where(asked, listed, near, rare=min(mine.total, theirs.total) >= RARE)
+    score = sum(part.points for part in parts)
+    if near.street != "same" and theirs.bearers >= COMMON:
+        points = min(_SHARED_BY_MANY, score)
+        parts.append(Part("common", -points, listed=str(theirs.bearers)))
+        score -= points
+    located = near.known and _addressed(here) and _addressed(there)
+    likely = likeness.score >= LIKELY and not likeness.vetoes
+    return Agreement(
+        score=min(max(score, 0.0), 1.0),
+        name=likeness.score,
+        located=located,
+        likely=likely,
+        certain=likely and located and score >= CERTAIN,
+        parts=tuple(parts),
+        vetoes=likeness.vetoes,
+    )

@@ -6,8 +6,9 @@ from typing import Literal
 
 Finding = Literal[
     "same", "spelling", "meaning", "together", "initials", "cut", "asked_only", "listed_only",
-    "number", "direction", "place", "form", "branch",
-    "street", "postcode", "city", "state", "country", "address_unknown", "common", "weak", "identifier", "bounds",
+    "number", "direction", "place", "form", "branch", "second_line", "other_name",
+    "street", "postcode", "city", "state", "country", "address_unknown",
+    "common", "rare", "weak", "identifier", "bounds",
 ]  # fmt: skip
 """What a part of a score is about: words that are the same, that are a slip apart, ..."""
 
@@ -49,13 +50,14 @@ class Likeness:
 class Agreement:
     """How well what is asked agrees with what is listed, 0 to 1.
 
-    ``name`` is the score of the names alone, ``located`` whether both sides told enough of an address to be compared.
-    ``certain``: good enough to be accepted without a person.
+    ``name`` is the score of the names alone; ``located``: both sides tell a street or a box, so that addresses count.
+    ``likely``: by their names alone they are one body. ``certain``: good enough to be accepted without a person.
     """
 
     score: float
     name: float
     located: bool
+    likely: bool
     certain: bool
     parts: tuple[Part, ...]
     vetoes: tuple[Finding, ...]

@@ -105,9 +105,15 @@ def _postcode(one: Place, other: Place) -> Level:
     return "near" if level == "other" and one.postcode[:3] == other.postcode[:3] else level
 
 
+def _country(one: Place, other: Place) -> Level:
+    """Codes of one length, or names; a code and a name cannot be compared."""
+    level = _level(one.country, other.country)
+    return "unknown" if level == "other" and len(one.country) != len(other.country) else level
+
+
 def nearness(one: Place, other: Place) -> Nearness:
     """How two addresses agree."""
     return Nearness(
         _street(one, other), _postcode(one, other), _city(one, other),
-        _level(one.state, other.state), _level(one.country, other.country),
+        _level(one.state, other.state), _country(one, other),
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """A name, read once: its words in one spelling, what each is worth, its legal forms. All comparisons are of these."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
@@ -34,10 +34,14 @@ _DIRECTIONS: Final = {
     for spelling in (first + second, f"{first}{second}ern")
 } | {one: one for one in ("upper", "lower")}  # fmt: skip
 BRANCHES: Final = frozenset(
-    "alumni auxiliary boosters booster endowment foundation friends fund guild pac ptas ptsa pta trust".split()
+    "alumni auxiliary boosters booster endowment foundation friends fund guild pac ptas ptsa pta".split()
 )
 """Words for a body beside another one: a school and its foundation are two."""
 _OPEN: Final = (" of", " for", " and")
+_FORMAL: Final = frozenset(("trust", "company", "corporation", "organization"))
+_FORMAL_WEIGHT: Final = 0.15
+_EVERYWHERE: Final = frozenset(("inc", "incorporated", "corp", "corporation", "llc", "ltd", "co"))
+"""Legal forms wherever they stand: MOTHER THEODORE CORP III."""
 _LONGEST_FORM: Final = 7
 _LONGEST_PLACE: Final = 3
 _NUMBER: Final = 0.9
@@ -54,10 +58,10 @@ class Tokens(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A name, read. ``words`` in one spelling and without weak ones, ``weights`` what each is worth, ``kinds`` what it is.
+    """A name, read: ``words`` in one spelling and without weak ones, what each is worth and what it is.
 
-    ``joined`` are the words without blanks; ``bearers`` how many bodies of the master file bear the name. ``open``: it ends
-    as no name does, in OF, so that it was cut.
+    ``joined`` are the words without blanks, ``bearers`` says how many bodies of the master file bear the name, ``open``
+    that it ends as no name does, in OF, and so was cut; ``initials`` are of all its words, and of those that weigh.
     """
 
     name: str
@@ -69,6 +73,7 @@ class Prepared:
     total: float
     bearers: int
     open: bool
+    initials: tuple[str, str]
 
 
 def _stripped(words: list[str], forms: set[str]) -> list[str]:
@@ -112,7 +117,10 @@ def tokens(name: str) -> Tokens:
     """The words of a name in one spelling."""
     forms: set[str] = set()
     words = _stripped(counted(plain(name)).split(), forms)
+    if not words:
+        return Tokens((), frozenset(forms))
     words = _phrased(numbered(words))
+    words = [words[0], *(word for word in words[1:] if word not in _EVERYWHERE)]
     short = tables.abbreviations()
     strong = [word for word in words if word not in WEAK] or words
     return Tokens(tuple(short.get(word, _DIRECTIONS.get(word, word)) for word in strong), frozenset(forms))
@@ -142,13 +150,27 @@ def _read(word: str) -> tuple[float, Kind]:
     return weight, kind
 
 
+def _initials(words: Iterable[str]) -> str:
+    return "".join(word[0] for word in words)
+
+
 def prepare(name: str) -> Prepared:
     """Reads a name."""
     words, forms = tokens(name)
     read = [_read(word) for word in words]
-    weights = tuple(weight for weight, _ in read)
-    kinds = tuple(kind for _, kind in read)
-    bearers = tables.names().of.get(" ".join(words), 0)
+    weights = [weight for weight, _ in read]
+    if len(words) > 1 and words[-1] in _FORMAL:
+        weights[-1] = _FORMAL_WEIGHT
+    written = plain(name)
     return Prepared(
-        name, words, weights, kinds, forms, "".join(words), sum(weights), bearers, plain(name).endswith(_OPEN)
+        name,
+        words,
+        tuple(weights),
+        tuple(kind for _, kind in read),
+        forms,
+        "".join(words),
+        sum(weights),
+        tables.names().of.get(" ".join(words), 0),
+        written.endswith(_OPEN),
+        (_initials(written.split()), _initials(words)),
     )
