@@ -1,6 +1,6 @@
-"""Makes the tables of the matching engine: ``python -m tools.matching_tables BMF_FOLDER RIGOUR_FOLDER``.
+"""Makes the tables of the matching engine: ``python -m tools.matching_tables BMF_FOLDER RIGOUR_FOLDER OFAC_FOLDER``.
 
-``BMF_FOLDER`` holds files of the IRS master file, ``RIGOUR_FOLDER`` has org_types.yml and symbols.yml of
+``BMF_FOLDER`` holds files of the IRS master file, ``OFAC_FOLDER`` sdn*.csv and alt*.csv, ``RIGOUR_FOLDER`` has org_types.yml and symbols.yml of
 opensanctions/rigour, each with the prefix ``rigour_``. Words and names that few bodies bear are left out: they tell
 nothing by their count, and may be of persons.
 """
@@ -65,6 +65,13 @@ def originals(folder: Path) -> Iterator[Mapping[str, str]]:
             yield from csv.DictReader(lines)
 
 
+def sanctioned(folder: Path) -> Iterator[str]:
+    """The names and aliases of the newest list."""
+    for path, column in ((max(folder.glob("sdn_2*.csv")), 1), (max(folder.glob("alt_*.csv")), 3)):
+        with path.open(newline="") as lines:
+            yield from (row[column] for row in csv.reader(lines) if len(row) > column)
+
+
 def packed(name: str, head: int, counts: Counter[str], fewest: int) -> None:
     """A table of counts, the same bytes each time."""
     lines = [str(head), *(f"{word}\t{count}" for word, count in sorted(counts.items()) if count >= fewest)]
@@ -82,7 +89,8 @@ def forms(types: list[dict[str, Any]]) -> dict[str, str]:
             continue
         for alias in [*one.get("aliases", []), one.get("display"), one.get("compare")]:
             form = plain(str(alias or ""))
-            if len(form) > 1 and form not in NO_FORMS and len(form.split()) < 8:
+            fits = form in SHORT_FORMS if len(form) < 3 else form not in NO_FORMS
+            if fits and len(form.split()) < 8:
                 found.setdefault(form, kind)
     for kind, own in OWN_FORMS.items():
         found.update(dict.fromkeys(own.split("|"), kind))
@@ -103,7 +111,7 @@ def senses(symbols: Mapping[str, Mapping[str, list[str]]], forms: Mapping[str, s
     return found
 
 
-def main(bmf: Path, rigour: Path) -> None:
+def main(bmf: Path, rigour: Path, ofac: Path) -> None:
     """Writes the tables."""
     types = yaml.safe_load((rigour / "rigour_org_types.yml").read_text())["types"]
     found = forms(types)
@@ -121,9 +129,13 @@ def main(bmf: Path, rigour: Path) -> None:
         cut = tokens(row["NAME"])
         words.update(set(cut.words))
         names[" ".join(cut.words)] += 1
+    bodies = total
+    for name in sanctioned(ofac):
+        total += 1
+        words.update(set(tokens(name).words))
     packed("words.tsv.gz", total, words, FEWEST_WORDS)
-    packed("names.tsv.gz", total, names, FEWEST_NAMES)
+    packed("names.tsv.gz", bodies, names, FEWEST_NAMES)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]))

@@ -17,7 +17,10 @@ _CUT: Final = 0.95
 _OPEN: Final = 0.5
 _SHORTENED: Final = 0.85
 _KNOWN_TO_MANY: Final = 12
-_ALIKE_AT_LEAST: Final = 0.72
+_ALIKE_AT_LEAST: Final = 0.6
+_COST_OF_A_SLIP: Final = 1.0
+_BOTH_KNOWN: Final = 0.7
+_LONG: Final = 6
 _LEAST_OF_A_WORD: Final = 4
 
 Pair = tuple[Finding, float, tuple[int, ...], tuple[int, ...]]
@@ -39,12 +42,14 @@ def alike(one: str, other: str) -> float:
     distance = OSA.distance(one, other, score_cutoff=slips)
     if distance > slips:
         return 0.0
-    likeness = 1 - distance / longest
-    return likeness if likeness >= _ALIKE_AT_LEAST and not _both_known(one, other) else 0.0
+    if _both_known(one, other):
+        return _BOTH_KNOWN if distance == 1 and longest >= _LONG else 0.0
+    likeness = 1 - _COST_OF_A_SLIP * distance / longest
+    return likeness if likeness >= _ALIKE_AT_LEAST else 0.0
 
 
 def _both_known(one: str, other: str) -> bool:
-    """Two words that exist are no slips of each other: ACTION and AUCTION."""
+    """Two words that exist are seldom slips of each other: ACTION and AUCTION."""
     counts = tables.words().of
     return counts.get(one, 0) >= _KNOWN_TO_MANY and counts.get(other, 0) >= _KNOWN_TO_MANY
 

@@ -1,5 +1,6 @@
 """Two names, word by word: which agree, which nearly, which only one has, and what tells them apart."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from almoner.screening.matching.alignment import Alignment
@@ -8,6 +9,11 @@ from almoner.screening.matching.words import BRANCHES, Prepared
 
 _VETOED: Final = 0.45
 """The most that names may have which are told apart by a number, a direction or a place."""
+_ONE_NUMBERED: Final = 0.65
+_REPLACED: Final = 0.5
+_OTHER_FORM: Final = 0.75
+_STRICT: Final = frozenset(("LLC", "JSC", "LP", "LLP", "GP", "COOP"))
+"""Kinds of legal form that do not turn into each other by carelessness."""
 _BESIDE: Final = 0.8
 """The most that names may have of which one is of a body beside the other: a school and its foundation."""
 
@@ -32,6 +38,14 @@ def _vetoes(asked: Prepared, listed: Prepared, left: list[int], right: list[int]
     return tuple(dict.fromkeys(found))
 
 
+def _caps(asked: Prepared, listed: Prepared, left: list[int], right: list[int]) -> Iterator[tuple[Finding, float]]:
+    """What one side alone has, and what makes another body of it though all else be the same."""
+    if any(asked.kinds[one] == "number" for one in left) or any(listed.kinds[one] == "number" for one in right):
+        yield "number", _ONE_NUMBERED
+    if asked.forms & _STRICT and listed.forms & _STRICT and not asked.forms & listed.forms:
+        yield "form", _OTHER_FORM
+
+
 def _beside(asked: Prepared, listed: Prepared, alignment: Alignment) -> bool:
     mine = {asked.words[place] for place in alignment.left}
     theirs = {listed.words[place] for place in alignment.right}
@@ -42,13 +56,18 @@ def _text(name: Prepared, places: tuple[int, ...]) -> str:
     return " ".join(name.words[place] for place in places)
 
 
+def _bounded(asked: Prepared, listed: Prepared, same: Part) -> Likeness:
+    capped = [Part(finding, most - 1.0) for finding, most in _caps(asked, listed, [], [])]
+    return Likeness(1.0 + sum(part.points for part in capped), (same, *capped), (), asked.name, listed.name)
+
+
 def compare(asked: Prepared, listed: Prepared) -> Likeness:
     """How alike two names are: the share of what their words are worth that agrees."""
     total = asked.total + listed.total
     if not total:
         return Likeness(0.0, (), (), asked.name, listed.name)
-    if asked.joined == listed.joined:
-        return Likeness(1.0, (Part("same", 1.0, asked.joined, listed.joined),), (), asked.name, listed.name)
+    if asked.joined == listed.joined or asked.whole == listed.whole:
+        return _bounded(asked, listed, Part("same", 1.0, asked.joined, listed.joined))
     alignment = Alignment(asked, listed)
     parts = []
     score = 0.0
@@ -60,6 +79,14 @@ def compare(asked: Prepared, listed: Prepared) -> Likeness:
     if score > _BESIDE and _beside(asked, listed, alignment):
         parts.append(Part("branch", _BESIDE - score))
         score = _BESIDE
+    if mine and theirs:  # SAUDI ARABIAN OIL and SAUDI ARABIAN GAS: worse than a word that one of them lacks
+        points = min(_REPLACED * min(_worth(asked, mine) / asked.total, _worth(listed, theirs) / listed.total), score)
+        parts.append(Part("replaced", -points, _text(asked, tuple(mine)), _text(listed, tuple(theirs))))
+        score -= points
+    for finding, most in _caps(asked, listed, mine, theirs):
+        if score > most:
+            parts.append(Part(finding, most - score))
+            score = most
     parts += [Part("asked_only", 0.0, asked=asked.words[place]) for place in mine]
     parts += [Part("listed_only", 0.0, listed=listed.words[place]) for place in theirs]
     vetoes = _vetoes(asked, listed, mine, theirs)

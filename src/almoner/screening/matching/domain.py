@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Finding = Literal[
-    "same", "spelling", "meaning", "together", "initials", "cut", "asked_only", "listed_only",
+    "same", "spelling", "meaning", "together", "initials", "cut", "asked_only", "listed_only", "replaced",
     "number", "direction", "place", "form", "branch", "second_line", "other_name",
     "street", "postcode", "city", "state", "country", "address_unknown",
     "common", "rare", "weak", "identifier", "bounds",

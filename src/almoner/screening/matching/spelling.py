@@ -11,6 +11,7 @@ _NOT_A_WORD: Final = re.compile(r"[^a-z0-9]+")
 _SIMPLE: Final = re.compile(r"[a-z0-9 ]*")
 _OWNED: Final = re.compile(r"\b([a-z]{2,}) s\b(?! [a-z]\b)")
 _SPELT: Final = re.compile(r"\b[a-z](?: [a-z]\b)+")
+_DOTTED: Final = re.compile(r"\b(?:[a-z]\.){2,}(?:[a-z]\b)?|\b[a-z]\.[a-z]\b(?!\.)")
 _NUMBERED: Final = re.compile(r"\b(?:no|nr|num|number) (?=\d)")
 _COUNTED: Final = re.compile(r"\b0*(\d+)(?:st|nd|rd|th)?\b")
 
@@ -34,6 +35,7 @@ def plain(text: str) -> str:
     if not found.isascii():
         found = anyascii(found).lower()
     if not _SIMPLE.fullmatch(found):
+        found = _DOTTED.sub(lambda letters: letters[0].replace(".", "") + " ", found)
         found = _NOT_A_WORD.sub(" ", _APOSTROPHES.sub("", found.replace("&", " and ").replace("%", " per cent ")))
     found = " ".join(found.split())
     found = _OWNED.sub(r"\1s", found)

@@ -50,18 +50,20 @@ _YEARS: Final = range(1800, 2100)
 
 
 class Tokens(NamedTuple):
-    """Words that name, and the kinds of legal forms that were around them."""
+    """Words that name, the kinds of legal forms that were around them, and all words but those without a blank."""
 
     words: tuple[str, ...]
     forms: frozenset[str]
+    whole: str
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A name, read: ``words`` in one spelling and without weak ones, what each is worth and what it is.
 
-    ``joined`` are the words without blanks, ``bearers`` says how many bodies of the master file bear the name, ``open``
-    that it ends as no name does, in OF, and so was cut; ``initials`` are of all its words, and of those that weigh.
+    ``joined`` are the words without blanks, ``whole`` with weak ones, ``bearers`` says how many bodies of the master
+    file bear the name, ``open`` that it ends as no name does, in OF, and so was cut; ``initials`` are of all its words,
+    and of those that weigh.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Prepared:
     kinds: tuple[Kind, ...]
     forms: frozenset[str]
     joined: str
+    whole: str
     total: float
     bearers: int
     open: bool
@@ -118,12 +121,13 @@ def tokens(name: str) -> Tokens:
     forms: set[str] = set()
     words = _stripped(counted(plain(name)).split(), forms)
     if not words:
-        return Tokens((), frozenset(forms))
+        return Tokens((), frozenset(forms), "")
     words = _phrased(numbered(words))
     words = [words[0], *(word for word in words[1:] if word not in _EVERYWHERE)]
     short = tables.abbreviations()
     strong = [word for word in words if word not in WEAK] or words
-    return Tokens(tuple(short.get(word, _DIRECTIONS.get(word, word)) for word in strong), frozenset(forms))
+    named = tuple(short.get(word, _DIRECTIONS.get(word, word)) for word in strong)
+    return Tokens(named, frozenset(forms), "".join(words))
 
 
 def _kind(word: str) -> Kind:
@@ -156,7 +160,7 @@ def _initials(words: Iterable[str]) -> str:
 
 def prepare(name: str) -> Prepared:
     """Reads a name."""
-    words, forms = tokens(name)
+    words, forms, whole = tokens(name)
     read = [_read(word) for word in words]
     weights = [weight for weight, _ in read]
     if len(words) > 1 and words[-1] in _FORMAL:
@@ -169,6 +173,7 @@ def prepare(name: str) -> Prepared:
         tuple(kind for _, kind in read),
         forms,
         "".join(words),
+        whole,
         sum(weights),
         tables.names().of.get(" ".join(words), 0),
         written.endswith(_OPEN),
