@@ -76,6 +76,7 @@ class Endpoint:
     headers: Mapping[str, str]
     request_headers: Mapping[str, str]
     shows_secret: bool
+    also: str | None
     path_ids: dict[str, PathId | None] = field(init=False)
     body: type[In] | None = field(init=False)
     query: type[Query] | None = field(init=False)
@@ -118,8 +119,8 @@ class Endpoint:
     @property
     def record(self) -> type[Out] | None:
         """The record type of the answer, for single records and lists."""
-        answer = get_args(self.answer)[0] if self.lists else self.answer
-        return answer if isinstance(answer, type) and issubclass(answer, Out) else None
+        answers = get_args(self.answer) or (self.answer,)  # of Listing[Record], of Record | Raw, or the record itself
+        return next((one for one in answers if isinstance(one, type) and issubclass(one, Out)), None)
 
     @property
     def lists(self) -> bool:
@@ -156,11 +157,13 @@ class Routes:
         headers: Mapping[str, str] = MappingProxyType({}),
         request_headers: Mapping[str, str] = MappingProxyType({}),
         shows_secret: bool = False,
+        also: str | None = None,
     ) -> Callable[[Handler], Handler]:
         """Declare a handler. A route with a key must name its scope (K6).
 
         For the description: ``beside`` is what a list's answer holds beside its records and links, ``headers`` those
         that this answer alone carries and ``request_headers`` those that it reads, with what they say.
+        ``also``: another media type that the answer is given in.
         ``shows_secret``: the answer holds a secret, so that reading it is written to the audit log too (V8).
         """
         if (key is KeyKind.NONE) is not (scope is None):
@@ -186,6 +189,7 @@ class Routes:
                     headers,
                     request_headers,
                     shows_secret,
+                    also,
                 )
             )
             return handler

@@ -16,6 +16,7 @@ from almoner.kit.errors import (
     IncorrectParams,
     InternalError,
     KeyInUse,
+    NotAcceptable,
     NotFound,
     OriginalCallInProgress,
     Problem,
@@ -128,6 +129,8 @@ def problems_of(endpoint: Endpoint) -> list[type[Problem]]:
         found.append(ContentTooLarge)
         if endpoint.upload is None:
             found.append(UnsupportedContentType)
+    if endpoint.also:
+        found.append(NotAcceptable)
     found += [*endpoint.errors, RateExceeded, InternalError, ServiceUnavailable]
     return list(dict.fromkeys(found))
 
@@ -305,6 +308,8 @@ def _responses(endpoint: Endpoint, known: _Known, links: following.Links) -> Sch
     elif not endpoint.empty:
         example = known.examples.answer(answers.ANY_RECORD)
         success["content"] = {"application/json": {"schema": answers.ANY_RECORD, "example": example}}
+    if endpoint.also:
+        success["content"][endpoint.also] = {"schema": {"type": "string", "format": "binary"}}
     if found := links.get(endpoint.operation_id):
         success["links"] = found
     return {str(endpoint.empty or 200): success, **answers.errors_of(problems_of(endpoint))}

@@ -5,11 +5,19 @@ from uuid import UUID
 
 from almoner.platform.http.caller import SECRET
 from almoner.platform.http.calls import Call
-from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.endpoints import Raw, Routes
 from almoner.platform.http.ids import PathId
+from almoner.platform.http.negotiation import chosen
 from almoner.platform.http.paging import Listing
+from almoner.platform.uploads.files import Stored
+from almoner.platform.uploads.problems import UPLOAD_ERRORS
+from almoner.validation.documents import service as documents
+from almoner.validation.requests import dossier as dossiers
+from almoner.validation.requests import dossier_papers
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import InvalidRegistryId, RegistryNotFound
+from almoner.validation.requests.dossier import ValidationRequestDossierOut
+from almoner.validation.requests.dossier_papers import PDF
 from almoner.validation.requests.schemas import (
     ValidationRequestIn,
     ValidationRequestOut,
@@ -56,3 +64,36 @@ async def create_validation_request(call: Call, body: ValidationRequestIn) -> Va
 async def get_validation_request(call: Call, id: RequestId) -> ValidationRequestOut:
     """Retrieve a validation request."""
     return request_out(call.tx, await requests.get(call.tx, call.partner, id))
+
+
+@routes.get(
+    "/v1/validation-requests/{id}/dossier",
+    key=SECRET,
+    scope="validation_requests:read",
+    tx=None,
+    also=PDF,
+)
+async def get_validation_request_dossier(call: Call, id: RequestId) -> ValidationRequestDossierOut | Raw:
+    """Retrieve the evidence of a validation request: what every evaluation saw, and who decided what and why.
+
+    JSON, or a document where Accept asks for application/pdf. Signed, so that anybody who has it can check it: the key
+    is at /.well-known/almoner-keys.
+    """
+    wanted = chosen(call.headers.get("accept"), ("application/json", PDF))
+    async with call.db.read() as tx:
+        dossier = await dossiers.gather(tx, call.partner, id)
+        if wanted != PDF:
+            return Raw(dossiers.as_json(tx, dossier))
+    return Raw(await dossier_papers.as_pdf(call.db.deployment, dossier), PDF)
+
+
+@routes.post(
+    "/v1/validation-requests/{id}/document",
+    key=SECRET,
+    scope="validation_requests:write",
+    upload=documents.DOCUMENT,
+    errors=UPLOAD_ERRORS,
+)
+async def add_validation_request_document(call: Call, id: RequestId, upload: Stored) -> ValidationRequestOut:
+    """Upload a document as evidence: JPEG, PNG or PDF, at most 5,242,880 bytes. The answer is the whole request."""
+    return request_out(call.tx, await requests.attach(call.tx, call.partner, id, upload))

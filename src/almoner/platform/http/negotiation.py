@@ -1,0 +1,39 @@
+"""Which of several forms of an answer a caller wants (RFC 9110, section 12.5.1)."""
+
+from collections.abc import Sequence
+
+from almoner.kit.errors import NotAcceptable
+
+
+def chosen(accept: str | None, offered: Sequence[str]) -> str:
+    """The offered media type that the header ``Accept`` likes best, the first of equals. Raises NotAcceptable."""
+    if not accept or not accept.strip():
+        return offered[0]
+    ranges = [_range(part) for part in accept.split(",")]
+    liked = {media_type: _quality(media_type, ranges) for media_type in offered}
+    best = max(offered, key=lambda media_type: liked[media_type])
+    if not liked[best]:
+        raise NotAcceptable(f"header.Accept must allow {' or '.join(offered)}")
+    return best
+
+
+def _range(part: str) -> tuple[str, float]:
+    media, *parameters = (piece.strip().lower() for piece in part.split(";"))
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                return media, min(1.0, max(0.0, float(value)))
+            except ValueError:
+                return media, 0.0
+    return media, 1.0
+
+
+def _quality(media_type: str, ranges: Sequence[tuple[str, float]]) -> float:
+    """That of the most specific range that covers it; 0 where none does."""
+    kind = media_type.partition("/")[0]
+    for wanted in (media_type, f"{kind}/*", "*/*"):
+        found = [quality for media, quality in ranges if media == wanted]
+        if found:
+            return max(found)
+    return 0.0

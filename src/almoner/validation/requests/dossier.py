@@ -1,0 +1,194 @@
+"""The whole evidence of a validation request as one signed document, JSON or PDF (settled 8).
+
+It says what was asked, what every evaluation saw in which data, what people were asked and decided, and what was
+attached. Who has it can check it without us: ``platform.signing``.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.kit.time import iso, iso_or_none
+from almoner.platform.db import Partner, Tx
+from almoner.platform.http.wire import Out
+from almoner.platform.signing import DOSSIERS, Signer
+from almoner.validation.documents import service as documents
+from almoner.validation.documents.domain import Document
+from almoner.validation.requests import service
+from almoner.validation.requests.domain import REVIEW_REASONS, Evaluation, Step, ValidationRequest
+from almoner.validation.requests.schemas import ValidationRequestOut, request_out
+from almoner.validation.reviews import service as reviews
+from almoner.validation.reviews.domain import Decided, History, Review
+
+OBJECT: Final = "validation_request_dossier"
+
+
+@dataclass(frozen=True, slots=True)
+class Dossier:
+    """All that is known of one request at a moment."""
+
+    request: ValidationRequest
+    evaluations: Sequence[Evaluation]
+    history: History
+    at: datetime
+
+
+class DossierStepOut(msgspec.Struct, frozen=True, rename="camel"):
+    """One step: what it found, by which source of which day, and the facts that it saw."""
+
+    name: str
+    verdict: str
+    code: str
+    source: str | None
+    data_as_of: str | None
+    facts: Mapping[str, Any]
+
+
+class DossierReasonOut(msgspec.Struct, frozen=True):
+    """Why a person was asked."""
+
+    code: str
+    message: str
+
+
+class DossierEvaluationOut(msgspec.Struct, frozen=True, rename="camel"):
+    """One evaluation, as it was made and by the threshold of then."""
+
+    evaluated_at: str
+    occasion: str
+    outcome: str
+    reasons: list[DossierReasonOut]
+    agreement: float | None
+    threshold: float
+    organisation_id: str | None
+    steps: list[DossierStepOut]
+
+
+class DossierReviewOut(msgspec.Struct, frozen=True, rename="camel"):
+    """What a person was asked, and what became of the question."""
+
+    asked_at: str
+    reasons: list[DossierReasonOut]
+    status: str
+    ended_at: str | None
+
+
+class DossierDecisionOut(msgspec.Struct, frozen=True, rename="camel"):
+    """Who decided what, when, and on what evidence."""
+
+    verdict: str
+    reason_code: str | None
+    decided_by: Annotated[str, msgspec.Meta(description="`rules`, `sandbox`, or the operator's identifier.")]
+    note: str
+    decided_at: str
+
+
+class DossierDocumentOut(msgspec.Struct, frozen=True, rename="camel"):
+    """A document that was attached, known by its hash."""
+
+    id: str
+    media_type: str
+    size: int
+    sha256: str
+    scan_status: str
+    flags: list[str]
+    created_at: str
+    deleted_at: str | None
+
+
+class ValidationRequestDossierOut(Out, object_name=OBJECT):
+    """The evidence of a validation request.
+
+    ``seal``: key and Ed25519 signature over the whole answer, byte for byte, with zeros for the signature's digits.
+    """
+
+    environment: str
+    generated_at: str
+    validation_request: ValidationRequestOut
+    evaluations: list[DossierEvaluationOut]
+    reviews: list[DossierReviewOut]
+    decisions: list[DossierDecisionOut]
+    documents: list[DossierDocumentOut]
+    seal: str
+
+
+async def gather(tx: Tx, partner: Partner, request_id: UUID) -> Dossier:
+    """All that is known of the partner's request. Raises NotFound."""
+    request = await service.get(tx, partner, request_id)
+    evaluations = await service.evaluations(tx, request.id)
+    return Dossier(request, evaluations, await reviews.of(tx, service.subject_of(request)), tx.now)
+
+
+def as_json(tx: Tx, dossier: Dossier) -> bytes:
+    """The signed answer."""
+    signer = Signer(tx.vault, DOSSIERS)
+    record = _out(tx, dossier, signer.blank)
+    return signer.sign(msgspec.json.encode({"data": record, "object": OBJECT}))
+
+
+def _out(tx: Tx, dossier: Dossier, seal: str) -> ValidationRequestDossierOut:
+    return ValidationRequestDossierOut(
+        environment=tx.deployment.environment,
+        generated_at=iso(dossier.at),
+        validation_request=request_out(tx, dossier.request),
+        evaluations=[_evaluation_out(tx, evaluation) for evaluation in dossier.evaluations],
+        reviews=[_review_out(review) for review in dossier.history.reviews],
+        decisions=[_decision_out(decided) for decided in dossier.history.decisions],
+        documents=[_document_out(tx, document) for document in dossier.request.documents],
+        seal=seal,
+    )
+
+
+def _evaluation_out(tx: Tx, evaluation: Evaluation) -> DossierEvaluationOut:
+    found = evaluation.organisation_id
+    return DossierEvaluationOut(
+        evaluated_at=iso(evaluation.evaluated_at),
+        occasion=evaluation.occasion,
+        outcome=evaluation.outcome.verdict,
+        reasons=_reasons(evaluation.outcome.reasons),
+        agreement=evaluation.agreement,
+        threshold=evaluation.threshold,
+        organisation_id=tx.ids.text("organisation", found) if found else None,
+        steps=[_step_out(step) for step in evaluation.steps],
+    )
+
+
+def _step_out(step: Step) -> DossierStepOut:
+    return DossierStepOut(
+        step.name, step.verdict, step.code, step.source, iso_or_none(step.data_as_of), dict(step.facts)
+    )
+
+
+def _review_out(review: Review) -> DossierReviewOut:
+    return DossierReviewOut(iso(review.asked_at), _reasons(review.reasons), review.status, iso_or_none(review.ended_at))
+
+
+def _decision_out(decided: Decided) -> DossierDecisionOut:
+    made = decided.decision
+    return DossierDecisionOut(made.verdict, made.reason_code, made.by, made.note, iso(decided.at))
+
+
+def _document_out(tx: Tx, document: Document) -> DossierDocumentOut:
+    return DossierDocumentOut(
+        id=tx.ids.text(documents.TYPE, document.id),
+        media_type=document.media_type,
+        size=document.size,
+        sha256=document.sha256.hex(),
+        scan_status=document.scan_status,
+        flags=list(document.flags),
+        created_at=iso(document.created_at),
+        deleted_at=iso_or_none(document.deleted_at),
+    )
+
+
+def _reasons(codes: Sequence[str]) -> list[DossierReasonOut]:
+    return [DossierReasonOut(code, sentence(code)) for code in codes]
+
+
+def sentence(code: str) -> str:
+    """What a code of a step or reason says to people."""
+    return REVIEW_REASONS.get(code) or f"{code.replace('_', ' ').capitalize()}."

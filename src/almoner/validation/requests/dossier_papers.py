@@ -1,0 +1,186 @@
+"""The dossier of a validation request as a document to read and to keep: PDF/UA-1, signed like its JSON."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from almoner.kit.ids import Ids
+from almoner.platform.crypto import Vault
+from almoner.platform.deployment import Deployment
+from almoner.platform.pages.printing import Press, piece
+from almoner.platform.signing import DOSSIERS, Signer
+from almoner.validation.documents import service as documents
+from almoner.validation.documents.domain import Document
+from almoner.validation.requests.domain import Evaluation, Step, ValidationRequest
+from almoner.validation.requests.dossier import Dossier, sentence
+from almoner.validation.reviews.domain import Decided
+
+PDF: Final = "application/pdf"
+
+_TEMPLATE: Final = Path(__file__).parent / "templates" / "dossier.typ"
+_TITLES: Final = {
+    "identifier": "Form of the identifier",
+    "register": "Look-up in the register",
+    "source": "How the register is read",
+    "age": "Age of the data",
+    "status": "Status in the register",
+    "name": "Agreement of the names",
+    "address": "Agreement of the addresses",
+    "namesakes": "Others of this name",
+    "revocation": "Revocation of the exemption",
+    "terminated": "Notice of termination",
+    "group": "Exemption by a group",
+    "publication_78": "Publication 78",
+    "foundation": "Kind of foundation",
+    "group_claim": "What was said of a group",
+    "main_charity": "The charity that it is part of",
+}
+_OCCASIONS: Final = {
+    "created": "when it was created",
+    "register_loaded": "after the register was loaded",
+    "asked": "when it was asked for",
+}
+_CHECKING: Final = (
+    "Every byte of this file is signed with a key of the service that made it (Ed25519). The public key is at "
+    "/.well-known/almoner-keys of that service; docs/verify_document.py of Almoner checks the file without a network."
+)
+_Row = dict[str, object]
+
+
+@cache
+def _press() -> Press:
+    """One for the process: it holds the fonts."""
+    return Press(_TEMPLATE)
+
+
+async def as_pdf(deployment: Deployment, dossier: Dossier) -> bytes:
+    """The signed document."""
+    signer = _signer(deployment.vault)
+    facts = _facts(deployment, dossier, signer.key_id)
+    return signer.sign(await _press().print(facts, {"seal": signer.blank}, dossier.at))
+
+
+def _signer(vault: Vault) -> Signer:
+    return Signer(vault, DOSSIERS)
+
+
+def _facts(deployment: Deployment, dossier: Dossier, key_id: str) -> dict[str, object]:
+    """What the template reads."""
+    request, ids = dossier.request, deployment.ids
+    return {
+        "title": f"Dossier of {ids.text('validationrequest', request.id)}",
+        "kind": "Dossier of a validation request",
+        "name": piece(request.asked.name, rtl=False),
+        "summary": _summary(dossier),
+        "date": [dossier.at.year, dossier.at.month, dossier.at.day],
+        "test": "This is test data of a sandbox." if deployment.sandbox else None,
+        "asked": _asked(ids, request),
+        "evaluations": [_evaluation(evaluation) for evaluation in dossier.evaluations],
+        "documents": [piece(_document(ids, document), rtl=False) for document in request.documents],
+        "decisions": [_decision(decided) for decided in dossier.history.decisions],
+        "checking": _CHECKING,
+        "key": f"Signed with the key {key_id}; as of {_moment(dossier.at)}.",
+    }
+
+
+def _summary(dossier: Dossier) -> str:
+    request = dossier.request
+    if request.accepted_at is not None:
+        return f"Accepted on {_moment(request.accepted_at)}."
+    if request.rejected_at is not None:
+        return f"Rejected on {_moment(request.rejected_at)}: {request.rejection_reason}."
+    if dossier.history.open is not None:
+        return "Pending: a person has been asked to decide."
+    return "Pending: it has not been decided."
+
+
+def _asked(ids: Ids, request: ValidationRequest) -> list[_Row]:
+    asked = request.asked
+    place = ", ".join(part for part in (asked.city, asked.state, asked.postal) if part)
+    street = ", ".join(line for line in (asked.address_line_1, asked.address_line_2) if line)
+    organisation = request.organisation_id
+    rows = (
+        ("Request", ids.text("validationrequest", request.id)),
+        ("Created", _moment(request.created_at)),
+        ("Name", asked.name),
+        ("Register", asked.registry_name),
+        ("Identifier", asked.registry_number),
+        ("Country", asked.country_code),
+        ("Website", asked.website),
+        ("Address", street),
+        ("Place", place),
+        ("Exempt by a group", _text(asked.usa_group_exempt)),
+        ("Accepted as", ids.text("organisation", organisation) if organisation else ""),
+    )
+    return [_row(label, value) for label, value in rows if value]
+
+
+def _evaluation(evaluation: Evaluation) -> _Row:
+    return {
+        "title": f"Evaluated on {_moment(evaluation.evaluated_at)}",
+        "note": " ".join(_notes(evaluation)),
+        "steps": [_step(step) for step in evaluation.steps],
+    }
+
+
+def _notes(evaluation: Evaluation) -> Iterator[str]:
+    occasion = _OCCASIONS[evaluation.occasion]
+    if evaluation.outcome.verdict == "accept":
+        yield f"It was accepted by rule {occasion}."
+    else:
+        yield f"A person was asked to decide {occasion}:"
+        yield from (sentence(code) for code in evaluation.outcome.reasons)
+    if evaluation.agreement is not None:
+        yield f"The names agree to {evaluation.agreement:.3f}; {evaluation.threshold:.3f} was asked for."
+
+
+def _step(step: Step) -> _Row:
+    dated = f", data of {step.data_as_of:%Y-%m-%d}" if step.data_as_of else ""
+    told = ((name, _text(value)) for name, value in step.facts.items() if name != "parts")
+    return {
+        "title": _TITLES.get(step.name) or step.name.replace("_", " ").capitalize(),
+        "verdict": step.verdict.replace("_", " "),
+        "sentence": sentence(step.code),
+        "source": f"{step.source}{dated}" if step.source else None,
+        "facts": [_row(name.replace("_", " "), value) for name, value in told if value],
+    }
+
+
+def _document(ids: Ids, document: Document) -> str:
+    named = ids.text(documents.TYPE, document.id)
+    flags = f", {', '.join(document.flags)}" if document.flags else ""
+    return f"{named}, {document.media_type}, {document.size:,} bytes, SHA-256 {document.sha256.hex()}{flags}"
+
+
+def _decision(decided: Decided) -> _Row:
+    made = decided.decision
+    reason = f" ({made.reason_code})" if made.reason_code else ""
+    title = f"{made.verdict.capitalize()}{reason} on {_moment(decided.at)} by {made.by}"
+    return {"title": title, "note": piece(made.note, rtl=False)}
+
+
+def _row(label: str, value: str) -> _Row:
+    return {"label": label, "value": piece(value, rtl=False)}
+
+
+def _text(value: object) -> str:
+    """A fact for people; empty for none."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return value
+        case Mapping():
+            return "; ".join(f"{name} {_text(one)}" for name, one in value.items())
+        case Sequence():
+            return ", ".join(_text(one) for one in value)
+        case _:
+            return str(value)
+
+
+def _moment(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"

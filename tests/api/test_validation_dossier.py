@@ -1,0 +1,119 @@
+"""The evidence of a validation request, signed, as JSON and as a document (settled 8)."""
+
+import json
+import subprocess
+import sys
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from pypdf import PdfReader
+
+from tests.support.client import Client, data
+from tests.support.service import Service
+
+PATH = "/v1/validation-requests"
+SCRIPT = Path(__file__).parents[2] / "docs" / "verify_document.py"
+BODY = {
+    "name": "Casper Relief Fund",
+    "registryName": "IRS",
+    "registryId": "53-0196605",
+    "website": "https://example.org",
+    "countryCode": "USA",
+}
+PDF = {"Accept": "application/pdf"}
+
+
+async def _made(service: Service, api: Client, **changed: str) -> str:
+    made = data(await api.post(PATH, {**BODY, **changed}))
+    await service.drain()
+    return f"{PATH}/{made['id']}/dossier"
+
+
+async def _public_key(api: Client) -> str:
+    [key] = (await api.get("/.well-known/almoner-keys")).json()["keys"]
+    assert (key["purpose"], key["algorithm"]) == ("dossiers", "Ed25519")
+    return str(key["publicKey"])
+
+
+def _verdict(file: Path, key: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-I", str(SCRIPT), str(file), key], capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+async def test_a_dossier_holds_every_step_with_what_it_saw(service: Service, api: Client) -> None:
+    address = await _made(service, api)
+    answer = await api.get(address)
+    assert answer.json()["object"] == "validation_request_dossier"
+    told = data(answer)
+    assert told["validationRequest"] == data(await api.get(address.removesuffix("/dossier")))
+    [evaluation] = told["evaluations"]
+    assert evaluation["outcome"] == "review"
+    assert [reason["code"] for reason in evaluation["reasons"]] == ["register_not_loaded"]
+    assert all(reason["message"].endswith(".") for reason in evaluation["reasons"])
+    steps = {step["name"]: step for step in evaluation["steps"]}
+    assert steps["identifier"]["verdict"] == "pass"
+    assert steps["register"]["verdict"] == "unknown"
+    assert steps["identifier"]["facts"]["given"] == BODY["registryId"]
+    [review] = told["reviews"]
+    assert (review["status"], review["endedAt"]) == ("open", None)
+    assert (told["decisions"], told["documents"]) == ([], [])
+
+
+async def test_a_decision_is_in_it_with_who_when_and_why(service: Service, api: Client) -> None:
+    told = data(await api.get(await _made(service, api, name="test_reject_not_eligible")))
+    [decision] = told["decisions"]
+    assert (decision["verdict"], decision["reasonCode"], decision["decidedBy"]) == (
+        "rejected",
+        "not_eligible",
+        "sandbox",
+    )
+    assert decision["note"]
+    assert decision["decidedAt"] == told["validationRequest"]["rejectedAt"]
+
+
+@pytest.mark.parametrize("headers", [{}, PDF], ids=["json", "pdf"])
+async def test_anybody_can_check_it_offline(
+    service: Service, api: Client, tmp_path: Path, headers: dict[str, str]
+) -> None:
+    document = (await api.get(await _made(service, api), headers=headers)).content
+    key = await _public_key(api)
+    file = tmp_path / "dossier"
+    file.write_bytes(document)
+    assert _verdict(file, key)[0] == 0
+    for place in range(0, len(document), len(document) // 12):
+        file.write_bytes(document[:place] + bytes([document[place] ^ 0x20]) + document[place + 1 :])
+        code, said = _verdict(file, key)
+        assert (code, said[:11]) == (1, "NOT GENUINE"), place
+    file.write_bytes(document)
+    assert _verdict(file, "ab" * 32)[0] == 1
+
+
+async def test_the_document_is_tagged_and_tells_the_same(service: Service, api: Client) -> None:
+    address = await _made(service, api, name="Société de Secours & <Frères> جمعية")
+    answer = await api.get(address, headers=PDF)
+    assert answer.headers["content-type"] == "application/pdf"
+    document = PdfReader(BytesIO(answer.content))
+    assert document.trailer["/Root"]["/MarkInfo"]["/Marked"]
+    assert document.trailer["/Root"]["/Lang"] == "en-GB"
+    assert b"pdfuaid" in answer.content
+    text = "\n".join(page.extract_text() for page in document.pages)
+    for said in ("Société de Secours & <Frères>", "53-0196605", "Look-up in the register", "unknown"):
+        assert said in text, said
+
+
+async def test_the_form_is_chosen_by_accept(service: Service, api: Client) -> None:
+    address = await _made(service, api)
+    for accept in ("*/*", "application/json", "application/pdf;q=0.5, application/json"):
+        answer = await api.get(address, headers={"Accept": accept})
+        assert json.loads(answer.content)["object"] == "validation_request_dossier"
+    refused = await api.get(address, headers={"Accept": "text/csv"})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (406, "not_acceptable")
+
+
+async def test_nobody_else_is_shown_it(service: Service, api: Client, other: Client) -> None:
+    address = await _made(service, api)
+    assert (await other.get(address)).status_code == 404
+    assert (await other.get(address, headers=PDF)).status_code == 404
