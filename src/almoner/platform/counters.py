@@ -28,4 +28,4 @@ async def total(tx: Tx, partner: Partner, list_name: str) -> int:
     return int(await tx.fetchval(TOTAL, partner.id, list_name))
 
 
-TOTAL: Final = "select coalesce(sum(n), 0)::bigint from list_counter where partner_id = $1 and list = $2"
+TOTAL: Final = "select coalesce(sum(n), 0)::bigint as total from list_counter where partner_id = $1 and list = $2"

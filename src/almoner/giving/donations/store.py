@@ -1,6 +1,6 @@
 """SQL of donations."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -9,7 +9,7 @@ from asyncpg import Record
 
 from almoner.giving.donations.domain import Donation, Filters, Gift, Settlement
 from almoner.kit.money import Money
-from almoner.platform import counters
+from almoner.platform import counters, lists
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 
@@ -18,11 +18,6 @@ COLUMNS: Final = (
     "id, partner_id, organisation_id, user_id, type, session_id, payment_id, status, amount_minor, currency, "
     "first_name, last_name, email, consented, anonymous, metadata, created_at, cancelled_at, cover_minor, message, "
     "settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, reassigned_from"
-)
-
-
-_TOTAL: Final = (
-    f"select coalesce(sum(n), 0)::bigint as total from list_counter where partner_id = $1 and list = '{LIST}'"
 )
 
 # Each filter that is given becomes a condition of its own, so that PostgreSQL plans for the index that serves it.
@@ -224,18 +219,22 @@ async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
 
 async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Donation], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
-    conditions, values = ["partner_id = $1"], []
-    for name, condition in _CONDITIONS.items():
-        if (value := getattr(filters, name)) is not None:
-            values.append(value)
-            conditions.append(f"{condition}${len(values) + 3}")
-    where = " and ".join(conditions)
-    total = f"select count(*) as total from donation where {where}" if values else _TOTAL
+    given = {name: value for name in _CONDITIONS if (value := getattr(filters, name)) is not None}
+    if given:
+        rows, total = await _narrowed(tx, partner, page_, given)
+    else:
+        rows, total = await lists.page(tx, partner, LIST, COLUMNS, page_)
+    return [donation_of(row) for row in rows], total
+
+
+async def _narrowed(tx: Tx, partner: Partner, page_: Page, given: Mapping[str, object]) -> tuple[list[Record], int]:
+    conditions = [f"{_CONDITIONS[name]}${number}" for number, name in enumerate(given, 4)]
+    where = " and ".join(["partner_id = $1", *conditions])
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
     after = f"and id {comparison} $2" if page_.after_id else "and $2::uuid is null"
     rows = await tx.fetch(
         f"""
-        select {COLUMNS}, total from ({total}) counted
+        select {COLUMNS}, total from (select count(*) as total from donation where {where}) counted
         left join lateral (
             select {COLUMNS} from donation where {where} {after} order by id {order} limit $3
         ) listed on true
@@ -244,9 +243,9 @@ async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple
         partner.id,
         page_.after_id,
         page_.limit,
-        *values,
+        *given.values(),
     )
-    return [donation_of(row) for row in rows if row[0] is not None], rows[0]["total"]
+    return [row for row in rows if row[0] is not None], rows[0]["total"]
 
 
 async def followers(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:

@@ -7,7 +7,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.sessions.domain import SESSION, DonationSession, NewSession
-from almoner.platform import counters, idempotency
+from almoner.platform import counters, idempotency, lists
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 
@@ -15,9 +15,6 @@ LIST: Final = "donation_session"
 _COLUMNS: Final = (
     "id, partner_id, organisation_id, user_id, status, language, currency, success_url, metadata, created_at, "
     "expires_at"
-)
-_TOTAL: Final = (
-    f"select coalesce(sum(n), 0)::bigint as total from list_counter where partner_id = $1 and list = '{LIST}'"
 )
 
 
@@ -104,24 +101,9 @@ async def lock(tx: Tx, _scope: Everyone, session_id: UUID) -> DonationSession | 
 
 
 async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationSession], int]:
-    """One page in reading order, and the exact total from the counters, in one statement (P7)."""
-    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
-    after = f"id {comparison} $2" if page_.after_id else "$2::uuid is null"
-    rows = await tx.fetch(
-        f"""
-        select {_COLUMNS}, total from ({_TOTAL}) counted
-        left join lateral (
-            select {_COLUMNS} from donation_session
-            where partner_id = $1 and {after}
-            order by id {order} limit $3
-        ) listed on true
-        order by id {order}
-        """,
-        partner.id,
-        page_.after_id,
-        page_.limit,
-    )
-    return [_session(row) for row in rows if row[0] is not None], rows[0]["total"]
+    """One page in reading order, and the exact total."""
+    rows, total = await lists.page(tx, partner, LIST, _COLUMNS, page_)
+    return [_session(row) for row in rows], total
 
 
 async def settle_choice(

@@ -1,0 +1,53 @@
+"""Lists by id with their counters: planned once, and by the key alone, whoever asks."""
+
+from typing import cast
+from uuid import UUID
+
+import pytest
+
+from almoner.giving.donations import store as donations
+from almoner.giving.donations.domain import Filters
+from almoner.giving.sessions import store as sessions
+from almoner.platform import counters
+from almoner.platform.db import Tx
+from almoner.platform.http.paging import Page
+from tests.support.plans import Explaining
+from tests.support.service import Service, Tenant
+
+PAGES = [
+    Page(25, descending=True),
+    Page(25, descending=False),
+    Page(25, descending=True, position=(UUID(int=7).bytes,)),
+    Page(25, descending=True, position=(UUID(int=7).bytes,), backwards=True),
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
+async def test_p1_a_page_is_a_range_of_the_key(service: Service, tenant: Tenant, page: Page) -> None:
+    async with service.db.write() as tx:
+        for way in ("seqscan", "sort", "incremental_sort"):  # as if there were many rows
+            await tx.execute(f"set local enable_{way} = off")
+        asked = Explaining(tx)
+        await donations.page(cast("Tx", asked), tenant.partner, page, Filters())
+        await sessions.page(cast("Tx", asked), tenant.partner, page)
+    wanted = {"donation_partner_id_id_key", "donation_session_partner_id_id_key", "list_counter_pkey"}
+    assert asked.indexes() == wanted
+    assert not asked.sorts_before_limit()
+
+
+async def test_the_plan_of_a_page_is_kept(service: Service, tenant: Tenant) -> None:
+    async with service.db.write() as tx:
+        for _ in range(10):
+            await donations.page(tx, tenant.partner, PAGES[0], Filters())
+        kept = await tx.fetchval(
+            "select sum(generic_plans) from pg_prepared_statements where statement like '%from donation where%'"
+        )
+    assert kept > 0
+
+
+async def test_p7_the_total_is_told_when_no_row_is_left(service: Service, tenant: Tenant) -> None:
+    partner = tenant.partner
+    async with service.db.write() as tx:
+        await counters.add(tx, partner, donations.LIST, 3)
+        assert await donations.page(tx, partner, PAGES[2], Filters()) == ([], 3)
+        assert await counters.total(tx, partner, donations.LIST) == 3
