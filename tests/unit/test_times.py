@@ -13,6 +13,11 @@ def test_answers_show_milliseconds_and_z() -> None:
     assert iso(datetime(2026, 1, 2, 3, 4, 5, 678_999, tzinfo=UTC)) == "2026-01-02T03:04:05.678Z"
 
 
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_answers_show_any_moment_as_iso_8601_does(moment: datetime) -> None:
+    assert iso(moment) == moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 @given(st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(9999, 1, 1)))  # noqa: DTZ001
 def test_what_we_write_we_read(naive: datetime) -> None:
     moment = naive.replace(microsecond=naive.microsecond // 1000 * 1000, tzinfo=UTC)
