@@ -1,8 +1,11 @@
 """Keys at work (settled 2; K2-K5): overlap, revocation within a second, last use, nothing readable at rest."""
 
+import asyncio
 from base64 import b64encode
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import cast
 from uuid import UUID
 
 import httpx
@@ -11,6 +14,7 @@ import pytest
 from almoner.access.guard import KeyGuard, Limits
 from almoner.access.keys import domain as key_form
 from almoner.access.keys import service as keys
+from almoner.platform.db import Database, Tx
 from almoner.platform.http.service import Service as EndpointLayer
 from almoner.platform.ratelimit import Limit, RateLimiter
 from tests.support.client import Client
@@ -135,6 +139,37 @@ class StandingClock:
     def wall(self) -> datetime:
         """The same."""
         return self.at
+
+
+class CountedReads:
+    """The database, which counts how often it is read."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self.reads = 0
+
+    def read(self) -> AbstractAsyncContextManager[Tx]:
+        """As the database's."""
+        self.reads += 1
+        return self._db.read()
+
+
+async def test_k4_of_many_calls_at_once_one_looks_the_key_up_again_and_all_do_when_it_takes_too_long(
+    service: Service, tenant: Tenant
+) -> None:
+    clock, db, free = StandingClock(service.clock.wall()), CountedReads(service.db), Limit("free", 100_000, 100_000)
+    guard = KeyGuard(cast("Database", db), clock, RateLimiter(), Limits(free, free, free, free))
+    await guard.authenticate(tenant.secret, "192.0.2.7")
+    clock.at += timedelta(seconds=0.6)
+    await asyncio.gather(*(guard.authenticate(tenant.secret, "192.0.2.7") for _ in range(20)))
+    assert db.reads == 2
+    clock.at += timedelta(seconds=0.6)
+    slow = asyncio.create_task(guard.authenticate(tenant.secret, "192.0.2.7"))
+    await asyncio.sleep(0)
+    clock.at += timedelta(seconds=0.2)
+    await asyncio.gather(*(guard.authenticate(tenant.secret, "192.0.2.7") for _ in range(20)))
+    assert db.reads == 23
+    await slow
 
 
 async def test_l1_l3_limits_per_key_and_their_headers(service: Service) -> None:
