@@ -1,6 +1,7 @@
 """``almoner serve`` and ``almoner worker``: the processes of a deployment, any number of each."""
 
 import asyncio
+import gc
 import signal
 import socket
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from starlette.types import ASGIApp
 from almoner import migrations, settings, worker
 from almoner.app import create_app
 from almoner.cli import local, logs
+from almoner.cli.joining import JoiningProtocol
 from almoner.cli.ports import listen
 from almoner.platform.processes import Role
 from almoner.platform.telemetry import Telemetry
@@ -20,6 +22,7 @@ from almoner.settings import Settings
 from almoner.wiring import House, open_house
 
 _DRAIN_SECONDS = 10
+_YOUNG_OBJECTS = 20_000
 
 
 class Server(uvicorn.Server):
@@ -40,12 +43,23 @@ def stop_on_signals() -> asyncio.Event:
     return stop
 
 
+def collect_seldom() -> None:
+    """Let the garbage collector leave alone what was made by now, and look at the young only when they are many.
+
+    Requests leave hardly a cycle behind, but make hundreds of objects each: by Python's defaults every other list was
+    searched for cycles, a tenth of its time.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
+
+
 async def answer(app: ASGIApp, sockets: list[socket.socket], stop: asyncio.Event) -> None:
     """Serve the application until ``stop``; requests in flight get ten seconds to end."""
     config = uvicorn.Config(
         app,
         loop="none",
-        http="httptools",
+        http=JoiningProtocol,
         ws="none",
         lifespan="off",
         access_log=False,
@@ -102,9 +116,11 @@ async def live(
     house: House, role: Role, stop: asyncio.Event, sockets: list[socket.socket], provider_sockets: list[socket.socket]
 ) -> None:
     """All that one process does until ``stop``; in the sandbox the test payment provider is part of a server."""
+    app = create_app(house)
+    collect_seldom()
     async with asyncio.TaskGroup() as group:
         group.create_task(worker.run(house, role, stop))
-        group.create_task(answer(create_app(house), sockets, stop))
+        group.create_task(answer(app, sockets, stop))
         if house.provider_app is not None:
             group.create_task(answer(house.provider_app, provider_sockets, stop))
             group.create_task(house.provider_app.run(stop))

@@ -1,0 +1,49 @@
+"""uvicorn's HTTP protocol, but the head of an answer leaves together with its body.
+
+uvicorn writes one after the other and uvloop sends at once what it is given. That is a second call into the kernel, and
+at the other end a reader that is woken for a head without its body: a twentieth of a whole list.
+"""
+
+import asyncio
+from typing import Any, cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+
+class Joined:
+    """A transport that holds what is written until the next write, at most until the loop's next turn."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._held = b""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send it with what is held; hold it when nothing is."""
+        if self._held:
+            data, self._held = self._held + data, b""
+            self._transport.write(data)
+        else:
+            self._held = data
+            self._loop.call_soon(self._send_held)
+
+    def close(self) -> None:
+        """Close when all is sent."""
+        self._send_held()
+        self._transport.close()
+
+    def _send_held(self) -> None:
+        held, self._held = self._held, b""
+        if held and not self._transport.is_closing():
+            self._transport.write(held)
+
+
+class JoiningProtocol(HttpToolsProtocol):
+    """For ``uvicorn.Config(http=...)``."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client has come."""
+        super().connection_made(cast("asyncio.Transport", Joined(transport, self.loop)))
