@@ -174,6 +174,7 @@ async def registers_and_verifications(world: World) -> None:
     await world.does("activities", "apply")
     await world.does("registers", "rollback", "irs-bmf")
     nonprofit = await factories.nonprofit(world.service)
+    await world.does("organisations", "reindex")
     await world.does("organisations", "brand", nonprofit, "--colour", "#E6007E")
     approved, rejected = [await factories.verification(world.service, world.api) for _ in range(2)]
     await world.does("verifications", "approve", approved["id"], *NOTE)

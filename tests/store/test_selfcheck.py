@@ -301,6 +301,18 @@ def faults() -> Iterator[Fault]:
             select id, '{kind}', id, id, 'accepted', 'x', 'x', created_at from partner limit 1
             """,
         )
+    body = "(select id from organisation limit 1)"
+    for told in (
+        f"update organisation_search set name = 'other' where id = {body}",
+        f"update organisation_search set rank = rank + 1 where id = {body}",
+        f"delete from organisation_search where id = {body}",
+        f"update organisation set search_other = 'more' where id = {body}",
+        f"update organisation set active = not active, overruled = null, succeeded_by = null where id = {body}",
+    ):
+        yield Fault("organisations.found_as_they_are", told)
+    word = "(select word from organisation_word where n > 0 limit 1)"
+    yield Fault("organisations.words_are_counted", f"delete from organisation_word where word = {word}")
+    yield Fault("organisations.words_are_counted", f"update organisation_word set n = n + 1 where word = {word}")
     yield Fault("jobs.rescued", job.format("leased_until", OLD, OLD, OLD))
     yield Fault(
         "deliveries.have_jobs",

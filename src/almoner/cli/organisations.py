@@ -1,22 +1,26 @@
-"""``almoner organisations``: how a nonprofit is shown."""
+"""``almoner organisations``: how a nonprofit is shown, and that all are found."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from almoner.cli.officer import Officer, administer
+from almoner.cli.database import with_database
+from almoner.cli.officer import Officer, administer, administrator
+from almoner.cli.progress import Line
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.branding import domain, service
 from almoner.nonprofits.branding.domain import Shown
 from almoner.nonprofits.branding.service import Wish
+from almoner.nonprofits.organisations import flows
+from almoner.nonprofits.organisations.flows import Reindexed
 from almoner.platform import images
 from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.db import Tx
+from almoner.platform.db import Database, Tx
 from almoner.platform.images import Image
 from almoner.platform.uploads.problems import FiletypeNotSupported
 
-commands = typer.Typer(help="How nonprofits are shown.", no_args_is_help=True)
+commands = typer.Typer(help="How nonprofits are shown, and that they are found.", no_args_is_help=True)
 
 _File = tuple[Path, bytes]
 _Pictures = typer.Option(help="A JPEG or PNG; repeat for more. They replace all.", exists=True, dir_okay=False)
@@ -24,7 +28,7 @@ _Pictures = typer.Option(help="A JPEG or PNG; repeat for more. They replace all.
 
 @commands.callback()
 def organisations() -> None:
-    """How nonprofits are shown."""
+    """How nonprofits are shown, and that they are found."""
 
 
 @commands.command("brand")
@@ -71,6 +75,35 @@ def brand_organisation(
         f"{own}  name {shown.display_name or '-'}  description {'yes' if shown.description else '-'}  "
         f"logo {'yes' if shown.logo else '-'}  images {len(shown.images)}  colour {shown.primary_color or '-'}"
     )
+
+
+@commands.command("reindex")
+def reindex() -> None:
+    """Have search read all organisations anew, and count their words: what `almoner selfcheck` found wrong is right.
+
+    What is right is not touched. Searches go on meanwhile; loads wait while words are counted. Type it again when it
+    was interrupted.
+    """
+    line = Line()
+
+    def report(now: Reindexed) -> None:
+        line.show(f"{now.bodies:,} organisations, {now.mended:,} mended")
+
+    async def run(database: Database) -> Reindexed:
+        who = await administrator(database)
+        async with database.write() as tx:
+            await who(tx)  # refused before the minutes that it takes, and again when all is done
+
+        async def record(tx: Tx, done: Reindexed) -> None:
+            officer = await who(tx)
+            mended = f"{done.mended} organisations, {done.words} words"
+            await officer.record(tx, DEPLOYMENT, "organisations.reindexed", mended, bodies=done.bodies)
+
+        return await flows.reindex(database, report=report, record=record)
+
+    done = with_database(run)
+    line.clear()
+    typer.echo(f"{done.bodies:,} organisations: {done.mended:,} of them and {done.words:,} words mended.")
 
 
 async def _image(file: _File, side: int) -> Image:

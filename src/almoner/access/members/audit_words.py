@@ -80,6 +80,7 @@ ACTIONS: Final = {
     "register.put_aside": "tried to import files that were put into quarantine, of",
     "registry.declared": "entered the registry",
     "register.rolled_back": "took a load of a register back, of",
+    "organisations.reindexed": "had search read all organisations anew:",
     "activities.applied": "tagged all organisations by the rules of",
     "scim.user.created": "created by SCIM the member",
     "scim.user.updated": "changed by SCIM the member",

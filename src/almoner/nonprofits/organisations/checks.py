@@ -2,7 +2,13 @@
 
 from typing import Final
 
+from almoner.nonprofits.organisations.store_index import COLUMNS, SOUGHT
 from almoner.platform.selfcheck import Check
+
+_WORDS_OF: Final = " + ".join(
+    f"case {column} when '' then 0 else length({column}) - length(replace({column}, ' ', '')) + 1 end"
+    for column in ("name", "other", "place", "described")
+)
 
 checks: Final = (
     Check(
@@ -29,6 +35,34 @@ checks: Final = (
             where l.kind = 'same' and l.valid_to is null and l.to_registry_id = o.registry_id
                 and l.to_number_key = o.number_key and not is_ambiguous(l)
         )
+        """,
+    ),
+    Check(  # each table is read once, and one number of it compared: seconds for millions of bodies
+        "organisations.found_as_they_are",
+        "What search reads of the bodies of a register is what they are: names, words, state, tags",
+        "Mend it with almoner organisations reindex, and find out who wrote past the service to these tables",
+        f"""
+        select r.code from registry r
+        left join (
+            select registry_id, count(*) as n, bit_xor(hash_record_extended(row({SOUGHT}), 0)) as told
+            from organisation o group by registry_id
+        ) bodies on bodies.registry_id = r.id
+        left join (
+            select registry_id, count(*) as n, bit_xor(hash_record_extended(row({COLUMNS}), 0)) as told
+            from organisation_search group by registry_id
+        ) sought on sought.registry_id = r.id
+        where (bodies.n, bodies.told) is distinct from (sought.n, sought.told)
+        """,
+    ),
+    Check(
+        "organisations.words_are_counted",
+        "Every word of a body is known to search, as often as bodies have it",
+        "Count them anew with almoner organisations reindex",
+        f"""
+        select known.n || ' known, ' || had.n || ' there'
+        from (select coalesce(sum(n), 0) as n from organisation_word) known
+        cross join (select coalesce(sum({_WORDS_OF}), 0) as n from organisation_search) had
+        where known.n <> had.n
         """,
     ),
 )

@@ -1,0 +1,83 @@
+"""SQL of what search reads: what it must be by the organisations, and making it so where it is not.
+
+Triggers keep it so at every change (migrations). A restore of single tables, or a hand in the database, may break it.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from almoner.platform.db import Everyone, Tx
+
+COLUMNS: Final = """
+    id, partner_id, registry_id, country_code, listed, active, usa_group_exempt, kinds, rank, tag_ids, name, other,
+    place, described
+"""
+"""Of ``organisation_search``."""
+SOUGHT: Final = """
+    o.id, o.partner_id, o.registry_id, o.country_code, o.same_as is null, o.active, o.usa_group_exempt,
+    (case when 'nonprofit' = any(o.types) then 1 else 0 end
+        + case when 'social_impact' = any(o.types) then 2 else 0 end
+        + case when 'education' = any(o.types) then 4 else 0 end)::smallint,
+    (case when o.active then 0 else 200 end + case when o.is_branch_parent then 0 else 100 end
+        + 9 - least(o.prominence, 9))::smallint,
+    o.tag_ids, o.search_name, o.search_other, o.search_place, o.search_description
+"""
+"""The same columns by an organisation ``o``, as the triggers write them."""
+WORDS: Final = "string_to_array(concat_ws(' ', name, other, place, described), ' ')"
+"""All words that a body is found by; empty ones among them do not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """So many bodies were looked at, so many were not found as they are; None for ``last``: there are no more."""
+
+    last: UUID | None
+    bodies: int
+    mended: int
+
+
+async def mend(tx: Tx, _: Everyone, after: UUID, limit: int) -> Batch:
+    """Make what search reads of some bodies what they are. Changes of them wait meanwhile."""
+    row = await tx.fetchrow(
+        f"""
+        with looked as materialized (
+            select {SOUGHT} from organisation o where o.id > $1 order by o.id limit $2 for share
+        ), sought ({COLUMNS}) as (select * from looked), mended as (
+            insert into organisation_search as found ({COLUMNS}) select * from sought
+            on conflict (id) do update set ({COLUMNS}) = row(excluded.*) where found is distinct from excluded
+            returning 1
+        )
+        select (select id from sought order by id desc limit 1) as last, (select count(*) from sought) as bodies,
+            (select count(*) from mended) as mended
+        """,
+        after,
+        limit,
+    )
+    assert row is not None
+    return Batch(row["last"], row["bodies"], row["mended"])
+
+
+async def count_words(tx: Tx, _: Everyone) -> int:
+    """Count every word anew; how many were counted wrong. Loads wait meanwhile, searches do not."""
+    await tx.execute("select from registry order by id for no key update")
+    await tx.execute("lock table organisation_word in share row exclusive mode")
+    await tx.execute("set local work_mem = '64MB'")
+    return int(
+        await tx.fetchval(
+            f"""
+            with counted as materialized (
+                select word, count(*) as n from organisation_search cross join unnest({WORDS}) word
+                where word <> '' group by word
+            ), mended as (
+                insert into organisation_word as known (word, n) select word, n from counted order by word
+                on conflict (word) do update set n = excluded.n where known.n <> excluded.n
+                returning 1
+            ), gone as (
+                update organisation_word w set n = 0
+                where w.n <> 0 and not exists (select from counted c where c.word = w.word) returning 1
+            )
+            select (select count(*) from mended) + (select count(*) from gone)
+            """
+        )
+    )

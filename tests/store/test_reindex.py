@@ -1,0 +1,41 @@
+"""Search reads what the organisations are, whatever was done to its tables."""
+
+import asyncpg
+
+from almoner.nonprofits.organisations import flows
+from almoner.nonprofits.organisations.checks import checks
+from almoner.nonprofits.organisations.flows import Reindexed
+from almoner.platform import selfcheck
+from tests.support import factories
+from tests.support.client import data
+from tests.support.database import TestDatabase
+from tests.support.service import serving
+
+
+async def test_what_search_reads_is_mended_and_what_is_right_is_not_touched(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as service:
+        one, other, third = [
+            await factories.nonprofit(service, name=f"Quokka {name}") for name in ("Haven", "Harbour", "Hill")
+        ]
+        api = service.client((await service.tenant()).publishable)
+        connection = await asyncpg.connect(service.database.server.superuser_url(service.database.name))
+        await connection.execute("delete from organisation_search where name = 'quokka haven'")
+        await connection.execute("update organisation_search set active = false where name = 'quokka harbour'")
+        await connection.execute("delete from organisation_word where word = 'quokka'")
+        await connection.execute("insert into organisation_word values ('nobody', 3)")
+        broken = await selfcheck.run(service.db, checks)
+        assert {finding.check.name for finding in broken.findings} == {
+            "organisations.found_as_they_are",
+            "organisations.words_are_counted",
+        }
+        bodies = await connection.fetchval("select count(*) from organisation")
+        untouched = "select ctid::text from organisation_search where name = 'quokka hill'"
+        before = await connection.fetchval(untouched)
+        assert await flows.reindex(service.db, batch=2) == Reindexed(bodies, 2, 2)
+        assert await connection.fetchval(untouched) == before
+        assert (await selfcheck.run(service.db, checks)).findings == ()
+        assert await flows.reindex(service.db) == Reindexed(bodies, 0, 0)
+        found = {row["id"] for row in data(await api.get("/v1/organisations", query="quokka"))}
+        assert found == {one, other, third}
+        await api.close()
+        await connection.close()
