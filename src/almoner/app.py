@@ -81,7 +81,7 @@ def create_app(house: House) -> ASGIApp:
     ]
     outer = Router(pages, redirect_slashes=False)
     return Edge(
-        _Split(Service(house.db, house.guard, routes), house.scim, outer),
+        _Split(Service(house.db, house.guard, routes, house.intake), house.scim, outer),
         house.telemetry,
         house.db.deployment.clock,
         house.settings.trusted_proxies,

@@ -30,18 +30,27 @@ from almoner.nonprofits.registers import jobs as register_jobs
 from almoner.nonprofits.registers.jobs import Refreshing
 from almoner.platform import audit_heads, idempotency, outbox, selfcheck
 from almoner.platform.db import Database
+from almoner.platform.http import receiving
 from almoner.platform.mail import MailTransport
 from almoner.platform.outbound import Outbound
 from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.pages.rendering import Pages
+from almoner.platform.storage import Blobs
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Duties, Schedule
 from almoner.selfchecks import CHECKS
+from almoner.validation.agents import jobs as agent_jobs
+from almoner.validation.agents import service as agents
+from almoner.validation.agents.ports import MailHosts
+from almoner.validation.documents import jobs as document_jobs
+from almoner.validation.documents.ports import Scanner
+from almoner.validation.requests import jobs as request_jobs
 from almoner.webhooks.deliveries import jobs as webhook_jobs
 
 TIDYING = (
     Schedule("idempotency.purge", idempotency.next_due, idempotency.purge, every=timedelta(hours=1)),
     Schedule("outbox.purge", outbox.next_due, outbox.purge, every=timedelta(days=1)),
+    *receiving.schedules,
 )
 
 FOLLOWERS = (category_members.followers, gifts.followers)
@@ -54,6 +63,8 @@ REACTIONS = (
     *refund_notice_jobs.reactions,
     *organisation_jobs.reactions(FOLLOWERS),
     *register_jobs.reactions,
+    *request_jobs.reactions,
+    *agent_jobs.reactions,
 )
 
 
@@ -68,6 +79,10 @@ def duties(
     telemetry: Telemetry,
     heads: Path,
     registers: Refreshing,
+    name_agreement: float,
+    hosts: MailHosts,
+    blobs: Blobs,
+    scanner: Scanner | None,
 ) -> Duties:
     """What every slice does in the background."""
     handlers = {
@@ -83,7 +98,10 @@ def duties(
     handlers |= organisation_jobs.handlers(FOLLOWERS)
     handlers |= account_jobs.handlers(Pages(db.deployment, accounts.MAILS, catalogues), transport)
     handlers |= brake_jobs.handlers(Pages(db.deployment, brake_jobs.MAILS, catalogues), transport)
+    handlers |= agent_jobs.handlers(Pages(db.deployment, agents.MAILS, catalogues), transport, hosts)
     handlers |= register_jobs.handlers(registers)
+    handlers |= document_jobs.handlers(blobs, scanner)
+    handlers |= request_jobs.handlers(name_agreement)
     if provider is not None:
         handlers |= {**donation_jobs.handlers(provider, figures), **suspense_jobs.handlers(provider)}
     return Duties(
@@ -100,10 +118,12 @@ def duties(
             *payout_jobs.schedules(sandbox=db.deployment.sandbox),
             *suspense_jobs.schedules,
             *webhook_jobs.schedules,
+            *agent_jobs.schedules,
             *register_jobs.schedules(registers.plan),
+            *document_jobs.schedules,
             *selfcheck.schedules,
             *audit_heads.schedules(heads),
             *TIDYING,
         ),
-        limits=register_jobs.LIMITS,
+        limits={**register_jobs.LIMITS, **document_jobs.LIMITS},
     )

@@ -17,6 +17,7 @@ from almoner.nonprofits.organisations import checks as organisation_checks
 from almoner.nonprofits.registers import checks as register_checks
 from almoner.platform import checks as background_checks
 from almoner.platform.selfcheck import Check
+from almoner.validation.documents import checks as document_checks
 from almoner.validation.reviews import checks as review_checks
 from almoner.webhooks.deliveries import checks as delivery_checks
 
@@ -36,5 +37,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     *delivery_checks.checks,
     *register_checks.checks,
     *organisation_checks.checks,
+    *document_checks.checks,
     *review_checks.checks,
 )

@@ -23,6 +23,7 @@ from almoner.platform.crypto import MASTER_KEY_BYTES, Vault
 from almoner.platform.deployment import Deployment, Environment, Links
 
 PREFIX = "ALMONER_"
+NO_SCANNER = "none"
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 REQUIRED_IN_PRODUCTION = {
@@ -98,6 +99,19 @@ def _base_url(value: str) -> str:
     return value.rstrip("/")
 
 
+def _documents_url(value: str | None) -> str | None:
+    if value and urlsplit(value).scheme not in {"", "s3", "s3a", "gs", "az", "file"}:
+        raise ValueError("must be s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or a folder")
+    return value
+
+
+def _scanner_url(value: str | None) -> str | None:
+    parts = urlsplit(value or "")
+    if value and value != NO_SCANNER and (parts.scheme != "clamd" or not (parts.hostname or len(parts.path) > 1)):
+        raise ValueError("must be clamd://host:3310, clamd:///path/of/its/socket, or none")
+    return value
+
+
 DatabaseUrl = Annotated[SecretStr, AfterValidator(_database_url)]
 BaseUrl = Annotated[str, AfterValidator(_base_url)]
 
@@ -125,6 +139,16 @@ class Settings(BaseSettings):
         None,
         description="The folder that signed heads of the audit log are exported to, best on another machine's disk; "
         "else `audit-heads` in the data directory.",
+    )
+    documents_url: Annotated[str | None, AfterValidator(_documents_url)] = Field(
+        None,
+        description="Where documents are kept, sealed: s3://bucket/prefix (gs, az), or a folder that all servers "
+        "share; else `documents` in the data directory.",
+    )
+    scanner_url: Annotated[str | None, AfterValidator(_scanner_url)] = Field(
+        None,
+        description="ClamAV's daemon: clamd://host:3310 or clamd:///path/of/its/socket; `none` does without. In "
+        "production documents wait for a scanner until this is set.",
     )
     pg_bin: Path | None = Field(None, description="The folder of PostgreSQL's programs for the embedded server.")
 
@@ -167,7 +191,17 @@ class Settings(BaseSettings):
         None, description="A TOML file of the registers that refresh themselves and their addresses; else none does."
     )
     register_max_age: int | None = Field(
-        None, ge=1, le=3650, description="Days that a register's data may be old; older ones are shown as stale."
+        None,
+        ge=1,
+        le=3650,
+        description="Days that a register's data may be old; older ones are shown as stale, and decide nothing.",
+    )
+    name_agreement: float | None = Field(
+        None,
+        ge=0.5,
+        le=1,
+        description="How well names must agree for a validation request to be accepted without a person, 0.5 to 1; "
+        "else what was measured to be right in 98 of 100.",
     )
     operator_token: SecretStr | None = Field(
         None, description="The personal token of who types a command that decides; asked for at a terminal otherwise."
@@ -246,6 +280,16 @@ class Settings(BaseSettings):
     def heads_folder(self) -> Path:
         """Where signed heads of the audit log go."""
         return self.audit_heads or self.data_dir / "audit-heads"
+
+    @property
+    def documents_folder(self) -> Path:
+        """Where documents lie without an address of their own."""
+        return self.data_dir / "documents"
+
+    @property
+    def unscanned(self) -> bool:
+        """Whether documents are clean without a scanner: always where it says so, in the sandbox unless it has one."""
+        return self.scanner_url == NO_SCANNER or (self.sandbox and self.scanner_url is None)
 
     @property
     def registers_folder(self) -> Path:

@@ -13,9 +13,13 @@ from almoner.access.guard import KeyGuard, Limits
 from almoner.access.members import pages as member_pages
 from almoner.access.operators import pages as operator_pages
 from almoner.access.providers import pages as provider_pages
+from almoner.adapters.mail_hosts_dns import MailHostsByDns
+from almoner.adapters.mail_hosts_sandbox import MailHostsOfSandbox
 from almoner.adapters.mail_mailbox import Mailbox
 from almoner.adapters.mail_smtp import SmtpServer
 from almoner.adapters.payments_test import TestProvider
+from almoner.adapters.scanner_clamd import Clamd
+from almoner.adapters.storage_objects import open_storage
 from almoner.adapters.till_test import TestTill
 from almoner.duties import duties
 from almoner.giving.brakes.domain import LOOSE, STRICT
@@ -49,6 +53,7 @@ from almoner.platform.db import Database
 from almoner.platform.event_types import EVENT_TYPES, EventType
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.probes import Check
+from almoner.platform.http.receiving import Intake
 from almoner.platform.mail import MailTransport
 from almoner.platform.outbound import Outbound
 from almoner.platform.pages import assets, reports
@@ -56,19 +61,24 @@ from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.pages.dead_ends import dead_ends
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.ratelimit import Limit, RateLimiter
+from almoner.platform.storage import Blobs
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.uploads.checking import Checker
 from almoner.provider_test.app import ProviderTest
-from almoner.sandbox import simulate_donations, simulate_money, simulate_verifications
+from almoner.sandbox import simulate_donations, simulate_money, simulate_requests, simulate_verifications
 from almoner.sandbox.clock import SandboxClock
 from almoner.sandbox.pages import TEMPLATES as SANDBOX_TEMPLATES
 from almoner.sandbox.pages import MailboxPages
 from almoner.sandbox.routes import sandbox_routes
 from almoner.sandbox.simulate import Simulation
 from almoner.scim.application import ScimApplication
+from almoner.screening.matching.service import CERTAIN
 from almoner.settings import Rate, Settings, deployment_of
 from almoner.sources import refreshing
-from almoner.validation.requests.routes import routes as validation_requests
 from almoner.validation.agents.routes import routes as agent_verifications
+from almoner.validation.documents.pages import DocumentPages
+from almoner.validation.documents.ports import NoScanner, Scanner
+from almoner.validation.requests.routes import routes as validation_requests
 from almoner.webhooks.deliveries.routes import routes as webhook_deliveries
 from almoner.webhooks.events.routes import routes as events
 from almoner.webhooks.subscriptions.routes import routes as webhook_subscriptions
@@ -108,6 +118,8 @@ class House:
     scim: ScimApplication
     outbound: Outbound
     background: Background
+    checker: Checker
+    intake: Intake
     provider: TestProvider | None
     provider_app: ProviderTest | None
     routes: list[Routes] = field(default_factory=list)
@@ -117,6 +129,7 @@ class House:
 
     async def close(self) -> None:
         """Close what was opened."""
+        self.checker.close()
         await self.outbound.close()
         if self.provider is not None:
             await self.provider.close()
@@ -191,7 +204,14 @@ def _simulation(work: PaymentWork, rules: Rules) -> Simulation:
         simulate_donations.moves(work, TestTill(db)),
         simulate_money.moves(db, work.provider.tariff, rules),
         simulate_verifications.moves(db),
+        simulate_requests.moves(db),
     )
+
+
+def _scanner(settings: Settings) -> Scanner | None:
+    if settings.unscanned:
+        return NoScanner()
+    return None if settings.scanner_url is None else Clamd(settings.scanner_url)
 
 
 def _sandbox_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
@@ -230,12 +250,28 @@ async def open_house(
         provider, provider_app = _built_in_provider(settings, db, outbound, telemetry, catalogues)
         work = PaymentWork(db, provider, figures)
         pages += [*_giving_pages(work, catalogues, rules), *_sandbox_pages(db, catalogues)]
+    blobs = Blobs(open_storage(settings.documents_url, settings.documents_folder), db.deployment.vault)
+    pages += DocumentPages(db, blobs).routes()
     registers = refreshing(settings, db.deployment.receivers, outbound, telemetry)
     mail = _mail(settings, db)
     parts = duties(
-        db, outbound, provider, mail, catalogues, figures, rules, telemetry, settings.heads_folder, registers
+        db,
+        outbound,
+        provider,
+        mail,
+        catalogues,
+        figures,
+        rules,
+        telemetry,
+        settings.heads_folder,
+        registers,
+        settings.name_agreement or CERTAIN,
+        MailHostsOfSandbox() if settings.sandbox else MailHostsByDns(),
+        blobs,
+        _scanner(settings),
     )
     background = Background(db, parts, telemetry)
+    checker = Checker(telemetry.upload_checked)
     routes = [*ROUTES]
     if work is not None:
         routes.append(sandbox_routes(SandboxClock(background, clock), _simulation(work, rules)))
@@ -249,6 +285,8 @@ async def open_house(
         ScimApplication(db, guard),
         outbound,
         background,
+        checker,
+        Intake(db, checker, blobs, scans=not settings.unscanned),
         provider,
         provider_app,
         routes=routes,

@@ -111,7 +111,9 @@ async def serving(
     listening = socket.create_server(("127.0.0.1", 0))
     provider_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     heads = TemporaryDirectory(prefix="almoner-heads-")
-    given = settings_for(database, **{"provider_url": provider_url, "audit_heads": heads.name, **settings})
+    documents = TemporaryDirectory(prefix="almoner-documents-")
+    folders = {"audit_heads": heads.name, "documents_url": documents.name}
+    given = settings_for(database, **{"provider_url": provider_url, **folders, **settings})
     house = await wiring.open_house(given, clock=clock, telemetry=Telemetry(lines.append), catalogues=catalogues)
     stop = asyncio.Event()
     try:
@@ -126,4 +128,5 @@ async def serving(
     finally:
         listening.close()
         heads.cleanup()
+        documents.cleanup()
         await house.close()

@@ -80,7 +80,7 @@ async def run(db: Database, flow: Flow[C, R, O]) -> O:
             if isinstance(step, Done):
                 return step.outcome
             holder = tx.new_id()
-            taken = step.row is None or await _take(tx, flow.name, step.row, holder)
+            taken = step.row is None or await take(tx, flow.name, step.row, holder)
         if not taken:
             await asyncio.sleep(_WAIT_SECONDS)
             continue
@@ -90,14 +90,14 @@ async def run(db: Database, flow: Flow[C, R, O]) -> O:
         except BaseException:
             if step.row is not None:
                 async with db.write() as tx:
-                    await _release(tx, flow.name, step.row, holder)
+                    await release(tx, flow.name, step.row, holder)
             raise
         try:
             async with db.write() as tx:
                 done = await flow.record(tx, step, result)
                 # Last, as the lease is also taken last: whoever holds our rows never waits for the lease of somebody
                 # who waits for our rows.
-                if step.row is not None and not await _release(tx, flow.name, step.row, holder):
+                if step.row is not None and not await release(tx, flow.name, step.row, holder):
                     raise _LeaseLost
         except _LeaseLost:
             continue  # it ran out and somebody else made the call again: theirs is the record
@@ -106,7 +106,7 @@ async def run(db: Database, flow: Flow[C, R, O]) -> O:
     raise StillRunning
 
 
-async def _take(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
+async def take(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
     """Lease the row; False while another holds it."""
     taken = await tx.fetchval(
         """
@@ -123,7 +123,7 @@ async def _take(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
     return bool(taken)
 
 
-async def _release(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
+async def release(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
     """Give the row free; False when the lease was lost."""
     released = await tx.fetchval(
         "delete from flow_call where flow = $1 and row_id = $2 and holder = $3 returning true", name, row, holder

@@ -106,6 +106,12 @@ class Sweeper:
         return [moment for moment in due if moment is not None]
 
 
+async def ran_at(tx: Tx, name: str) -> datetime | None:
+    """When the schedule last ran; None before its first time."""
+    moment: datetime | None = await tx.fetchval("select ran_at from schedule where name = $1", name)
+    return moment
+
+
 async def _take_turn(tx: Tx, name: str) -> bool:
     """Hold the schedule's row until the transaction ends; False while another runner holds it."""
     held = await tx.fetchval("select true from schedule where name = $1 for update skip locked", name)

@@ -71,6 +71,13 @@ class Telemetry:
         self.audit_waiting = Gauge(
             "almoner_audit_waiting_seconds", "Age of the oldest audit entry without a place.", registry=self.registry
         )
+        self.upload_checks = Histogram(
+            "almoner_upload_check_seconds",
+            "Time to check a received file, by outcome: accepted, refused, killed.",
+            ("outcome",),
+            registry=self.registry,
+            buckets=(0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20),
+        )
         self.tested_partners = Gauge(
             "almoner_card_testing_partners",
             "Partners on whose pages stolen cards seem to be tried (H7).",
@@ -101,6 +108,10 @@ class Telemetry:
         bound[0].inc()
         bound[1].observe(seconds)
         self._write(self._encoder.encode(line) + b"\n")
+
+    def upload_checked(self, outcome: str, seconds: float) -> None:
+        """Count one check of a received file."""
+        self.upload_checks.labels(outcome).observe(seconds)
 
     def exposition(self) -> bytes:
         """The metrics in Prometheus' text form."""

@@ -12,13 +12,14 @@ from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import Listing
-from almoner.platform.http.uploads import Upload, Uploaded
+from almoner.platform.http.uploads import Upload
+from almoner.platform.uploads.files import Checked
 from almoner.platform.uploads.problems import UPLOAD_ERRORS
 
 CategoryId = Annotated[UUID, PathId("category")]
 OrganisationId = Annotated[UUID, PathId("organisation")]
 
-IMAGE = Upload("image", max_bytes=5 * 1024 * 1024, media_types=("image/jpeg", "image/png"))
+IMAGE = Upload("image", max_bytes=5 * 1024 * 1024, media_types=images.MEDIA_TYPES, longest_side=images.LONGEST_SIDE)
 
 routes = Routes("Categories")
 
@@ -63,9 +64,9 @@ async def delete_category(call: Call, id: CategoryId) -> None:
     upload=IMAGE,
     errors=UPLOAD_ERRORS,
 )
-async def set_category_image(call: Call, id: CategoryId, upload: Uploaded) -> None:
+async def set_category_image(call: Call, id: CategoryId, upload: Checked) -> None:
     """Upload the image that is shown with a category: JPEG or PNG, at most 5 MiB."""
-    await categories.set_image(call.tx, call.partner, id, await images.reencode(upload.content))
+    await categories.set_image(call.tx, call.partner, id, images.made(upload))
 
 
 @routes.put("/v1/categories/{categoryId}/{organisationId}", key=SECRET, scope="categories:write", empty=200)

@@ -14,8 +14,8 @@ from almoner.kit.errors import ContentTooLarge, IncorrectParams, UnsupportedCont
 from almoner.platform.http import errors, uploads
 from almoner.platform.http.caller import Caller, RateState
 from almoner.platform.http.endpoints import MAX_JSON_BODY, Endpoint, Readers
+from almoner.platform.http.uploads import Received
 
-_MULTIPART_OVERHEAD: Final = 64 * 1024  # settled 1
 _MAX_PARAMETERS: Final = 200
 
 
@@ -42,11 +42,12 @@ class Request:
         return self.scope.get("almoner.request_id")
 
 
-async def read_body(request: Request, endpoint: Endpoint) -> bytes:
+async def read_body(request: Request, endpoint: Endpoint) -> bytes | Received:
     """The body, read no further than its limit. Raises ContentTooLarge, UnsupportedContentType."""
-    limit = endpoint.upload.max_bytes + _MULTIPART_OVERHEAD if endpoint.upload else MAX_JSON_BODY
-    raw = await read_up_to(request.receive, request.headers, limit)
-    if raw and endpoint.upload is None and endpoint.method != "GET":
+    if endpoint.upload is not None:
+        return await uploads.receive(request.receive, request.headers, endpoint.upload)
+    raw = await read_up_to(request.receive, request.headers, MAX_JSON_BODY)
+    if raw and endpoint.method != "GET":
         media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
         if media_type != "application/json":
             raise UnsupportedContentType(f"header.Content-Type must be application/json, not '{media_type[:100]}'")
@@ -75,7 +76,7 @@ async def read_up_to(receive: Receive, headers: Mapping[str, str], limit: int) -
 
 
 def validate(
-    request: Request, endpoint: Endpoint, readers: Readers | None, raw: bytes, arguments: dict[str, Any]
+    request: Request, endpoint: Endpoint, readers: Readers | None, raw: bytes | Received, arguments: dict[str, Any]
 ) -> Callable[[], object]:
     """Validate query and body, all problems at once; answers what the idempotency fingerprint covers."""
     reasons = _read_query(request)
@@ -84,11 +85,10 @@ def validate(
             arguments["query"] = endpoint.query.model_validate(readers.read(request.parameters))
         except ValidationError as found:
             reasons.extend(errors.sentences(found, "query"))
-    if endpoint.upload is not None:
+    if isinstance(raw, Received):
         if reasons:
             raise IncorrectParams(*reasons)
-        content_type = request.headers.get("content-type", "")
-        uploaded = arguments["upload"] = uploads.read(content_type, raw, endpoint.upload)
+        uploaded = arguments["upload"] = raw.open()
         return uploaded.fingerprint
     if endpoint.body is not None:
         reasons.extend(_nul_reasons(raw))

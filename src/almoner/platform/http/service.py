@@ -25,6 +25,7 @@ from almoner.platform.http.caller import Guard, KeyKind
 from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Raw, Routes
 from almoner.platform.http.paths import Address, Bound, Paths
+from almoner.platform.http.receiving import Intake
 from almoner.platform.http.replies import (
     CORS,
     RawHeaders,
@@ -37,6 +38,7 @@ from almoner.platform.http.replies import (
     send_reply,
 )
 from almoner.platform.http.requests import Request, read_body, validate
+from almoner.platform.http.uploads import Received, Uploaded
 from almoner.platform.idempotency import Claim
 
 _FRAMED = ("write", "around")
@@ -48,9 +50,11 @@ _KEY_MARKS = (b"sk_live_", b"sk_sandbox_", b"pk_live_", b"pk_sandbox_", b"scim_"
 class Service:
     """The API as an ASGI application."""
 
-    def __init__(self, db: Database, guard: Guard, routes: Sequence[Routes]) -> None:
+    def __init__(self, db: Database, guard: Guard, routes: Sequence[Routes], intake: Intake | None = None) -> None:
+        """``intake``: what takes the files of routes with an upload."""
         self._db = db
         self._guard = guard
+        self._intake = intake
         self.endpoints = [endpoint for group in routes for endpoint in group.endpoints]
         self._paths = Paths(self.endpoints)
 
@@ -93,9 +97,17 @@ class Service:
         return await self._run(request, bound, values)
 
     async def _run(self, request: Request, bound: Bound, values: list[str]) -> Reply:
-        endpoint = bound.endpoint
         await self._admit(request, bound)
-        raw = await read_body(request, endpoint)
+        raw = await read_body(request, bound.endpoint)
+        try:
+            return await self._act(request, bound, values, raw)
+        finally:
+            if isinstance(raw, Received):
+                raw.close()
+
+    async def _act(self, request: Request, bound: Bound, values: list[str], raw: bytes | Received) -> Reply:
+        """Validate, then perform the call."""
+        endpoint = bound.endpoint
         key = idempotency.checked_key(request.headers) if endpoint.method == "POST" else None
         arguments = self._path_values(bound, values)
         caller = request.caller
@@ -104,7 +116,9 @@ class Service:
             payload = validate(request, endpoint, bound.query, raw, arguments)
         except Problem:
             if key and caller is not None:
-                unread = [digest(raw).hex()]  # no body that was answered is a list, so no stored answer has this one
+                unread = [
+                    digest(raw).hex() if isinstance(raw, bytes) else ""
+                ]  # no body that was answered is a list, so no stored answer has this one
                 await self._ensure_free(idempotency.make_claim(vault, caller.partner, key, route, unread))
             raise
         claim = None
@@ -138,6 +152,15 @@ class Service:
         raise AssertionError("unreachable")
 
     async def _perform(self, call: Call, bound: Bound, values: Sequence[str], arguments: dict[str, Any]) -> Reply:
+        upload, uploaded = call.endpoint.upload, arguments.get("upload")
+        if upload is None or not isinstance(uploaded, Uploaded):
+            return await self._inside(call, bound, values, arguments)
+        assert self._intake is not None
+        async with self._intake.taken(call.claim, uploaded, upload) as taken:
+            return await self._inside(call, bound, values, {**arguments, "upload": taken})
+
+    async def _inside(self, call: Call, bound: Bound, values: Sequence[str], arguments: dict[str, Any]) -> Reply:
+        """Run the handler in its transaction."""
         endpoint, claim = bound.endpoint, call.claim
         if endpoint.tx is None:
             body, media_type = encode(await endpoint.handler(call, **arguments), bound.end)

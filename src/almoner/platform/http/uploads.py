@@ -1,12 +1,16 @@
-"""Multipart uploads (settled 1, 3): read in full up to the declared size, each refusal with its ``upload/...`` code."""
+"""Multipart uploads (settled 1, 3): written to the disk as they come, and no further than their limit (U1)."""
 
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
-from io import BytesIO
+from typing import BinaryIO, Final
 
 from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.types import Receive
 
+from almoner.kit.errors import ContentTooLarge
 from almoner.platform.uploads.problems import (
     ContentTypeError,
     FileIsMissing,
@@ -15,6 +19,9 @@ from almoner.platform.uploads.problems import (
     MultipartBoundaryNotFound,
     TooManyFiles,
 )
+
+OVERHEAD: Final = 64 * 1024
+"""What a body may hold beside its file (settled 1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +41,37 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """One received file with the text parts beside it. The caller's file name is data, never a path."""
+    """One received file, unread, with the text parts beside it. The caller's file name is data, never a path."""
 
     filename: str
     media_type: str
-    content: bytes
-    fields: dict[str, str]
+    size: int
+    sha256: bytes
+    content: BinaryIO
+    fields: Mapping[str, str]
 
     def fingerprint(self) -> dict[str, object]:
         """What stands for the body in an idempotency fingerprint: hashes of the parts (settled 8)."""
-        return {"file": sha256(self.content).hexdigest(), "type": self.media_type, "fields": self.fields}
+        return {"file": self.sha256.hex(), "type": self.media_type, "fields": self.fields}
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What came of a multipart body. What is wrong with it is told in its turn, after the key (settled 3)."""
+
+    uploaded: Uploaded | None
+    problem: Exception | None = None
+
+    def open(self) -> Uploaded:
+        """The upload. Raises the ``upload/...`` problem that it has."""
+        if self.uploaded is None:
+            raise self.problem or FileIsMissing()
+        return self.uploaded
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self.uploaded is not None:
+            self.uploaded.content.close()
 
 
 @dataclass(slots=True)
@@ -51,25 +79,32 @@ class _Part:
     name: str = ""
     filename: str | None = None
     media_type: str = ""
-    content: BytesIO | None = None
+    text: bytearray = field(default_factory=bytearray)
 
 
 class _Collector:
-    """Callbacks of the multipart parser, gathered into parts."""
+    """Callbacks of the multipart parser: the one file goes to the disk, texts are kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, declared: Upload) -> None:
+        self.declared = declared
         self.parts: list[_Part] = []
+        self.size = 0
+        self.seen = sha256()
+        self.file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (it is what is answered)
+        self._beside = 0
         self._header = b""
         self._value = b""
 
     def begin(self) -> None:
-        self.parts.append(_Part(content=BytesIO()))
+        self.parts.append(_Part())
 
     def header_field(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]
+        self._count(end - start)
 
     def header_value(self, data: bytes, start: int, end: int) -> None:
         self._value += data[start:end]
+        self._count(end - start)
 
     def header_end(self) -> None:
         part, name, value = self.parts[-1], self._header.lower(), self._value
@@ -82,53 +117,105 @@ class _Collector:
         elif name == b"content-type":
             part.media_type = value.decode("latin-1").split(";")[0].strip().lower()
 
+    def headed(self) -> None:
+        """The headers of a part are known: refuse what is not taken before its content comes."""
+        part = self.parts[-1]
+        if part.filename is None:
+            return
+        if sum(other.filename is not None for other in self.parts) > 1:
+            raise TooManyFiles
+        if part.name != self.declared.field:
+            raise FileIsMissing(f"body.{self.declared.field} is required and must be a file")
+
     def data(self, data: bytes, start: int, end: int) -> None:
-        content = self.parts[-1].content
-        assert content is not None
-        content.write(data[start:end])
+        part = self.parts[-1]
+        if part.filename is None:
+            self._count(end - start)
+            part.text += data[start:end]
+            return
+        self.size += end - start
+        if self.size > self.declared.max_bytes:
+            raise MaxFileSize(f"body.{self.declared.field} must be at most {self.declared.max_bytes} bytes")
+        piece = data[start:end]
+        self.seen.update(piece)
+        self.file.write(piece)
+
+    def uploaded(self) -> Uploaded:
+        """The one file. Raises the problem that it has."""
+        declared = self.declared
+        found = next((part for part in self.parts if part.filename is not None), None)
+        if found is None:
+            raise FileIsMissing(f"body.{declared.field} is required and must be a file")
+        if not self.size:
+            raise FileIsMissing(f"body.{declared.field} is an empty file")
+        if found.media_type not in declared.media_types:
+            raise FiletypeNotSupported(f"body.{declared.field} must be one of {', '.join(declared.media_types)}")
+        fields = {part.name: part.text.decode("utf-8", "replace") for part in self.parts if part.filename is None}
+        name = (found.filename or "")[:255]
+        self.file.flush()
+        return Uploaded(name, found.media_type, self.size, self.seen.digest(), self.file, fields)
+
+    def _count(self, size: int) -> None:
+        self._beside += size
+        if self._beside > OVERHEAD:
+            raise ContentTooLarge(f"the body may hold at most {OVERHEAD} bytes beside its file")
 
 
-def read(content_type: str, body: bytes, declared: Upload) -> Uploaded:
-    """The one file of a multipart body. Raises the ``upload/...`` problems above."""
-    media_type, options = parse_options_header(content_type)
+async def receive(source: Receive, headers: Mapping[str, str], declared: Upload) -> Received:
+    """The file of a multipart body; reading ends with the first byte that is too much.
+
+    Raises ContentTooLarge; ConnectionAbortedError when the client left.
+    """
+    limit = declared.max_bytes + OVERHEAD
+    announced = headers.get("content-length", "")
+    if announced.isascii() and announced.isdigit() and int(announced) > limit:
+        raise ContentTooLarge(f"the body may hold at most {limit} bytes, this one announces {announced}")
+    media_type, options = parse_options_header(headers.get("content-type", ""))
     if media_type != b"multipart/form-data":
-        raise ContentTypeError(f"header.Content-Type is '{content_type.split(';')[0][:100]}'")
+        named = headers.get("content-type", "").split(";")[0][:100]
+        return Received(None, ContentTypeError(f"header.Content-Type is '{named}'"))
     if not (boundary := options.get(b"boundary")):
-        raise MultipartBoundaryNotFound
-    parts = _parse(boundary, body)
-    files = [part for part in parts if part.filename is not None]
-    if len(files) > 1:
-        raise TooManyFiles
-    if not files or files[0].name != declared.field or files[0].content is None:
-        raise FileIsMissing(f"body.{declared.field} is required and must be a file")
-    content = files[0].content.getvalue()
-    if not content:
-        raise FileIsMissing(f"body.{declared.field} is an empty file")
-    if len(content) > declared.max_bytes:
-        raise MaxFileSize(f"body.{declared.field} must be at most {declared.max_bytes} bytes")
-    if files[0].media_type not in declared.media_types:
-        raise FiletypeNotSupported(f"body.{declared.field} must be one of {', '.join(declared.media_types)}")
-    fields = {
-        p.name: p.content.getvalue().decode("utf-8", "replace") for p in parts if p.filename is None and p.content
-    }
-    return Uploaded((files[0].filename or "")[:255], files[0].media_type, content, fields)
-
-
-def _parse(boundary: bytes, body: bytes) -> list[_Part]:
-    collector = _Collector()
+        return Received(None, MultipartBoundaryNotFound())
+    collector = _Collector(declared)
+    uploaded: Uploaded | None = None
     try:
-        parser = MultipartParser(
-            boundary,
-            {
-                "on_part_begin": collector.begin,
-                "on_header_field": collector.header_field,
-                "on_header_value": collector.header_value,
-                "on_header_end": collector.header_end,
-                "on_part_data": collector.data,
-            },
-        )
-        parser.write(body)
-        parser.finalize()
-    except MultipartParseError as error:
-        raise FileIsMissing("body is not a well-formed multipart/form-data body") from error
-    return collector.parts
+        uploaded = await _read(source, _parser(boundary, collector), collector, limit)
+        return Received(uploaded)
+    except MultipartParseError:
+        return Received(None, FileIsMissing("body is not a well-formed multipart/form-data body"))
+    except (TooManyFiles, FileIsMissing, MaxFileSize, FiletypeNotSupported) as problem:
+        return Received(None, problem)
+    finally:
+        if uploaded is None:
+            collector.file.close()
+
+
+async def _read(source: Receive, parser: MultipartParser, collector: _Collector, limit: int) -> Uploaded:
+    size, more = 0, True
+    while more:
+        message = await source()
+        if message["type"] == "http.disconnect":
+            raise ConnectionAbortedError("the client left before its request was complete")
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if chunk:
+            parser.write(chunk)
+        if size > limit:
+            raise ContentTooLarge(f"the body may hold at most {limit} bytes")
+        more = message.get("more_body", False)
+    parser.finalize()
+    return collector.uploaded()
+
+
+def _parser(boundary: bytes, collector: _Collector) -> MultipartParser:
+    return MultipartParser(
+        boundary,
+        {
+            "on_part_begin": collector.begin,
+            "on_header_field": collector.header_field,
+            "on_header_value": collector.header_value,
+            "on_header_end": collector.header_end,
+            "on_headers_finished": collector.headed,
+            "on_part_data": collector.data,
+        },
+    )

@@ -10,13 +10,13 @@ puts it into the storage before the transaction is opened, and the handler gets 
 
 import hmac
 from base64 import urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import Forbidden, NotFound, RateExceeded
-from almoner.platform import queue
+from almoner.platform import outbox, queue
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.uploads import Upload
 from almoner.platform.uploads.files import Stored
@@ -106,6 +106,53 @@ async def download(tx: Tx, document_id: UUID, expires: str, signature: str) -> D
     if document.scan_status == "rejected":
         raise NotFound
     return document
+
+
+async def to_scan(tx: Tx, document_id: UUID) -> Document | None:
+    """The document, if it waits for its scan."""
+    document = await rows.find(tx, EVERYONE, document_id)
+    return document if document is not None and document.scan_status == "pending_scan" else None
+
+
+async def end_scan(tx: Tx, document_id: UUID, threat: str | None) -> None:
+    """Record what the scanner found, once; the bytes of a rejected document are removed."""
+    status: domain.ScanStatus = "rejected" if threat else "clean"
+    document = await rows.end_scan(tx, EVERYONE, document_id, status, threat[:255] if threat else None)
+    if document is None:
+        return
+    told = {"document": str(document.id), "partner": str(document.partner_id), "clean": threat is None}
+    await outbox.emit(tx, document.partner_id, domain.SCANNED, told)
+    if threat:
+        await queue.enqueue(tx, REMOVE, {"document": str(document.id)}, unique=str(document.id))
+
+
+async def to_remove(tx: Tx, document_id: UUID) -> str | None:
+    """The key of a document whose bytes nobody is to have any more; None when they are gone."""
+    document = await rows.find(tx, EVERYONE, document_id)
+    if document is None or document.removed_at is not None:
+        return None
+    unwanted = document.deleted_at is not None or document.scan_status == "rejected"
+    return document.storage_key if unwanted else None
+
+
+async def removed(tx: Tx, document_id: UUID) -> None:
+    """Record that the bytes are gone."""
+    await rows.mark_removed(tx, EVERYONE, document_id)
+
+
+async def known(tx: Tx, keys: Sequence[str]) -> set[str]:
+    """Those of the storage's keys that belong to a document."""
+    return await rows.known(tx, EVERYONE, keys)
+
+
+async def to_verify(tx: Tx, limit: int) -> list[Document]:
+    """Documents whose bytes were read longest ago."""
+    return await rows.to_verify(tx, EVERYONE, limit)
+
+
+async def verified(tx: Tx, found: Mapping[UUID, bool]) -> None:
+    """Record which documents have the bytes that they were stored with."""
+    await rows.mark_verified(tx, EVERYONE, found)
 
 
 def _signed(document_id: UUID, expires: int) -> bytes:

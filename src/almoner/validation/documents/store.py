@@ -1,6 +1,6 @@
 """SQL of documents."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -109,3 +109,41 @@ async def end_scan(
         SCAN.sources_of(status),
     )
     return _document(row) if row else None
+
+
+async def mark_removed(tx: Tx, _scope: Everyone, document_id: UUID) -> None:
+    """Store that the bytes are gone."""
+    await tx.execute("update document set removed_at = $2 where id = $1 and removed_at is null", document_id, tx.now)
+
+
+async def known(tx: Tx, _scope: Everyone, keys: Sequence[str]) -> set[str]:
+    """Those of the keys under which a document keeps its bytes."""
+    rows = await tx.fetch(
+        "select storage_key from document where storage_key = any($1::text[]) and removed_at is null", list(keys)
+    )
+    return {row["storage_key"] for row in rows}
+
+
+TO_VERIFY: Final = f"""
+select {_COLUMNS} from document where removed_at is null
+order by verified_at nulls first limit $1
+"""
+
+
+async def to_verify(tx: Tx, _scope: Everyone, limit: int) -> list[Document]:
+    """Those whose bytes were read longest ago, or never."""
+    return [_document(row) for row in await tx.fetch(TO_VERIFY, limit)]
+
+
+async def mark_verified(tx: Tx, _scope: Everyone, found: Mapping[UUID, bool]) -> None:
+    """Store which documents have their bytes and which have not."""
+    await tx.execute(
+        """
+        update document d set verified_at = $3,
+            lost_at = case when given.there then null else coalesce(d.lost_at, $3) end
+        from unnest($1::uuid[], $2::boolean[]) as given (id, there) where d.id = given.id
+        """,
+        list(found),
+        list(found.values()),
+        tx.now,
+    )

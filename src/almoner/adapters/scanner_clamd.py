@@ -1,0 +1,55 @@
+"""ClamAV's daemon, over TCP or a socket of this machine: the file is streamed to it (its command INSTREAM)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Final
+from urllib.parse import urlsplit
+
+from almoner.validation.documents.ports import ScannerDown
+
+SCHEME: Final = "clamd"
+PORT: Final = 3310
+
+_PATIENCE_SECONDS: Final = 30.0
+_MOST_ANSWER: Final = 4096
+_FOUND: Final = " FOUND"
+
+
+class Clamd:
+    """A scanner at ``clamd://host:3310`` or ``clamd:///path/of/the/socket``."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self._host, self._port, self._path = parts.hostname, parts.port or PORT, parts.path
+
+    async def scan(self, content: AsyncIterator[bytes]) -> str | None:
+        """What was found; None when the content is clean. Raises ScannerDown."""
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                answer = await self._ask(content)
+        except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError) as error:
+            raise ScannerDown(f"the scanner gave no answer: {type(error).__name__}") from error
+        verdict = answer.removeprefix("stream: ")
+        if verdict == "OK":
+            return None
+        if verdict.endswith(_FOUND):
+            return verdict.removesuffix(_FOUND) or "unnamed"
+        raise ScannerDown(f"the scanner answered: {verdict[:200]}")
+
+    async def _ask(self, content: AsyncIterator[bytes]) -> str:
+        if self._host:
+            opened = asyncio.open_connection(self._host, self._port, limit=_MOST_ANSWER)
+        else:
+            opened = asyncio.open_unix_connection(self._path, limit=_MOST_ANSWER)
+        reader, writer = await opened
+        try:
+            writer.write(b"zINSTREAM\0")
+            async for part in content:
+                writer.write(len(part).to_bytes(4) + part)
+                await writer.drain()
+            writer.write(bytes(4))
+            await writer.drain()
+            answer = await reader.readuntil(b"\0")
+        finally:
+            writer.close()
+        return answer[:-1].decode("utf-8", "replace").strip()

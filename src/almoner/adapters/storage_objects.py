@@ -1,0 +1,98 @@
+"""Blobs in a folder or an object store, by obstore: the local disk, S3 and what speaks its language."""
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import LocalStore, ObjectStore, from_url
+
+from almoner.platform.beside import beside
+from almoner.platform.storage import BlobMissing, Listed, StorageAway
+
+_PART: Final = 5 * 1024 * 1024  # the least that S3 takes as a part of several
+_PIECE: Final = 64 * 1024
+
+
+class ObjectStorage:
+    """A storage over obstore. A blob lies under the first two characters of its key, so that no folder grows large."""
+
+    def __init__(self, store: ObjectStore, folder: Path | None = None) -> None:
+        """``folder``: where a store on this machine's disk has its files."""
+        self._store = store
+        self._folder = folder
+
+    async def put(self, key: str, content: AsyncIterator[bytes]) -> None:
+        """Store a new blob, whole or not at all."""
+        with _away():
+            await obstore.put_async(self._store, _path(key), content, chunk_size=_PART, max_concurrency=1)
+            if self._folder is not None:
+                file = self._folder / _path(key)
+                await beside(lambda: _to_disk(file))
+
+    async def get(self, key: str) -> AsyncIterator[bytes]:
+        """Its bytes, piece by piece."""
+        with _away(key):
+            found = await obstore.get_async(self._store, _path(key))
+            async for piece in found.stream(min_chunk_size=_PIECE):
+                yield bytes(piece)
+
+    async def remove(self, key: str) -> None:
+        """Remove it; one that is not there is removed."""
+        try:
+            with _away(key):
+                await obstore.delete_async(self._store, _path(key))
+        except BlobMissing:
+            return
+
+    async def all(self) -> AsyncIterator[Listed]:
+        """Every blob, in no order."""
+        with _away():
+            async for batch in obstore.list(self._store):
+                for found in batch:
+                    yield Listed(found["path"].rpartition("/")[2], found["last_modified"])
+
+
+def open_storage(url: str | None, folder: Path) -> ObjectStorage:
+    """The storage that a setting names: ``s3://bucket/prefix`` and the like; else the folder.
+
+    Access to an object store is told to it in its own variables, such as AWS_ACCESS_KEY_ID or a role of the machine.
+    Raises ValueError for an address that is none.
+    """
+    parts = urlsplit(url or "")
+    if parts.scheme in {"", "file"}:
+        place = (Path(parts.path) if url else folder).absolute()
+        return ObjectStorage(LocalStore(place, automatic_cleanup=False, mkdir=True), place)
+    assert url is not None
+    try:
+        return ObjectStorage(from_url(url))
+    except BaseError as error:
+        raise ValueError(str(error)) from error
+
+
+def _to_disk(file: Path) -> None:
+    """What the database says of a blob outlives a power cut: so must the blob."""
+    for path in (file, file.parent, file.parent.parent):
+        number = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def _path(key: str) -> str:
+    return f"{key[:2]}/{key}"
+
+
+@contextmanager
+def _away(key: str = "") -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise BlobMissing(key) from error
+    except (BaseError, OSError) as error:
+        raise StorageAway from error

@@ -1,0 +1,99 @@
+"""What happens to an upload between its body and its transaction: checked in a child, and stored where its route says.
+
+None of it may run in the transaction of the effect: a check takes up to 20 seconds, and storing goes over a network.
+So an upload has two steps before it. A short transaction looks the Idempotency-Key up and leases it, so that an equal
+call hears at once that the first is running (settled 8); then the file is checked and stored, without a transaction.
+What was stored for a handler that then refused is removed again; what a crash left behind is swept a day later.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from almoner.kit.errors import OriginalCallInProgress, Problem
+from almoner.platform import flow, idempotency
+from almoner.platform.db import EVERYONE, Database, Tx
+from almoner.platform.http.uploads import Upload, Uploaded
+from almoner.platform.idempotency import Claim
+from almoner.platform.storage import Blobs, StorageAway
+from almoner.platform.uploads.checking import Checker
+from almoner.platform.uploads.files import Checked, Stored
+from almoner.platform.work import Schedule
+
+_LEASED: Final = "uploads"
+_BATCH: Final = 1000
+
+
+class Intake:
+    """Takes received files in. ``scans``: a scanner looks at what was stored before anybody may download it."""
+
+    def __init__(self, db: Database, checker: Checker, blobs: Blobs, *, scans: bool) -> None:
+        self._db = db
+        self._checker = checker
+        self._blobs = blobs
+        self._scans = scans
+
+    @asynccontextmanager
+    async def taken(self, claim: Claim | None, uploaded: Uploaded, declared: Upload) -> AsyncIterator[Checked | Stored]:
+        """The file, checked and stored, for the transaction in the block. Raises FiletypeNotSupported, Replayed."""
+        async with self._leased(claim):
+            checked = await self._checker.check(
+                uploaded.content,
+                uploaded.media_type,
+                field=declared.field,
+                longest_side=declared.longest_side,
+                fields=uploaded.fields,
+            )
+            try:
+                if not declared.stored:
+                    yield checked
+                    return
+                key = await self._blobs.put(checked.content)
+            finally:
+                if checked.content is not uploaded.content:
+                    checked.content.close()
+            try:
+                yield Stored(
+                    checked.media_type,
+                    checked.size,
+                    checked.sha256,
+                    key,
+                    not self._scans,
+                    checked.flags,
+                    checked.fields,
+                )
+            except Problem:  # nothing was committed; after anything else it may have been
+                with suppress(StorageAway):
+                    await self._blobs.remove(key)
+                raise
+
+    @asynccontextmanager
+    async def _leased(self, claim: Claim | None) -> AsyncIterator[None]:
+        """Keep equal calls out. A crash leaves the lease, which runs out after a minute."""
+        if claim is None or claim.key_hash is None:
+            yield
+            return
+        row = UUID(bytes=claim.key_hash[:16])
+        async with self._db.write() as tx:
+            await idempotency.claim(tx, claim)
+            holder = tx.new_id()
+            if not await flow.take(tx, _LEASED, row, holder):
+                raise OriginalCallInProgress
+        try:
+            yield
+        finally:
+            async with self._db.write() as tx:
+                await flow.release(tx, _LEASED, row, holder)
+
+
+async def _next_lost(tx: Tx) -> datetime | None:
+    return tx.now if await flow.lost(tx, EVERYONE, _LEASED) else None
+
+
+async def _forget_lost(tx: Tx) -> int:
+    return len(await flow.collect_lost(tx, EVERYONE, _LEASED, _BATCH))
+
+
+schedules: Final = (Schedule("uploads.forget_lost", _next_lost, _forget_lost, every=timedelta(hours=1)),)
