@@ -1,6 +1,6 @@
 """``almoner reviews``: what waits for a person, the evidence beside each decision, and deciding."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Annotated, Final
@@ -22,11 +22,11 @@ from almoner.validation.reviews.domain import (
     ID_TYPES,
     MAX_NOTE_LENGTH,
     Decision,
-    Fact,
     Filters,
     History,
     Kind,
     Review,
+    ShownStep,
     Subject,
     Verdict,
 )
@@ -110,17 +110,14 @@ Section = tuple[tuple[str, ...], list[list[object]]]
 async def _sections(tx: Tx, officer: Officer, looked: Looked) -> list[Section]:
     """What there is to say of a case, as tables."""
     shown, history = looked.shown, looked.history
-    steps: list[list[object]] = [
-        [one.name, one.verdict, one.code, one.source, iso_or_none(one.data_as_of), _facts(one.facts)]
-        for one in shown.steps
-    ]
+    steps = [row for step in shown.steps for row in _step(step)]
     attached: list[list[object]] = [
         [iso(one.created_at), one.media_type, one.size, one.scan_status, ", ".join(one.flags) or None, _link(tx, one)]
         for one in looked.documents
     ]
     found: list[Section] = [
         (("field", "value"), await _facts_of(tx, officer, looked)),
-        (("step", "verdict", "code", "source", "data as of", "facts"), steps),
+        (("step", "verdict", "code", "source", "data as of", "fact", "value"), steps),
         (("document of", "type", "bytes", "scan", "flags", "to read within five minutes"), attached),
         (("decided at", "decision", "reason", "by", "note"), await _decisions(tx, history)),
     ]
@@ -154,8 +151,12 @@ async def _facts_of(tx: Tx, officer: Officer, looked: Looked) -> list[list[objec
     return rows
 
 
-def _facts(facts: Sequence[Fact]) -> str | None:
-    return "; ".join(f"{name}: {'-' if value is None else value}" for name, value in facts) or None
+def _step(step: ShownStep) -> Iterator[list[object]]:
+    """One step, and a line more for each further fact that it saw."""
+    told: list[object] = [step.name, step.verdict, step.code, step.source, iso_or_none(step.data_as_of)]
+    for name, value in step.facts or (("", ""),):
+        yield [*told, name, value]
+        told = ["" for _ in told]
 
 
 async def _decisions(tx: Tx, history: History) -> list[list[object]]:
