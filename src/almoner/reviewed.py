@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from almoner.validation.requests.cases import CASE as REQUESTS
 from almoner.validation.reviews.domain import Kind
 from almoner.validation.reviews.ports import Case
 
-CASES: Final[Mapping[Kind, Case]] = {}
+CASES: Final[Mapping[Kind, Case]] = {"validation_request": REQUESTS}

@@ -34,3 +34,9 @@ async def test_the_record_of_a_new_one(service: Service, api: Client) -> None:
     assert data(await api.get(f"{PATH}/{made['id']}")) == made
     listed = await api.get(PATH)
     assert (data(listed), listed.json()["totalResults"]) == ([made], 1)
+
+
+async def test_what_is_not_listed_waits_for_a_person(service: Service, api: Client) -> None:
+    made = data(await api.post(PATH, BODY))
+    await service.drain()
+    assert data(await api.get(f"{PATH}/{made['id']}")) == made

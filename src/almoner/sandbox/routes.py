@@ -8,7 +8,7 @@ from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Raw, Routes
 from almoner.platform.http.paging import Listing
 from almoner.platform.http.wire import envelope
-from almoner.sandbox import simulate_donations, simulate_money, simulate_verifications, store
+from almoner.sandbox import simulate_donations, simulate_money, simulate_requests, simulate_verifications, store
 from almoner.sandbox.clock import AlreadyMoving, SandboxClock
 from almoner.sandbox.schemas import (
     ClockIn,
@@ -51,7 +51,12 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         errors=(
             UnknownRecord,
             *dict.fromkeys(
-                (*simulate_donations.ERRORS, *simulate_money.ERRORS, *simulate_verifications.ERRORS),
+                (
+                    *simulate_donations.ERRORS,
+                    *simulate_money.ERRORS,
+                    *simulate_verifications.ERRORS,
+                    *simulate_requests.ERRORS,
+                ),
             ),
         ),
     )

@@ -6,7 +6,8 @@ import msgspec
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 
-from almoner.giving.verifications.domain import CheckType, RejectionReason
+from almoner.giving.verifications.domain import CheckType
+from almoner.giving.verifications.domain import RejectionReason as VerificationReason
 from almoner.kit import email, money
 from almoner.kit.ids import Ids
 from almoner.kit.text import typed
@@ -17,6 +18,7 @@ from almoner.platform.http.wire import CurrencyCode, In, Moment, Out, PageQuery,
 from almoner.sandbox.clock import FURTHEST, Reading
 from almoner.sandbox.mailbox import attachment_url
 from almoner.sandbox.store import SandboxMail
+from almoner.validation.requests.domain import RejectionReason as RequestReason
 
 _FURTHEST_SECONDS: Final = int(FURTHEST.total_seconds())
 
@@ -81,6 +83,7 @@ class SimulateIn(In):
 
     Donation sessions take ``donate`` with the gift; donations take ``pay``. Both take the number of a test card.
     Donations also take ``settle``, ``disburse``, ``return``, ``release``, and ``reassign`` with an ``organisationId``.
+    Validation requests take ``accept`` and ``reject``.
     Monetary donation verifications take the other actions; the two that end a check take its ``type``.
     """
 
@@ -97,6 +100,7 @@ class SimulateIn(In):
         "return",
         "release",
         "reassign",
+        "accept",
         "approve",
         "reject",
         "expire",
@@ -116,7 +120,9 @@ class SimulateIn(In):
         None, description="The organisation that a donation is reassigned to."
     )
     type: CheckType | None = Field(None, description="The check to end.")
-    rejection_reason_code: RejectionReason | None = Field(None, description="Why it is rejected.")
+    rejection_reason_code: Literal[VerificationReason, RequestReason] | None = Field(
+        None, description="Why it is rejected: one of the codes of such a record, `other` unless it is given."
+    )
 
 
 class MailboxQuery(PageQuery):

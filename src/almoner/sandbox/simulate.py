@@ -3,8 +3,9 @@
 Each kind of record has a module of its own, ``simulate_donations`` and so on, that says what can be done to it.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import TypeVar
 from uuid import UUID
 
 from almoner.kit.errors import BadRequest, IncorrectParams, NotFound
@@ -12,6 +13,8 @@ from almoner.kit.ids import Ids
 from almoner.platform.db import Partner
 from almoner.platform.http.wire import Out
 from almoner.sandbox.schemas import SimulateIn
+
+C = TypeVar("C", bound=str)
 
 Move = Callable[[Partner, UUID, SimulateIn], Awaitable[Out]]
 """Does one action to a record of the partner, in transactions of its own, and answers the record. Raises NotFound."""
@@ -46,3 +49,13 @@ def needed(**given: object) -> None:
     missing = [f"body.{name} is required for this action" for name, value in given.items() if value is None]
     if missing:
         raise IncorrectParams(*missing)
+
+
+def reason_among(codes: Sequence[C], given: str | None, default: C) -> C:
+    """The code that is given among those of a record, else the default. Raises IncorrectParams for any other."""
+    if given is None:
+        return default
+    for code in codes:
+        if code == given:
+            return code
+    raise IncorrectParams(f"body.rejectionReasonCode must be one of {', '.join(codes)} for this record")

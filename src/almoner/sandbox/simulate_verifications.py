@@ -6,11 +6,11 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.verifications import service as verifications
-from almoner.giving.verifications.domain import Evidence, InvalidState, Outcome, Verification
+from almoner.giving.verifications.domain import REJECTION_REASONS, Evidence, InvalidState, Outcome, Verification
 from almoner.platform.db import Database, Partner, Tx
 from almoner.platform.http.wire import Out
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import Move, Moves, needed
+from almoner.sandbox.simulate import Move, Moves, needed, reason_among
 
 ERRORS: Final = (InvalidState,)
 EVIDENCE: Final = Evidence("sandbox", "Simulated by the partner.")
@@ -44,7 +44,7 @@ async def _approve(tx: Tx, partner: Partner, verification_id: UUID, _body: Simul
 
 
 async def _reject(tx: Tx, partner: Partner, verification_id: UUID, body: SimulateIn) -> Verification:
-    reason = body.rejection_reason_code or "other"
+    reason = reason_among(REJECTION_REASONS, body.rejection_reason_code, "other")
     return await verifications.reject(tx, partner, verification_id, reason, EVIDENCE)
 
 

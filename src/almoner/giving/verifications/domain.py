@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 from uuid import UUID
 
 from almoner.kit.errors import BadRequest
@@ -31,6 +31,7 @@ CheckType = Literal["registration", "compliance", "bank_details", "organisation_
 CheckStatus = Literal["pending", "succeeded", "failed"]
 Outcome = Literal["succeeded", "failed"]
 RejectionReason = Literal["not_eligible", "failed_compliance", "no_response", "declined_by_organisation", "other"]
+REJECTION_REASONS: Final[tuple[RejectionReason, ...]] = get_args(RejectionReason)
 Decision = Literal["approved", "rejected", "reopened"]
 
 PENDING: Final[CheckStatus] = "pending"

@@ -92,6 +92,16 @@ create table validation_request_step (
     constraint validation_request_step_named unique (evaluation_id, name)
 );
 
+-- What was handed in as evidence.
+create table validation_request_document (
+    document_id uuid primary key,
+    validation_request_id uuid not null,
+    partner_id uuid not null,
+    foreign key (partner_id, document_id) references document (partner_id, id),
+    foreign key (partner_id, validation_request_id) references validation_request (partner_id, id)
+);
+create index validation_request_document_of on validation_request_document (validation_request_id, document_id);
+
 insert into lifecycle_move (resource, from_status, to_status) values
     ('validation_request', 'pending', 'accepted'),
     ('validation_request', 'pending', 'rejected');
@@ -116,7 +126,8 @@ create trigger validation_request_promise before update on validation_request fo
     execute function guard_promise();
 
 grant select, insert, update on validation_request to almoner_app;
-grant select, insert on validation_request_evaluation, validation_request_step to almoner_app;
+grant select, insert on validation_request_evaluation, validation_request_step, validation_request_document
+    to almoner_app;
 """
 
 

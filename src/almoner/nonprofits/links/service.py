@@ -10,10 +10,11 @@ from almoner.nonprofits.links import domain, store
 from almoner.nonprofits.links.domain import Ending
 from almoner.nonprofits.links.store import Overruled, Row, Told
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.registers.domain import Link
+from almoner.nonprofits.registers.domain import CHANGED, Link, RegisterChanged
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.standing import service as standing
+from almoner.platform import outbox
 from almoner.platform.db import EVERYONE, Tx
 
 _ENDINGS: Final[tuple[Ending, ...]] = ("merged", "reregistered")
@@ -77,6 +78,7 @@ async def settle(tx: Tx, registry_id: UUID, load_id: UUID, day: datetime) -> Non
     await store.plan(tx, EVERYONE, few=True)
     await _join(tx, load_id, day)
     await organisations.tell(tx, load_id)
+    await outbox.emit(tx, None, CHANGED, RegisterChanged(registry_id, load_id))
 
 
 async def _succeed(tx: Tx, load_id: UUID, day: datetime) -> None:

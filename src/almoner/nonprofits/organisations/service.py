@@ -35,6 +35,7 @@ TELL: Final = "organisations.tell"
 """The job that tells followers what a load changed."""
 UPDATED: Final = "organisation.updated"
 _TOLD_AT_ONCE: Final = 100
+_NAMESAKES_COUNTED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,16 @@ async def by_number(tx: Tx, scope: Scope, country_code: str, registry: str, numb
 async def find_by_key(tx: Tx, scope: Scope, registry_id: UUID, number_key: str) -> Organisation | None:
     """The organisation of a number's key in a registry, the published one before the partner's own."""
     return await store.find_by_number(tx, scope, registry_id, number_key)
+
+
+async def find_listed(tx: Tx, registry_id: UUID, number_key: str) -> Organisation | None:
+    """The record of this very number, also where another one answers for it; None where no register here has it."""
+    return await store.find_listed(tx, EVERYONE, registry_id, number_key)
+
+
+async def namesakes(tx: Tx, organisation: Organisation) -> int:
+    """How many other bodies of its register that stand have the same words for a name, counted up to 100."""
+    return await store.count_namesakes(tx, EVERYONE, organisation, _NAMESAKES_COUNTED)
 
 
 async def register_own(tx: Tx, partner: Partner, unlisted: Unlisted) -> Organisation:

@@ -117,6 +117,33 @@ async def find_by_number(tx: Tx, scope: Scope, registry_id: UUID, number_key: st
     return _organisation(row) if row else None
 
 
+async def find_listed(tx: Tx, _: Everyone, registry_id: UUID, number_key: str) -> Organisation | None:
+    """The published record of this very number, also where another one answers for it."""
+    row = await tx.fetchrow(
+        _RECORD + "where o.number_key = $1 and o.registry_id = $2 and o.partner_id is null", number_key, registry_id
+    )
+    return _organisation(row) if row else None
+
+
+async def count_namesakes(tx: Tx, _: Everyone, organisation: Organisation, limit: int) -> int:
+    """How many other active bodies of its register have a name of the same words, up to ``limit``."""
+    return int(
+        await tx.fetchval(
+            """
+            select count(*) from (
+                select from organisation o
+                where o.search_name = (select search_name from organisation where id = $1) and o.search_name <> ''
+                    and o.id <> $1 and o.registry_id = $2 and o.active and o.partner_id is null
+                limit $3
+            ) others
+            """,
+            organisation.id,
+            organisation.registry_id,
+            limit,
+        )
+    )
+
+
 async def find_many(tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
     """The organisations of these ids, as far as the scope sees them."""
     rows = await tx.fetch(

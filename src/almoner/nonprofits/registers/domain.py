@@ -124,6 +124,18 @@ class PutAside:
     reasons: tuple[str, ...]
 
 
+CHANGED: Final = "internal.register_changed"
+"""Told when what is said of a registry's bodies may have changed, with a ``RegisterChanged`` in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterChanged:
+    """Which registry, and the load that changed it: one that brought data or took them back."""
+
+    registry: UUID
+    load: UUID
+
+
 LoadStatus = Literal["loaded", "unchanged", "quarantined", "rolled_back"]
 
 

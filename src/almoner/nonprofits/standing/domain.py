@@ -94,6 +94,18 @@ class Standing:
         return next((reason for reason in self.reasons if reason.step == step), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What all sources of a registry say of one number, by their codes, and how it stands by that.
+
+    ``lister``: what the source says that lists it or, where none does, the one that would; None without any source.
+    """
+
+    told: Mapping[str, Told]
+    lister: Told | None
+    standing: Standing
+
+
 def of_listed(told: Told) -> Standing:
     """The standing of a body whose register itself says registered or removed."""
     return Standing((_listing(told),))

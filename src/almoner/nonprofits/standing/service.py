@@ -1,12 +1,13 @@
 """How bodies stand by what all sources say of them now."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 from almoner.nonprofits.standing import domain, store
-from almoner.nonprofits.standing.domain import Overruling, Standing, Told
+from almoner.nonprofits.standing.domain import Heard, Overruling, Standing, Told
 from almoner.nonprofits.standing.store import Source, Subject
 from almoner.platform.db import EVERYONE, Tx
 
@@ -17,13 +18,34 @@ _FIRST: Final = UUID(int=0)
 async def of(tx: Tx, registry_id: UUID, organisation_id: UUID) -> Standing | None:
     """How a body stands, with its reasons; None for one that no register lists."""
     sources = await store.sources(tx, EVERYONE, registry_id)
-    codes = [source.code for source in sources]
-    subject = await store.find(tx, EVERYONE, organisation_id, codes)
+    subject = await store.find(tx, EVERYONE, organisation_id, [source.code for source in sources])
     if subject is None or subject.source is None:
         return None
+    return await _judge(tx, registry_id, subject, sources, _told(subject, sources))
+
+
+async def of_number(tx: Tx, registry_id: UUID, number_key: str) -> Heard:
+    """What is said of a number, by whichever sources tell of it, and how it stands: also of one that none lists."""
+    sources = await store.sources(tx, EVERYONE, registry_id)
+    subject = await store.find_number(tx, EVERYONE, registry_id, number_key, [source.code for source in sources])
     told = _told(subject, sources)
+    lister = told.get(subject.source or "") or next((told[source.code] for source in sources if source.lists), None)
+    if not told.keys().isdisjoint(domain.US_SOURCES):
+        told = {domain.BMF: Told(domain.BMF, None), **told}
+        lister = told[domain.BMF]
+    if lister is None:
+        return Heard(told, None, Standing(()))
+    return Heard(told, lister, await _judge(tx, registry_id, replace(subject, source=lister.source), sources, told))
+
+
+async def _judge(
+    tx: Tx, registry_id: UUID, subject: Subject, sources: Sequence[Source], told: Mapping[str, Told]
+) -> Standing:
+    """The standing of a subject whose source is known."""
+    assert subject.source is not None, "the caller knows it"
     if subject.source != domain.BMF:
         return domain.of_listed(told[subject.source])
+    codes = [source.code for source in sources]
     central = None
     if domain.is_subordinate(told[domain.BMF].first) and subject.group_key is not None:
         found = await store.find_central(tx, EVERYONE, registry_id, subject.group_key, codes)

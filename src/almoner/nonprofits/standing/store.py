@@ -41,7 +41,10 @@ class Subject:
 async def sources(tx: Tx, _: Everyone, registry_id: UUID) -> list[Source]:
     """What was loaded for a registry."""
     rows = await tx.fetch(
-        "select code, registry_id, lists, unverified, data_as_of from register_source where registry_id = $1",
+        """
+        select code, registry_id, lists, unverified, data_as_of from register_source where registry_id = $1
+        order by data_as_of desc nulls last, code
+        """,
         registry_id,
     )
     return [Source(*row) for row in rows]
@@ -66,6 +69,31 @@ async def find(tx: Tx, _: Everyone, organisation_id: UUID, codes: Sequence[str])
     """One body with what these sources say of it."""
     row = await tx.fetchrow(f"{_SUBJECT} where o.id = $1", organisation_id, codes)
     return _subject(row) if row else None
+
+
+async def find_number(tx: Tx, _: Everyone, registry_id: UUID, number_key: str, codes: Sequence[str]) -> Subject:
+    """A published body by its number with what these sources say of it; of a number without one, what they say."""
+    row = await tx.fetchrow(
+        f"{_SUBJECT} where o.registry_id = $1 and o.number_key = $3 and o.partner_id is null",
+        registry_id,
+        codes,
+        number_key,
+    )
+    if row is not None:
+        return _subject(row)
+    told = await tx.fetch(
+        """
+        select e.source, e.record, p.data_as_of
+        from register_entry e left join register_part p on p.source = e.source and p.part = e.part
+        where e.number_key = $1 and e.valid_to is null and e.source = any($2::text[])
+        """,
+        number_key,
+        codes,
+    )
+    entries = [
+        {"source": row[0], "record": row[1], "data_as_of": row[2].isoformat() if row[2] else None} for row in told
+    ]
+    return Subject(UUID(int=0), number_key, None, None, None, None, entries)
 
 
 async def find_central(tx: Tx, _: Everyone, registry_id: UUID, group_key: str, codes: Sequence[str]) -> Subject | None:

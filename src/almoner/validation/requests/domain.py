@@ -1,7 +1,7 @@
 """Validation requests: the record, its states and what can be refused (spec 2.3, 3.4; settled 4 and 5)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Final, Literal, get_args
@@ -10,6 +10,7 @@ from uuid import UUID
 from almoner.kit.errors import BadRequest
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.organisations.domain import OrganisationType, Unlisted
+from almoner.validation.documents.domain import Document
 
 REQUEST: Final = Lifecycle("validation_request", {"pending": frozenset({"accepted", "rejected"})})  # settled 5, once
 
@@ -35,6 +36,73 @@ SENTENCES: Final[Mapping[RejectionReason, str]] = MappingProxyType(
 """What ``rejectionReason`` says for each code."""
 
 
+StepVerdict = Literal["pass", "fail", "warn", "not_applicable", "unknown"]
+OutcomeVerdict = Literal["accept", "review"]
+
+REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "register_not_loaded": "The register is not loaded here, so that nothing is known of the identifier.",
+        "not_listed": "The register does not list the identifier in its newest data.",
+        "no_longer_listed": "The register listed the identifier once and does so no more.",
+        "wrong_check_digit": "The identifier breaks the rule of its check digit, and the register does not list it.",
+        "unverified_source": "The register is read from files whose layout alone is known: a person decides by it.",
+        "stale_data": "The data of the register are older than decisions may rest on.",
+        "undated_data": "It is not known of what day the data of the register are.",
+        "status_not_told": "The register's files do not tell whether the body is registered now.",
+        "removed": "The register lists the body as removed.",
+        "revoked": "The exemption was revoked, and nothing newer says otherwise.",
+        "terminated": "The body itself has said that it has ended.",
+        "merged": "The body has become part of another.",
+        "reregistered": "The body is registered under another number now.",
+        "name_disagrees": "The name is not near enough to those that the register lists under the identifier.",
+        "address_disagrees": "The address given is not near enough to the one that the register lists.",
+        "central_body_not_active": "The body is exempt by the ruling of a group whose central body is not active.",
+        "main_charity_not_active": "The body is part of a charity that is not active.",
+        "not_deductible": "Gifts to the body are not deductible.",
+        "insolvent": "The register lists the body as insolvent, in administration or being wound up.",
+    }
+)
+"""Why a person is asked to decide: a closed list, each with a sentence for whoever does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One rung of the ladder: what it found, by which source of which day, and the facts it saw."""
+
+    name: str
+    verdict: StepVerdict
+    code: str
+    source: str | None = None
+    data_as_of: datetime | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Whether it may be accepted without a person, and if not, why; ``reasons`` are of ``REVIEW_REASONS``."""
+
+    verdict: OutcomeVerdict
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """One walk up the ladder, kept for good.
+
+    ``agreement``: of the names, 0 to 1, None where there were none to compare; ``threshold``: what it had to reach.
+    ``organisation_id``: the one that the number led to.
+    """
+
+    id: UUID
+    occasion: Occasion
+    outcome: Outcome
+    steps: tuple[Step, ...]
+    agreement: float | None
+    threshold: float
+    organisation_id: UUID | None
+    evaluated_at: datetime
+
+
 class RegistryNotFound(BadRequest):
     code = "validation_request/registry_not_found"
     message = "The country has no registry of this id, code or name"
@@ -48,11 +116,6 @@ class InvalidRegistryId(BadRequest):
 class InvalidState(BadRequest):
     code = "validation_request/invalid_state"
     message = "The validation request is in a state that does not allow this"
-
-
-class OrganisationNotFound(BadRequest):
-    code = "validation_request/organisation_not_found"
-    message = "There is no organisation with this id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +149,6 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
-    """A document that was attached as evidence."""
-
-    document_id: UUID
-    created_at: datetime
-    deleted_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class ValidationRequest:
     """One request, as a store read it. ``number_key``: what all spellings of its number have in common."""
 
@@ -112,7 +166,7 @@ class ValidationRequest:
     deleted_at: datetime | None
     accepted_at: datetime | None
     rejected_at: datetime | None
-    documents: tuple[Attached, ...] = ()
+    documents: tuple[Document, ...] = ()
 
     def accepted(self, organisation_id: UUID, types: Sequence[OrganisationType], now: datetime) -> "ValidationRequest":
         """Accepted as this organisation. Raises InvalidState."""

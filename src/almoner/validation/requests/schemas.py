@@ -11,6 +11,8 @@ from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.organisations.domain import OrganisationType, searchable
 from almoner.platform.db import Tx
 from almoner.platform.http.wire import CountryCode, DayOrMoment, In, Out, PageQuery, Text255, WindowEnd
+from almoner.validation.documents import service as documents
+from almoner.validation.documents.domain import Document
 from almoner.validation.requests.domain import Asked, Filters, RejectionReason, RequestStatus, Sort, ValidationRequest
 
 _NEVER: Final = "?"
@@ -149,5 +151,15 @@ def request_out(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
         rejection_reason=request.rejection_reason,
         rejection_reason_code=request.rejection_reason_code,
         usa_group_exempt=asked.usa_group_exempt,
-        documents=[],
+        documents=[_document_out(tx, request, document) for document in request.documents],
+    )
+
+
+def _document_out(tx: Tx, request: ValidationRequest, document: Document) -> ValidationRequestDocumentOut:
+    return ValidationRequestDocumentOut(
+        id=tx.ids.text(documents.TYPE, document.id),
+        validation_request_id=tx.ids.text("validationrequest", request.id),
+        url=documents.url(tx, document),
+        created_at=iso(document.created_at),
+        deleted_at=iso_or_none(document.deleted_at),
     )

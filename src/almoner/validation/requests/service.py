@@ -4,25 +4,29 @@ Whatever changes one holds its row first, and tells the partner once of its deci
 shows it (settled 6).
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import Check, Registry
-from almoner.platform import outbox
-from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform import outbox, queue
+from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page, Position
-from almoner.validation.requests import domain, schemas, store
+from almoner.platform.queue import NewJob
+from almoner.platform.uploads.files import Stored
+from almoner.validation.documents import service as documents
+from almoner.validation.documents.domain import Document
+from almoner.validation.requests import domain, schemas, store, store_evidence, triggers
 from almoner.validation.requests.domain import (
     Asked,
+    Evaluation,
     Filters,
     InvalidRegistryId,
-    InvalidState,
-    OrganisationNotFound,
     RegistryNotFound,
     RequestDecided,
     Sort,
@@ -34,6 +38,10 @@ from almoner.validation.reviews.domain import Decision, Subject
 
 Scope = Partner | Everyone
 
+EVALUATE: Final = "validation_requests.evaluate"
+RECONSIDER: Final = "validation_requests.reconsider"
+_AT_ONCE: Final = 1000
+
 
 async def create(tx: Tx, partner: Partner, asked: Asked) -> ValidationRequest:
     """A new request; it is evaluated right after the commit. Raises RegistryNotFound, InvalidRegistryId."""
@@ -41,6 +49,10 @@ async def create(tx: Tx, partner: Partner, asked: Asked) -> ValidationRequest:
     assert check.key is not None, "a number that has no key is refused"
     made = domain.received(tx.new_id(), partner.id, asked, registry.id, check.key, tx.now)
     await store.insert(tx, partner, made)
+    then = triggers.action_of(asked.name) if tx.deployment.sandbox else None
+    await queue.enqueue(
+        tx, EVALUATE, {"request": str(made.id), "occasion": "created", "then": then}, unique=str(made.id)
+    )
     return made
 
 
@@ -64,14 +76,25 @@ async def get(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:
     """One request. Raises NotFound."""
     if (found := await store.find(tx, scope, request_id)) is None:
         raise NotFound
-    return found
+    return (await _with_documents(tx, [found]))[0]
 
 
 async def page(
     tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
 ) -> tuple[list[ValidationRequest], int]:
     """One page and the exact total."""
-    return await store.page(tx, partner, page_, filters, sort)
+    rows, total = await store.page(tx, partner, page_, filters, sort)
+    return await _with_documents(tx, rows), total
+
+
+async def _with_documents(tx: Tx, requests: Sequence[ValidationRequest]) -> list[ValidationRequest]:
+    attached = await store.documents_of(tx, EVERYONE, [request.id for request in requests]) if requests else {}
+    if not attached:
+        return list(requests)
+    found: dict[UUID, list[Document]] = {}
+    for document in await documents.of(tx, EVERYONE, list(attached)):
+        found.setdefault(attached[document.id], []).append(document)
+    return [replace(request, documents=tuple(found.get(request.id, ()))) for request in requests]
 
 
 def position_of(request: ValidationRequest, sort: Sort) -> Position:
@@ -84,32 +107,31 @@ def subject_of(request: ValidationRequest) -> Subject:
     return Subject("validation_request", request.id, request.partner_id)
 
 
-async def record(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
+async def attach(tx: Tx, partner: Partner, request_id: UUID, upload: Stored) -> ValidationRequest:
+    """Add a document to the evidence; the request with it.
+
+    Raises NotFound, and what ``documents.store`` raises where a request may have no more of them.
+    """
+    held = await _hold(tx, partner, request_id)
+    document = await documents.store(tx, partner, upload, held.documents)
+    await store.attach(tx, partner, held.id, document.id)
+    return replace(held, documents=(*held.documents, document))
+
+
+def record(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
     """The request as partners see it."""
     return schemas.request_out(tx, request)
 
 
-async def accept(
-    tx: Tx,
-    scope: Scope,
-    request_id: UUID,
-    decision: Decision,
-    *,
-    organisation_id: UUID | None = None,
-    publish: bool = False,
-) -> ValidationRequest:
-    """Accept, as the organisation of the number, a new one where there is none, or as the one that is chosen.
+async def accept(tx: Tx, scope: Scope, request_id: UUID, decision: Decision) -> ValidationRequest:
+    """Accept, as the organisation of the number: where there is none, as a new one that the partner alone sees.
 
-    ``publish``: have everybody see it, where only the partner does. Raises NotFound, InvalidState,
-    OrganisationNotFound.
+    Raises NotFound, InvalidState.
     """
     held = await _hold(tx, scope, request_id)
     held.ensure("accepted")
-    partner = Partner(held.partner_id)
-    chosen = await _organisation(tx, partner, held, organisation_id)
-    if publish and chosen.partner_id is not None and not await organisations.publish(tx, chosen.id):
-        raise InvalidState("another organisation of this number is published: accept the request as that one")
-    return await _decided(tx, held.accepted(chosen.id, chosen.types, tx.now), decision)
+    found = await organisations.register_own(tx, Partner(held.partner_id), domain.unlisted(held))
+    return await _decided(tx, held.accepted(found.id, found.types, tx.now), decision)
 
 
 async def reject(tx: Tx, scope: Scope, request_id: UUID, decision: Decision) -> ValidationRequest:
@@ -118,19 +140,33 @@ async def reject(tx: Tx, scope: Scope, request_id: UUID, decision: Decision) -> 
     return await _decided(tx, held.rejected(domain.rejection_reason(decision.reason_code), tx.now), decision)
 
 
-async def _organisation(
-    tx: Tx, partner: Partner, request: ValidationRequest, organisation_id: UUID | None
-) -> Organisation:
-    if organisation_id is None:
-        return await organisations.register_own(tx, partner, domain.unlisted(request))
-    try:
-        return await organisations.get(tx, partner, organisation_id)
-    except NotFound:
-        raise OrganisationNotFound(f"{organisation_id} is no organisation that the partner sees") from None
+async def evaluations(tx: Tx, request_id: UUID) -> list[Evaluation]:
+    """Every evaluation of a request with its evidence, oldest first."""
+    return await store_evidence.of(tx, EVERYONE, request_id)
+
+
+async def newest_evaluation(tx: Tx, request_id: UUID) -> Evaluation | None:
+    """The last evaluation of a request; None before the first."""
+    return await store_evidence.newest(tx, EVERYONE, request_id)
+
+
+async def reconsider(tx: Tx, registry_id: UUID, after: UUID) -> UUID | None:
+    """Have pending requests of a registry evaluated anew, a batch after an id; the last one, None at the end."""
+    found = await store.pending(tx, EVERYONE, registry_id, after, _AT_ONCE)
+    payload = {"occasion": "register_loaded", "then": None}
+    jobs = [NewJob(EVALUATE, {"request": str(one), **payload}, unique=str(one)) for one in found]
+    await queue.enqueue_all(tx, jobs)
+    return found[-1] if len(found) == _AT_ONCE else None
+
+
+async def find_held(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
+    """One request, held until the transaction ends; None where there is none."""
+    held = await store.lock(tx, scope, request_id)
+    return (await _with_documents(tx, [held]))[0] if held else None
 
 
 async def _hold(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:
-    if (held := await store.lock(tx, scope, request_id)) is None:
+    if (held := await find_held(tx, scope, request_id)) is None:
         raise NotFound
     return held
 
@@ -143,7 +179,7 @@ async def _decided(tx: Tx, decided: ValidationRequest, decision: Decision) -> Va
     if not await store.decide(tx, decided):
         raise LookupError(f"validation request {decided.id} is not where its holder saw it")
     await reviews.conclude(tx, subject_of(decided), decision)
-    await outbox.emit(tx, decided.partner_id, _TOLD[decided.status], await record(tx, decided))
+    await outbox.emit(tx, decided.partner_id, _TOLD[decided.status], record(tx, decided))
     told = RequestDecided(decided.id, decided.partner_id, decided.status == "accepted")
     await outbox.emit(tx, decided.partner_id, domain.DECIDED, told)
     return decided

@@ -173,3 +173,27 @@ async def pending(tx: Tx, _: Everyone, registry_id: UUID, after: UUID, limit: in
         limit,
     )
     return [row["id"] for row in rows]
+
+
+async def attach(tx: Tx, partner: Partner, request_id: UUID, document_id: UUID) -> None:
+    """Keep a document with a request of the same partner."""
+    await tx.execute(
+        """
+        insert into validation_request_document (document_id, validation_request_id, partner_id) values ($1, $2, $3)
+        """,
+        document_id,
+        request_id,
+        partner.id,
+    )
+
+
+async def documents_of(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+    """By the ids of their documents the requests that they are attached to, among these."""
+    rows = await tx.fetch(
+        """
+        select document_id, validation_request_id from validation_request_document
+        where validation_request_id = any($1::uuid[])
+        """,
+        request_ids,
+    )
+    return {row[0]: row[1] for row in rows}

@@ -1,0 +1,32 @@
+"""Simulated reviewers: they decide about validation requests (settled 9)."""
+
+from typing import Final
+from uuid import UUID
+
+from almoner.platform.db import Database, Partner
+from almoner.platform.http.wire import Out
+from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.simulate import Moves, reason_among
+from almoner.validation.requests import service as requests
+from almoner.validation.requests.domain import REJECTION_REASONS, InvalidState
+from almoner.validation.reviews.domain import Decision
+
+ERRORS: Final = (InvalidState,)
+_NOTE: Final = "Simulated by the partner."
+
+
+def moves(db: Database) -> Moves:
+    """What is decided about a request; each raises NotFound, InvalidState."""
+
+    async def accept(partner: Partner, request_id: UUID, _body: SimulateIn) -> Out:
+        async with db.write() as tx:
+            decision = Decision("accepted", None, "sandbox", _NOTE)
+            return requests.record(tx, await requests.accept(tx, partner, request_id, decision))
+
+    async def reject(partner: Partner, request_id: UUID, body: SimulateIn) -> Out:
+        reason = reason_among(REJECTION_REASONS, body.rejection_reason_code, "other")
+        async with db.write() as tx:
+            decision = Decision("rejected", reason, "sandbox", _NOTE)
+            return requests.record(tx, await requests.reject(tx, partner, request_id, decision))
+
+    return {("validationrequest", "accept"): accept, ("validationrequest", "reject"): reject}
