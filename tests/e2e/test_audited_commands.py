@@ -17,7 +17,7 @@ from almoner.giving.payouts.domain import Rules
 from almoner.platform import audit
 from tests.support import bmf, factories
 from tests.support import giving as donors
-from tests.support.client import Client
+from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.payouts import payouts, settled, verified
 from tests.support.reports import report
@@ -34,7 +34,7 @@ READS = frozenset(
         "members groups", "members list", "members provider show", "members provider test", "operators list",
         "operators tokens list",
         "partners list", "payouts holds", "payouts list", "payouts show", "registers diff", "registers list",
-        "registers status", "selfcheck",
+        "registers status", "reviews list", "selfcheck",
         "settlements exceptions", "settlements list", "suspense list", "verifications list", "verifications show",
     }
 )  # fmt: skip
@@ -116,6 +116,7 @@ async def test_v8_every_writing_command_leaves_an_entry_when_it_succeeds(world: 
     await partners_keys_and_members(world)
     await the_operators(world)
     await registers_and_verifications(world)
+    await the_queue(world)
     await settlements_and_held_money(world)
     await payouts_and_reassignments(world)
     assert world.written | READS | PROCESSES == ALL, "give a new command its place: what it writes, or that it reads"
@@ -180,6 +181,21 @@ async def registers_and_verifications(world: World) -> None:
     await world.does("verifications", "approve", approved["id"], *NOTE)
     await world.does("verifications", "reject", rejected["id"], "--reason", "other", *NOTE)
     await world.does("verifications", "reopen", rejected["id"], *NOTE)
+
+
+async def the_queue(world: World) -> None:
+    asked = {"name": "Relief", "registryName": "IRS", "website": "https://example.org", "countryCode": "USA"}
+    numbers = ("53-0196605", "13-1623829")  # nothing is known of them: no rule may decide
+    accepted, rejected = [
+        data(await world.api.post("/v1/validation-requests", {**asked, "registryId": number})) for number in numbers
+    ]
+    await world.service.drain()
+    await world.does("reviews", "show", accepted["id"])
+    await world.does("reviews", "release", accepted["id"])
+    await world.does("reviews", "show", accepted["id"])
+    await world.does("reviews", "accept", accepted["id"], *NOTE)
+    await world.does("reviews", "show", rejected["id"])
+    await world.does("reviews", "reject", rejected["id"], "--reason", "other", *NOTE)
 
 
 async def settlements_and_held_money(world: World) -> None:

@@ -11,10 +11,13 @@ from almoner.platform import selfcheck
 from almoner.platform.db import Tx
 from almoner.platform.postgres import Server
 from almoner.platform.selfcheck import Check, Outcome
+from almoner.reviewed import CASES
 from almoner.selfchecks import CHECKS
+from almoner.validation.reviews import service as reviews
+from almoner.validation.reviews.domain import Decision, Verdict
 from tests.support import database, factories
 from tests.support import giving as support
-from tests.support.client import Client
+from tests.support.client import Client, data
 from tests.support.payouts import run, settled, simulate, verified
 from tests.support.service import Service, serving
 from tests.support.suspense import held_for, work
@@ -27,6 +30,7 @@ async def lived(postgres_server: Server) -> AsyncIterator[Service]:
         api = service.client((await service.tenant()).secret)
         await held_money(service)
         await gifts(service, api)
+        await validations(service, api)
         await service.drain()
         yield service
         await api.close()
@@ -55,6 +59,23 @@ async def gifts(service: Service, api: Client) -> None:
     await run(service)
     await settled(service, api, cause)
     await service.drain()
+
+
+async def validations(service: Service, api: Client) -> None:
+    """Accepted by a person, rejected by one, and waiting for one."""
+    asked = {"name": "Relief", "registryName": "IRS", "website": "https://example.org", "countryCode": "USA"}
+    verdicts: dict[str, Verdict | None] = {"53-0196605": "accepted", "13-1623829": "rejected", "13-5562309": None}
+    for number, verdict in verdicts.items():
+        made = data(await api.post("/v1/validation-requests", {**asked, "registryId": number}))
+        await service.drain()
+        request_id = service.db.deployment.ids.parse("validationrequest", made["id"])
+        assert request_id is not None
+        async with service.db.write() as tx:
+            case, by = CASES["validation_request"], "operator"
+            await reviews.look(tx, case, request_id, by)
+            if verdict is not None:
+                reason = "other" if verdict == "rejected" else None
+                await reviews.decide(tx, case, request_id, Decision(verdict, reason, by, "Seen"))
 
 
 @dataclass(frozen=True, slots=True)
