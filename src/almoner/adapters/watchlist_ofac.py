@@ -1,0 +1,156 @@
+"""Reads the lists of the US Treasury's OFAC, SDN and consolidated, as sets of comma-separated files (public domain).
+
+A set is the entries (12 columns, the only file that has to be there), other names (5), addresses (6) and the ends of
+long remarks (2); none has a header, ``-0-`` is nothing and the last byte may be 0x1A. What is not in a column stands in
+the remarks, between semicolons; a name in quotes there is a weak alias.
+"""
+
+import csv
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from almoner.adapters.watchlist_values import country_of, years_of
+from almoner.screening.watchlists.domain import (
+    BadEntry,
+    Category,
+    Kind,
+    Listed,
+    ListedAddress,
+    ListedName,
+    NameKind,
+    WatchlistRefused,
+)
+
+_ENTRIES, _NAMES, _ADDRESSES, _COMMENTS = 12, 5, 6, 2
+_KINDS: Final[Mapping[str, Kind]] = {"individual": "person", "vessel": "vessel", "aircraft": "aircraft"}
+_NAME_KINDS: Final[Mapping[str, NameKind]] = {"aka": "alias", "fka": "former", "nka": "alias"}
+_QUOTED: Final = re.compile(r"(a\.k\.a\.|f\.k\.a\.|n\.k\.a\.) '(.+)'")
+_BETWEEN: Final = re.compile(r";\s+(?=\S)")
+_BORN: Final = re.compile(r"DOB (.*)")
+_OF_COUNTRY: Final = re.compile(r"(?:nationality|citizen|Nationality of Registration) (.*)")
+_NUMBER: Final = re.compile(
+    r"(?P<label>[A-Z][A-Za-z0-9 .()/#&'-]*?(?:No\.?|Number|ID|FEIN|#|R\.F\.C\.|RFC|SWIFT/BIC|Code)(?: \([A-Z]+\))?)"
+    r" (?P<value>[^()]*\d[^()]*?)(?: \([^()]*\))*?(?: \((?P<country>[A-Z][^()]+)\))?(?: issued .*)?"
+)
+_NO_IDENTIFIER: Final = re.compile(r"Phone|Telephone|Fax|Date|Executive Order|Passport|Digital Currency", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class _Set:
+    """The rows of a set, by the number of their entry."""
+
+    entries: list[list[str]] = field(default_factory=list)
+    names: dict[str, list[list[str]]] = field(default_factory=lambda: defaultdict(list))
+    addresses: dict[str, list[list[str]]] = field(default_factory=lambda: defaultdict(list))
+    comments: dict[str, str] = field(default_factory=dict)
+    bad: list[BadEntry] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Ofac:
+    """One of the lists. ``least``: as many entries are in every whole one."""
+
+    code: str
+    title: str
+    least: int
+    licence: str = "public domain (US government work)"
+    category: Category = "sanction"
+
+    def published(self, files: Sequence[Path]) -> datetime | None:  # noqa: ARG002
+        """The files do not say."""
+        return None
+
+    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+        """The entries. Raises WatchlistRefused."""
+        told = _Set()
+        for file in files:
+            _collect(file, told)
+        if not told.entries:
+            raise WatchlistRefused(f"none of the files has the entries of {self.title}: 12 columns, such as sdn.csv")
+        yield from told.bad
+        for row in told.entries:
+            yield _listed(row, told)
+
+
+SDN: Final = Ofac("ofac-sdn", "OFAC Specially Designated Nationals", 10_000)
+CONSOLIDATED: Final = Ofac("ofac-consolidated", "OFAC consolidated non-SDN lists", 100)
+
+
+def _collect(file: Path, told: _Set) -> None:
+    """Sort the rows of one file by what they are."""
+    with file.open(encoding="cp1252", errors="replace", newline="") as lines:
+        for number, row in enumerate(csv.reader(lines), 1):
+            cells = [_cell(cell) for cell in row]
+            if not any(cells):
+                continue
+            if not cells[0].isdigit():
+                told.bad.append(BadEntry(f"{file.name}, row {number}", "the row has no number of an entry"))
+            elif len(cells) == _ENTRIES:
+                told.entries.append(cells)
+            elif len(cells) == _NAMES:
+                told.names[cells[0]].append(cells)
+            elif len(cells) == _ADDRESSES:
+                told.addresses[cells[0]].append(cells)
+            elif len(cells) == _COMMENTS:
+                told.comments[cells[0]] = told.comments.get(cells[0], "") + cells[1]
+            else:
+                told.bad.append(BadEntry(f"{file.name}, row {number}", f"the row has {len(cells)} columns"))
+
+
+def _cell(text: str) -> str:
+    text = text.strip(" \x1a\t\r\n")
+    return "" if text == "-0-" else text
+
+
+def _listed(row: list[str], told: _Set) -> Listed:
+    key, name, type_, programmes = row[0], row[1], row[2], row[3]
+    kind = _KINDS.get(type_.lower(), "organisation")
+    remarks = [part.removeprefix("alt. ") for part in _BETWEEN.split((row[11] + told.comments.get(key, "")).strip())]
+    remarks = [part.rstrip(".") if part.endswith("'.") else part for part in remarks]
+    names = [ListedName(name, "primary")]
+    names += [ListedName(one[3], _NAME_KINDS.get(one[2].lower(), "alias")) for one in told.names.get(key, ()) if one[3]]
+    names += _quoted(remarks)
+    addresses = [_address(one) for one in told.addresses.get(key, ()) if any(one[2:5])]
+    numbers = [] if kind == "person" else list(_numbers(remarks))
+    stated = [country_of(found[1].rstrip(".")) for part in remarks if (found := _OF_COUNTRY.match(part))]
+    flag = country_of(row[8]) if row[8] else None
+    countries = [*stated, flag, *(one.country for one in addresses), *(country for _, country in numbers)]
+    return Listed(
+        key=key,
+        kind=kind,
+        names=tuple(dict.fromkeys(names)),
+        countries=tuple(dict.fromkeys(country for country in countries if country)),
+        addresses=tuple(dict.fromkeys(addresses)),
+        identifiers=tuple(dict.fromkeys(value for value, _ in numbers)),
+        birth_years=tuple(dict.fromkeys(_birth_years(remarks))),
+        programmes=tuple(one.strip() for one in programmes.split("] [") if one.strip()),
+    )
+
+
+def _quoted(remarks: Sequence[str]) -> Iterator[ListedName]:
+    for part in remarks:
+        if found := _QUOTED.fullmatch(part.strip()):
+            yield ListedName(found[2].strip(), "former" if found[1] == "f.k.a." else "weak_alias")
+
+
+def _birth_years(remarks: Sequence[str]) -> Iterator[int]:
+    for part in remarks:
+        if found := _BORN.match(part):
+            yield from years_of(found[1])
+
+
+def _numbers(remarks: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """Numbers of registers, tax offices and the like, each with the country that gave it."""
+    for part in remarks:
+        found = _NUMBER.fullmatch(part.strip().rstrip("."))
+        if found and not _NO_IDENTIFIER.search(found["label"]):
+            yield found["value"].strip(), country_of(found["country"]) if found["country"] else None
+
+
+def _address(row: Sequence[str]) -> ListedAddress:
+    return ListedAddress(", ".join(cell for cell in row[2:5] if cell), country_of(row[4]))

@@ -1,0 +1,128 @@
+"""Reads the consolidated list of the United Nations Security Council (XML; a public list).
+
+``INDIVIDUALS`` and ``ENTITIES``; a name is in up to four pieces, one ``ALIAS_NAME`` may hold several names between
+semicolons, and empty elements stand where nothing is known.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Final
+from xml.etree.ElementTree import Element
+
+from defusedxml.ElementTree import ParseError, iterparse
+
+from almoner.adapters.watchlist_values import country_of, years_of
+from almoner.screening.watchlists.domain import (
+    BadEntry,
+    Category,
+    Kind,
+    Listed,
+    ListedAddress,
+    ListedName,
+    NameKind,
+    WatchlistRefused,
+)
+
+_ROOT: Final = "CONSOLIDATED_LIST"
+_KINDS: Final[dict[str, Kind]] = {"INDIVIDUAL": "person", "ENTITY": "organisation"}
+_PIECES: Final = ("FIRST_NAME", "SECOND_NAME", "THIRD_NAME", "FOURTH_NAME")
+_QUALITIES: Final[dict[str, NameKind]] = {"low": "weak_alias", "f.k.a.": "former"}
+_SENTENCE: Final = re.compile(r"\s*\((?:formerly|previously) .*\)$", re.IGNORECASE)
+
+
+class UnitedNations:
+    """The reader of ``consolidated.xml``."""
+
+    code = "un-consolidated"
+    title = "UN Security Council consolidated list"
+    licence = "public list of the United Nations"
+    category: Category = "sanction"
+    least = 500
+
+    def published(self, files: Sequence[Path]) -> datetime | None:
+        """When the list was generated. Raises WatchlistRefused."""
+        for file in files:
+            for element in _elements(file, "start"):
+                stated = element.get("dateGenerated")
+                return datetime.fromisoformat(stated).astimezone(UTC) if stated else None
+        return None
+
+    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+        """The entries. Raises WatchlistRefused."""
+        for file in files:
+            for element in _elements(file, "end"):
+                if element.tag in _KINDS:
+                    yield _listed(element)
+                    element.clear()
+
+
+def _elements(file: Path, event: str) -> Iterator[Element]:
+    """The elements of a list. Raises WatchlistRefused when it is another document, or broken off."""
+    known = False
+    try:
+        for happened, element in iterparse(file, events=("start", "end"), forbid_dtd=True):
+            if not known and element.tag != _ROOT:
+                raise WatchlistRefused(f"{file.name} is no consolidated list of the UN: it begins with {element.tag}")
+            known = True
+            if happened == event:
+                yield element
+    except (ParseError, ValueError) as error:
+        raise WatchlistRefused(f"{file.name} is no XML document, or was cut off: fetch it again ({error})") from error
+
+
+def _listed(element: Element) -> Listed | BadEntry:
+    kind = _KINDS[element.tag]
+    key = _text(element, "REFERENCE_NUMBER") or _text(element, "DATAID")
+    whole = " ".join(piece for name in _PIECES if (piece := _text(element, name)))
+    if not key or not whole:
+        return BadEntry(key or whole or element.tag, "the entry has no number, or no name")
+    names = [ListedName(whole, "primary"), *_aliases(element)]
+    if original := _text(element, "NAME_ORIGINAL_SCRIPT"):
+        names.append(ListedName(original, "alias"))
+    addresses = [found for one in element.iter(f"{element.tag}_ADDRESS") if (found := _address(one))]
+    stated = [country_of(one.text or "") for part in element.iter("NATIONALITY") for one in part.iter("VALUE")]
+    countries = [*stated, *(one.country for one in addresses)]
+    return Listed(
+        key=key,
+        kind=kind,
+        names=tuple(dict.fromkeys(names)),
+        countries=tuple(dict.fromkeys(country for country in countries if country)),
+        addresses=tuple(dict.fromkeys(addresses)),
+        birth_years=tuple(dict.fromkeys(_birth_years(element))),
+        programmes=tuple(filter(None, [_text(element, "UN_LIST_TYPE")])),
+        listed_on=_day(_text(element, "LISTED_ON")),
+    )
+
+
+def _aliases(element: Element) -> Iterator[ListedName]:
+    for alias in element.iter(f"{element.tag}_ALIAS"):
+        kind = _QUALITIES.get(_text(alias, "QUALITY").lower(), "alias")
+        for name in _text(alias, "ALIAS_NAME").split(";"):
+            if said := _SENTENCE.sub("", name).strip():
+                yield ListedName(said, kind)
+
+
+def _address(element: Element) -> ListedAddress | None:
+    parts = [_text(element, name) for name in ("STREET", "CITY", "STATE_PROVINCE", "ZIP_CODE", "COUNTRY")]
+    if not any(parts):
+        return None
+    return ListedAddress(", ".join(part for part in parts if part), country_of(parts[-1]))
+
+
+def _birth_years(element: Element) -> Iterator[int]:
+    for birth in element.iter("INDIVIDUAL_DATE_OF_BIRTH"):
+        for name in ("YEAR", "DATE", "FROM_YEAR", "TO_YEAR"):
+            yield from years_of(_text(birth, name))
+
+
+def _text(element: Element, name: str) -> str:
+    return " ".join((element.findtext(name) or "").split())
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text[:10])
+    except ValueError:
+        return None

@@ -1,0 +1,45 @@
+"""What a watch list's reader gives; one adapter for each format."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from almoner.screening.watchlists.domain import BadEntry, Category, Listed
+
+
+class WatchlistSource(Protocol):
+    """A format in which a watch list is published."""
+
+    @property
+    def code(self) -> str:
+        """Its name on the command line: ``ofac-sdn``."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What people call it, with its publisher."""
+        ...
+
+    @property
+    def licence(self) -> str:
+        """Under what its data may be used."""
+        ...
+
+    @property
+    def category(self) -> Category | None:
+        """What a hit means; None where each entry says so itself."""
+        ...
+
+    @property
+    def least(self) -> int:
+        """Entries that every whole list has at least; fewer are a list that was cut off."""
+        ...
+
+    def published(self, files: Sequence[Path]) -> datetime | None:
+        """Of which moment the files say they are. Raises WatchlistRefused."""
+        ...
+
+    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+        """The entries, one at a time. Raises WatchlistRefused when the files are no such list."""
+        ...
