@@ -65,7 +65,13 @@ from almoner.platform.storage import Blobs
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.uploads.checking import Checker
 from almoner.provider_test.app import ProviderTest
-from almoner.sandbox import simulate_donations, simulate_money, simulate_requests, simulate_verifications
+from almoner.sandbox import (
+    simulate_agents,
+    simulate_donations,
+    simulate_money,
+    simulate_requests,
+    simulate_verifications,
+)
 from almoner.sandbox.clock import SandboxClock
 from almoner.sandbox.pages import TEMPLATES as SANDBOX_TEMPLATES
 from almoner.sandbox.pages import MailboxPages
@@ -75,6 +81,8 @@ from almoner.scim.application import ScimApplication
 from almoner.screening.matching.service import CERTAIN
 from almoner.settings import Rate, Settings, deployment_of
 from almoner.sources import refreshing
+from almoner.validation.agents.pages import TEMPLATES as AGENT_TEMPLATES
+from almoner.validation.agents.pages import AgentPages
 from almoner.validation.agents.routes import routes as agent_verifications
 from almoner.validation.documents.pages import DocumentPages
 from almoner.validation.documents.ports import NoScanner, Scanner
@@ -197,6 +205,17 @@ def _giving_pages(work: PaymentWork, catalogues: Catalogues, rules: Rules) -> li
     ]
 
 
+def _agent_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
+    """Where applicants confirm, and nonprofits answer."""
+    agents = AgentPages(db, Pages(db.deployment, AGENT_TEMPLATES, catalogues))
+    routes = agents.routes()
+    return [
+        *routes,
+        *dead_ends("/confirm", routes, agents.unknown),
+        *dead_ends("/answer", routes, agents.unknown),
+    ]
+
+
 def _simulation(work: PaymentWork, rules: Rules) -> Simulation:
     db = work.db
     return Simulation(
@@ -205,6 +224,7 @@ def _simulation(work: PaymentWork, rules: Rules) -> Simulation:
         simulate_money.moves(db, work.provider.tariff, rules),
         simulate_verifications.moves(db),
         simulate_requests.moves(db),
+        simulate_agents.moves(db),
     )
 
 
@@ -243,6 +263,7 @@ async def open_house(
     guard = KeyGuard(db, clock, limiter, _limits(settings))
     outbound = Outbound(db.deployment.receivers)
     pages = [*assets.ROUTES, *reports.routes(telemetry, clock), *_people_pages(db, catalogues, limiter, outbound)]
+    pages += _agent_pages(db, catalogues)
     provider = provider_app = work = None
     figures = STRICT if settings.brakes == "strict" else LOOSE
     rules = Rules(settings.payout_least_gifts)

@@ -8,7 +8,14 @@ from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Raw, Routes
 from almoner.platform.http.paging import Listing
 from almoner.platform.http.wire import envelope
-from almoner.sandbox import simulate_donations, simulate_money, simulate_requests, simulate_verifications, store
+from almoner.sandbox import (
+    simulate_agents,
+    simulate_donations,
+    simulate_money,
+    simulate_requests,
+    simulate_verifications,
+    store,
+)
 from almoner.sandbox.clock import AlreadyMoving, SandboxClock
 from almoner.sandbox.schemas import (
     ClockIn,
@@ -56,6 +63,7 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
                     *simulate_money.ERRORS,
                     *simulate_verifications.ERRORS,
                     *simulate_requests.ERRORS,
+                    *simulate_agents.ERRORS,
                 ),
             ),
         ),
@@ -74,6 +82,9 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         `approve`, `reject` (rejectionReasonCode, `other` unless given), `expire` and `reopen` on a monetary donation
         verification; `succeed_check` and `fail_check` end its check of the `type`. A failed check rejects it, the last
         one to succeed approves it.
+
+        `confirm_email`, `approve` and `reject` (rejectionReasonCode, `other` unless given) on an agent verification:
+        the applicant confirms the address, a reviewer lets the applicant through or does not.
         """
         # The donor acts as in life, in transactions of their own; ours only keeps the answer for the Idempotency-Key.
         return Raw(envelope(await simulation.act(call.partner, body)))

@@ -18,6 +18,7 @@ from almoner.platform.http.wire import CurrencyCode, In, Moment, Out, PageQuery,
 from almoner.sandbox.clock import FURTHEST, Reading
 from almoner.sandbox.mailbox import attachment_url
 from almoner.sandbox.store import SandboxMail
+from almoner.validation.agents.domain import AgentRejection
 from almoner.validation.requests.domain import RejectionReason as RequestReason
 
 _FURTHEST_SECONDS: Final = int(FURTHEST.total_seconds())
@@ -83,7 +84,7 @@ class SimulateIn(In):
 
     Donation sessions take ``donate`` with the gift; donations take ``pay``. Both take the number of a test card.
     Donations also take ``settle``, ``disburse``, ``return``, ``release``, and ``reassign`` with an ``organisationId``.
-    Validation requests take ``accept`` and ``reject``.
+    Validation requests take ``accept`` and ``reject``; agent verifications ``confirm_email``, ``approve``, ``reject``.
     Monetary donation verifications take the other actions; the two that end a check take its ``type``.
     """
 
@@ -101,6 +102,7 @@ class SimulateIn(In):
         "release",
         "reassign",
         "accept",
+        "confirm_email",
         "approve",
         "reject",
         "expire",
@@ -120,7 +122,7 @@ class SimulateIn(In):
         None, description="The organisation that a donation is reassigned to."
     )
     type: CheckType | None = Field(None, description="The check to end.")
-    rejection_reason_code: Literal[VerificationReason, RequestReason] | None = Field(
+    rejection_reason_code: Literal[VerificationReason, RequestReason, AgentRejection] | None = Field(
         None, description="Why it is rejected: one of the codes of such a record, `other` unless it is given."
     )
 

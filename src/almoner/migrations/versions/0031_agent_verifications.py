@@ -64,6 +64,8 @@ create index agent_verification_with_status on agent_verification (partner_id, s
 create index agent_verification_by_email on agent_verification (partner_id, lower(email), id);
 create index agent_verification_by_day on agent_verification (partner_id, created_at);
 create index agent_verification_due on agent_verification (expires_at) where expires_at is not null;
+create index agent_verification_of_organisation on agent_verification (organisation_id)
+    where status = 'pending_review';
 create index agent_verification_of_request on agent_verification (validation_request_id)
     where validation_request_id is not null and status in ('pending', 'pending_user_verification', 'pending_review');
 create index agent_verification_to_forget on agent_verification (processed_at)
@@ -106,6 +108,15 @@ create table agent_question (
     constraint agent_question_answered check ((answer is null) = (answered_at is null))
 );
 
+-- Where a nonprofit itself can be asked: an address that its register publishes, looked up by an operator.
+create table organisation_contact (
+    organisation_id uuid primary key references organisation (id),
+    email text not null check (length(email) between 1 and 255),
+    source text not null check (length(source) between 1 and 500),
+    recorded_by text not null check (length(recorded_by) between 1 and 255),
+    recorded_at timestamptz not null
+);
+
 insert into lifecycle_move (resource, from_status, to_status) values
     ('agent_verification', 'pending', 'pending_review'),
     ('agent_verification', 'pending', 'pending_user_verification'),
@@ -138,7 +149,8 @@ create trigger agent_question_promise before update on agent_question for each r
               (new.id, new.verification_id, new.email, new.asked_at, new.expires_at) or old.answer is not null)
     execute function guard_promise();
 
-grant select, insert, update on agent_verification, agent_confirmation, agent_question to almoner_app;
+grant select, insert, update on agent_verification, agent_confirmation, agent_question, organisation_contact
+    to almoner_app;
 grant select, insert on agent_verification_step to almoner_app;
 """
 

@@ -1,8 +1,12 @@
 """Agent verifications: states, expiry and rules (spec 2.2, 3.3; settled 4 and 5)."""
 
-from collections.abc import Mapping
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from enum import Enum
+from hmac import compare_digest
 from typing import Final, Literal, get_args
 from uuid import UUID
 
@@ -63,6 +67,15 @@ REASONS: Final[Mapping[AgentRejection, str]] = {
     "other": "The application was rejected",
 }
 """What ``rejectionReason`` says for each code."""
+
+
+def rejection(code: str | None) -> AgentRejection:
+    """The code of a rejection, ``other`` for None. Raises ValueError for one that is not in the list of settled 4."""
+    if code is None:
+        return "other"
+    if code not in REJECTIONS:
+        raise ValueError(f"{code} is no reason for rejecting an agent")
+    return code
 
 
 class OrganisationNotFound(BadRequest):
@@ -150,6 +163,12 @@ class AgentVerification:
         """``externalActionRequired``: somebody outside the service must act next, the applicant or the nonprofit."""
         return self.expires_at is not None
 
+    @property
+    def speaks_for(self) -> str:
+        """The name of the nonprofit."""
+        named = self.organisation or self.validation_request
+        return named.name if named else ""
+
     def overdue(self, now: datetime) -> bool:
         """Whether it has expired and nobody has recorded that yet."""
         return self.open and self.expires_at is not None and now >= self.expires_at
@@ -209,6 +228,98 @@ class Filters:
     email: str | None = None
     start: datetime | None = None
     end: datetime | None = None
+
+
+ConfirmedBy = Literal["link", "code", "sandbox"]
+
+CODE_DIGITS: Final = 6
+CODE_TRIES: Final = 5
+"""Wrong ones after which a code is over."""
+MAILS_A_DAY: Final = 5
+MAILS_IN_ALL: Final = 20
+"""With 5 tries each, whoever guesses all the time is right once in 10,000 verifications."""
+MINUTE: Final = timedelta(minutes=1)
+DAY: Final = timedelta(days=1)
+
+
+class TypedCode(Enum):
+    """What becomes of a typed code."""
+
+    RIGHT = "right"
+    MISSING = "missing"
+    WRONG = "wrong"
+    OVER = "over"
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """A mail with a link and a code. ``sent_at``: real time; ``wrong``: codes typed in vain since."""
+
+    id: UUID
+    verification_id: UUID
+    sent_at: datetime
+    wrong: int
+
+    def judge(self, typed: str, right: str) -> TypedCode:
+        """What becomes of ``typed``; a code that is over is never told right or wrong."""
+        if not (given := digits(typed)):
+            return TypedCode.MISSING
+        if self.wrong >= CODE_TRIES:
+            return TypedCode.OVER
+        return TypedCode.RIGHT if compare_digest(given, right) else TypedCode.WRONG
+
+
+def digits(typed: str) -> str:
+    """The digits of what was typed, as ASCII, whatever stands between them and whichever script they are of."""
+    return "".join(str(unicodedata.digit(sign)) for sign in typed if unicodedata.digit(sign, None) is not None)
+
+
+def may_send(sent: Sequence[datetime], at: datetime) -> bool:
+    """Whether one more mail may go out at this (real) time; ``sent``: when the earlier ones did."""
+    recent = [moment for moment in sent if moment > at - DAY]
+    return len(sent) < MAILS_IN_ALL and len(recent) < MAILS_A_DAY and all(moment <= at - MINUTE for moment in recent)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Put to the nonprofit: does this applicant speak for it? ``answer``: None until it is given."""
+
+    id: UUID
+    verification_id: UUID
+    email: str
+    asked_at: datetime
+    expires_at: datetime
+    answer: Answer | None
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """Where a nonprofit itself can be asked. ``source``: where its register publishes the address."""
+
+    organisation_id: UUID
+    email: str
+    source: str
+
+
+class PersonalMailbox(ValueError):
+    """The mailbox of a person is no address of the nonprofit."""
+
+
+_OFFICES: Final = frozenset(
+    "accueil admin administracion administration ask association bestuur board buero buro charity charities clerk "
+    "committee company contact contacto contacts contactus contatto contato director directors enquiries enquiry "
+    "finance foundation fundraising general giving hello help hq info infos information inquiries inquiry kantoor "
+    "kontakt mail mailbox main manager members membership office oficina post postbus postmaster president presse "
+    "press reception secretaria secretariaat secretariat secretary segreteria sekretariat service staff support team "
+    "treasurer trust trustee trustees verein vorstand welcome".split()
+)
+
+
+def ensure_office(address: str) -> None:
+    """Raises PersonalMailbox unless the part before the @ names an office: info, contact, secretary and the like."""
+    words = re.split(r"[^a-z]+", address.rpartition("@")[0].lower())
+    if not any(word in _OFFICES for word in words):
+        raise PersonalMailbox("this looks like the mailbox of a person: give one of an office, such as info@...")
 
 
 def received(

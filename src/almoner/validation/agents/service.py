@@ -4,49 +4,83 @@ Whatever changes one holds its row first, and tells the partner once for each st
 the record as its GET then shows it (settled 6).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
 from typing import Final
 from uuid import UUID
 
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform import outbox
-from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.validation.agents import domain, schemas, store
-from almoner.validation.agents.domain import Agent, AgentVerification, Filters, Nonprofit
+from almoner.validation.agents import confirming, domain, moving, reviewing, store, store_mails, triggers
+from almoner.validation.agents.domain import (
+    Agent,
+    AgentVerification,
+    ConfirmedBy,
+    Contact,
+    Filters,
+    InvalidState,
+    Nonprofit,
+    Question,
+)
+from almoner.validation.agents.judging import Step
 from almoner.validation.agents.schemas import AgentVerificationOut
+from almoner.validation.requests import service as requests
+from almoner.validation.reviews.domain import Decision, Subject
 
 Scope = Partner | Everyone
 
+MAILS: Final = Path(__file__).parent / "mails"
 BATCH: Final = 1000  # S4
+_OF_THE_SANDBOX: Final = "A test value in firstName asked for it."
 
 
 async def create(tx: Tx, partner: Partner, agent: Agent, *, email_check: bool = True) -> AgentVerification:
-    """A new verification. ``email_check``: whether the applicant has to confirm the e-mail address.
+    """A new verification; it is reviewed right after the commit.
 
-    Raises OrganisationNotFound, ValidationRequestNotFound.
+    ``email_check``: whether the applicant has to confirm the e-mail address. Raises OrganisationNotFound,
+    ValidationRequestNotFound.
     """
-    organisation = await _organisation(tx, partner, agent.organisation_id)
-    made = domain.received(tx.new_id(), partner.id, agent, organisation, None, tx.now, email_check=email_check)
+    organisation, request = await _nonprofits(tx, partner, agent)
+    made = domain.received(tx.new_id(), partner.id, agent, organisation, request, tx.now, email_check=email_check)
     await store.insert(tx, partner, made)
-    return made
+    asked_for = triggers.asked_for(agent.first_name) if tx.deployment.sandbox else None
+    if email_check and asked_for is None:
+        await confirming.send(tx, made)
+    await reviewing.enqueue(tx, made.id, asked_for)
+    return await moving.told(tx, made) if made.status in domain.EVENTS else made
 
 
-async def _organisation(tx: Tx, partner: Partner, named: str | None) -> Nonprofit | None:
-    """Raises OrganisationNotFound."""
-    if named is None:
-        return None
-    found = tx.ids.parse("organisation", named)
+async def _nonprofits(tx: Tx, partner: Partner, agent: Agent) -> tuple[Nonprofit | None, Nonprofit | None]:
+    """Organisation and validation request. Raises OrganisationNotFound, ValidationRequestNotFound."""
+    if agent.organisation_id is not None:
+        named = tx.ids.parse("organisation", agent.organisation_id)
+        if named is not None and (organisation := await _organisation(tx, partner, named)):
+            return organisation, None
+        raise domain.OrganisationNotFound(f"body.organisationId '{agent.organisation_id[:100]}' names no organisation")
+    asked = tx.ids.parse("validationrequest", agent.validation_request_id or "")
     try:
-        organisation = await organisations.get(tx, partner, found) if found else None
+        request = await requests.get(tx, partner, asked) if asked else None
     except NotFound:
-        organisation = None
-    if organisation is None:
-        raise domain.OrganisationNotFound(f"body.organisationId '{named[:100]}' names no organisation")
-    return Nonprofit(organisation.id, organisation.shown_name)
+        request = None
+    if request is None:
+        shown = (agent.validation_request_id or "")[:100]
+        raise domain.ValidationRequestNotFound(f"body.validationRequestId '{shown}' names no validation request")
+    organisation = await _organisation(tx, partner, request.organisation_id) if request.organisation_id else None
+    return organisation, Nonprofit(request.id, request.asked.name)
+
+
+async def _organisation(tx: Tx, partner: Partner, organisation_id: UUID) -> Nonprofit | None:
+    try:
+        found = await organisations.get(tx, partner, organisation_id)
+    except NotFound:
+        return None
+    contact = await store_mails.find_contact(tx, EVERYONE, found.id)
+    return Nonprofit(found.id, found.shown_name, contact.email if contact else None)
 
 
 async def get(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
@@ -58,7 +92,7 @@ async def get(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
 
 def record(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
     """The verification as partners see it."""
-    return schemas.verification_out(tx, verification)
+    return moving.record(tx, verification)
 
 
 async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[AgentVerification], int]:
@@ -67,13 +101,31 @@ async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple
     return [row.as_at(tx.now) for row in rows], total
 
 
+async def steps(tx: Tx, verification_id: UUID) -> list[tuple[Step, datetime]]:
+    """The evidence: what was seen and when, oldest first."""
+    return await store.steps(tx, EVERYONE, verification_id)
+
+
+async def question(tx: Tx, verification_id: UUID) -> Question | None:
+    """What the nonprofit was asked about it, if it was."""
+    return await store_mails.find_question(tx, EVERYONE, verification_id)
+
+
+async def hold(tx: Tx, verification_id: UUID) -> Subject | None:
+    """Lock one until the transaction ends; None where there is none."""
+    try:
+        return moving.subject_of(await moving.hold(tx, EVERYONE, verification_id))
+    except NotFound:
+        return None
+
+
 async def change_metadata(
     tx: Tx, partner: Partner, verification_id: UUID, patch: Mapping[str, str | None] | None
 ) -> AgentVerification:
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
     if patch and (found := metadata_rules.problems(patch)):
         raise domain.InvalidMetadata(*found)
-    held = await _hold(tx, partner, verification_id)
+    held = await moving.hold(tx, partner, verification_id)
     merged = None if patch is None else metadata_rules.merge(held.metadata or {}, patch)
     if merged and (found := metadata_rules.problems(merged)):
         raise domain.InvalidMetadata(*found)
@@ -82,21 +134,77 @@ async def change_metadata(
     return changed
 
 
-async def _hold(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
-    """Lock one, and record its expiry if that is due. Raises NotFound."""
-    if (held := await store.lock(tx, scope, verification_id)) is None:
-        raise NotFound
-    return await _moved(tx, held.as_at(tx.now)) if held.overdue(tx.now) else held
+async def confirm(tx: Tx, scope: Scope, verification_id: UUID, by: ConfirmedBy) -> AgentVerification:
+    """The applicant has confirmed the e-mail address. Raises NotFound, InvalidState."""
+    held = await moving.hold(tx, scope, verification_id)
+    if not held.unconfirmed:
+        raise InvalidState(f"the verification is {held.status}: there is nothing to confirm")
+    confirmed = held.confirmed(tx.now)
+    await store.insert_steps(tx, held.id, [Step("email_confirmation", "pass", facts={"by": by})])
+    if confirmed.status == "pending_review":
+        await reviewing.enqueue(tx, held.id)
+    return await moving.moved(tx, confirmed)
 
 
-async def _moved(tx: Tx, moved: AgentVerification) -> AgentVerification:
-    """Store the new state, which was decided under the lock, and tell it."""
-    if not await store.move(tx, moved):
-        raise LookupError(f"verification {moved.id} is not where its holder saw it")
-    return await _told(tx, moved)
+async def approve(tx: Tx, scope: Scope, verification_id: UUID, decision: Decision) -> AgentVerification:
+    """The review has passed: approved, or the applicant has yet to confirm. Raises NotFound, InvalidState."""
+    held = await moving.hold(tx, scope, verification_id)
+    return await moving.moved(tx, held.passed(tx.now), decision)
 
 
-async def _told(tx: Tx, verification: AgentVerification) -> AgentVerification:
-    event = domain.EVENTS[verification.status]
-    await outbox.emit(tx, verification.partner_id, event, record(tx, verification))
-    return verification
+async def reject(tx: Tx, scope: Scope, verification_id: UUID, decision: Decision) -> AgentVerification:
+    """The review has failed, for the reason of the decision. Raises NotFound, InvalidState."""
+    held = await moving.hold(tx, scope, verification_id)
+    return await moving.moved(tx, held.rejected(domain.rejection(decision.reason_code), tx.now), decision)
+
+
+async def act(tx: Tx, verification_id: UUID, asked_for: triggers.Action) -> None:
+    """What a test value asked for, through the same moves as in life. Does nothing once it has ended."""
+    held = await moving.hold(tx, EVERYONE, verification_id)
+    if not held.open:
+        return
+    if asked_for != triggers.ACCEPTED:
+        await reject(tx, EVERYONE, held.id, Decision("rejected", asked_for, "sandbox", _OF_THE_SANDBOX))
+        return
+    if held.status != "pending_user_verification":
+        held = await approve(tx, EVERYONE, held.id, Decision("accepted", None, "sandbox", _OF_THE_SANDBOX))
+    if held.unconfirmed:
+        await confirm(tx, EVERYONE, held.id, "sandbox")
+
+
+async def follow(tx: Tx, request_ids: Sequence[UUID]) -> None:
+    """Validation requests were decided: look at their agents anew."""
+    for verification_id in await store.open_of_requests(tx, EVERYONE, request_ids):
+        await reviewing.enqueue(tx, verification_id)
+
+
+async def set_contact(tx: Tx, contact: Contact, by: str) -> int:
+    """Record where an organisation can be asked, and ask about its agents in review; about how many.
+
+    Raises NotFound, PersonalMailbox.
+    """
+    return await reviewing.set_contact(tx, contact, by)
+
+
+async def expire(tx: Tx, limit: int = BATCH) -> int:
+    """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
+    due = await store.lock_due(tx, EVERYONE, limit)
+    for verification in due:
+        await moving.moved(tx, verification.as_at(tx.now))
+    return len(due)
+
+
+async def next_due(tx: Tx) -> datetime | None:
+    """When the next one expires."""
+    return await store.next_expiry(tx, EVERYONE)
+
+
+async def forget(tx: Tx, limit: int = BATCH) -> int:
+    """Forget applicants who never confirmed, 30 days after their time was over (V6); how many."""
+    return await store.forget(tx, EVERYONE, tx.now - domain.FORGOTTEN_AFTER, limit)
+
+
+async def next_forgotten(tx: Tx) -> datetime | None:
+    """When the next of them is forgotten."""
+    ended = await store.next_forgotten(tx, EVERYONE)
+    return None if ended is None else ended + domain.FORGOTTEN_AFTER

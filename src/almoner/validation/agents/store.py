@@ -1,5 +1,7 @@
 """SQL of agent verifications."""
 
+from collections.abc import Sequence
+from dataclasses import astuple
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -9,6 +11,7 @@ from asyncpg import Record
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.agents.domain import VERIFICATION, AgentVerification, Filters, Nonprofit
+from almoner.validation.agents.judging import Step
 
 _COLUMNS: Final = (
     "organisation_website, first_name, last_name, email, title, language, metadata, email_check, status, "
@@ -16,11 +19,13 @@ _COLUMNS: Final = (
 )
 _SELECTED: Final = f"""
     a.id, a.partner_id, a.organisation_id, coalesce(o.display_name, o.name) as organisation_name,
-    a.validation_request_id, r.name as request_name, {", ".join(f"a.{name}" for name in _COLUMNS.split(", "))}
+    c.email as organisation_email, a.validation_request_id, r.name as request_name,
+    {", ".join(f"a.{name}" for name in _COLUMNS.split(", "))}
 """
 _FROM: Final = f"""
 select {_SELECTED} from agent_verification a
 left join organisation o on o.id = a.organisation_id
+left join organisation_contact c on c.organisation_id = a.organisation_id
 left join validation_request r on r.id = a.validation_request_id
 """
 
@@ -36,9 +41,9 @@ _IS_NOW: Final = {
 
 
 def _verification(row: Record) -> AgentVerification:
-    organisation = None if row[2] is None else Nonprofit(row[2], row[3])
-    request = None if row[4] is None else Nonprofit(row[4], row[5])
-    return AgentVerification(row[0], row[1], organisation, request, *row[6:20])
+    organisation = None if row[2] is None else Nonprofit(row[2], row[3], row[4])
+    request = None if row[5] is None else Nonprofit(row[5], row[6])
+    return AgentVerification(row[0], row[1], organisation, request, *row[7:21])
 
 
 async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:
@@ -162,4 +167,96 @@ async def set_metadata(tx: Tx, verification: AgentVerification) -> None:
     """Store the metadata of a locked verification."""
     await tx.execute(
         "update agent_verification set metadata = $2 where id = $1", verification.id, verification.metadata
+    )
+
+
+async def ask_until(tx: Tx, verification: AgentVerification) -> None:
+    """Store until when somebody outside has to act on a locked verification in review."""
+    await tx.execute(
+        "update agent_verification set expires_at = $2 where id = $1 and status = 'pending_review'",
+        verification.id,
+        verification.expires_at,
+    )
+
+
+async def adopt(tx: Tx, verification: AgentVerification, organisation_id: UUID) -> None:
+    """Store the organisation that the request of a locked verification was accepted as."""
+    await tx.execute(
+        "update agent_verification set organisation_id = $2 where id = $1", verification.id, organisation_id
+    )
+
+
+async def open_of_requests(tx: Tx, _scope: Everyone, request_ids: Sequence[UUID]) -> list[UUID]:
+    """The verifications of these validation requests that have not ended."""
+    rows = await tx.fetch(
+        """
+        select id from agent_verification
+        where validation_request_id = any($1::uuid[])
+            and status in ('pending', 'pending_user_verification', 'pending_review')
+        """,
+        request_ids,
+    )
+    return [row["id"] for row in rows]
+
+
+async def in_review_of(tx: Tx, _scope: Everyone, organisation_id: UUID) -> list[UUID]:
+    """The verifications of an organisation that wait for a review."""
+    rows = await tx.fetch(
+        "select id from agent_verification where organisation_id = $1 and status = 'pending_review'", organisation_id
+    )
+    return [row["id"] for row in rows]
+
+
+async def insert_steps(tx: Tx, verification_id: UUID, steps: Sequence[Step]) -> None:
+    """Keep what a look at a verification saw."""
+    await tx.executemany(
+        """
+        insert into agent_verification_step (
+            id, verification_id, name, verdict, code, source, data_as_of, facts, seen_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        """,
+        [(tx.new_id(), verification_id, *astuple(one), tx.now) for one in steps],
+    )
+
+
+async def steps(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[tuple[Step, datetime]]:
+    """What was seen of a verification and when, oldest first."""
+    rows = await tx.fetch(
+        """
+        select name, verdict, code, source, data_as_of, facts, seen_at
+        from agent_verification_step where verification_id = $1 order by id
+        """,
+        verification_id,
+    )
+    return [(Step(*row[:6]), row[6]) for row in rows]
+
+
+async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the first of those ended who never confirmed and whose names are still here."""
+    found: datetime | None = await tx.fetchval(
+        """
+        select min(processed_at) from agent_verification
+        where email is not null and rejection_code = 'user_verification_expired'
+        """
+    )
+    return found
+
+
+async def forget(tx: Tx, _scope: Everyone, ended_until: datetime, limit: int) -> int:
+    """Forget who never confirmed and ended until then; how many."""
+    return int(
+        await tx.fetchval(
+            """
+            with old as (
+                select id from agent_verification
+                where email is not null and rejection_code = 'user_verification_expired' and processed_at <= $1
+                order by processed_at limit $2 for no key update skip locked
+            ), gone as (
+                update agent_verification a set first_name = null, last_name = null, email = null, title = null
+                from old where a.id = old.id returning 1
+            ) select count(*) from gone
+            """,
+            ended_until,
+            limit,
+        )
     )

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from almoner.validation.agents.domain import AgentRejection
 
-ACCEPT: Final = "test_accept"
+ACCEPTED: Final = "accept"
 Action = AgentRejection | Literal["accept"]
 
 _REJECTED: Final[tuple[AgentRejection, ...]] = (
@@ -18,7 +18,7 @@ _REJECTED: Final[tuple[AgentRejection, ...]] = (
     "nonprofit_association_expired",
     "other",
 )
-TRIGGERS: Final[Mapping[str, Action]] = {ACCEPT: "accept", **{f"test_reject_{code}": code for code in _REJECTED}}
+TRIGGERS: Final[Mapping[str, Action]] = {"test_accept": ACCEPTED, **{f"test_reject_{code}": code for code in _REJECTED}}
 
 
 def asked_for(first_name: str) -> Action | None:

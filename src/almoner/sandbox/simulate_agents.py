@@ -1,0 +1,45 @@
+"""Simulated applicants and reviewers of agent verifications (settled 9)."""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+from uuid import UUID
+
+from almoner.platform.db import Database, Partner, Tx
+from almoner.platform.http.wire import Out
+from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.simulate import Move, Moves, reason_among
+from almoner.validation.agents import service as agents
+from almoner.validation.agents.domain import REJECTIONS, AgentVerification, InvalidState
+from almoner.validation.reviews.domain import Decision
+
+ERRORS: Final = (InvalidState,)
+
+_NOTE: Final = "Simulated by the partner."
+_Step = Callable[[Tx, Partner, UUID, SimulateIn], Awaitable[AgentVerification]]
+
+
+def moves(db: Database) -> Moves:
+    """What is done to an agent verification; each raises NotFound, InvalidState."""
+    steps: dict[str, _Step] = {"confirm_email": _confirm, "approve": _approve, "reject": _reject}
+    return {("agentverification", action): _move(db, step) for action, step in steps.items()}
+
+
+def _move(db: Database, step: _Step) -> Move:
+    async def move(partner: Partner, verification_id: UUID, body: SimulateIn) -> Out:
+        async with db.write() as tx:
+            return agents.record(tx, await step(tx, partner, verification_id, body))
+
+    return move
+
+
+async def _confirm(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> AgentVerification:
+    return await agents.confirm(tx, partner, verification_id, "sandbox")
+
+
+async def _approve(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> AgentVerification:
+    return await agents.approve(tx, partner, verification_id, Decision("accepted", None, "sandbox", _NOTE))
+
+
+async def _reject(tx: Tx, partner: Partner, verification_id: UUID, body: SimulateIn) -> AgentVerification:
+    code = reason_among(REJECTIONS, body.rejection_reason_code, "other")
+    return await agents.reject(tx, partner, verification_id, Decision("rejected", code, "sandbox", _NOTE))

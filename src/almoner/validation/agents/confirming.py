@@ -1,0 +1,57 @@
+"""The e-mail to the applicant: a link to a page with a button, or a code of six digits (settled 5)."""
+
+from uuid import UUID
+
+from almoner.kit.errors import NotFound
+from almoner.platform import queue
+from almoner.platform.db import EVERYONE, Tx
+from almoner.validation.agents import domain, moving, store, store_mails
+from almoner.validation.agents.domain import CODE_DIGITS, AgentVerification, Confirmation, TypedCode
+
+SEND = "agent_verifications.send_confirmation"
+
+
+async def send(tx: Tx, verification: AgentVerification) -> None:
+    """Have a mail sent to the applicant; the code in earlier ones works no more."""
+    new = Confirmation(tx.new_id(), verification.id, tx.wall, 0)
+    await store_mails.insert_confirmation(tx, new)
+    await queue.enqueue(tx, SEND, {"confirmation": str(new.id)})
+
+
+async def send_again(tx: Tx, verification_id: UUID) -> bool:
+    """Have one more mail sent, where the limits allow it and there is something to confirm; whether they do.
+
+    Raises NotFound.
+    """
+    held = await moving.hold(tx, EVERYONE, verification_id)
+    if not held.unconfirmed or not domain.may_send(await store_mails.sent(tx, EVERYONE, held.id), tx.wall):
+        return False
+    await send(tx, held)
+    return True
+
+
+async def check_code(tx: Tx, verification_id: UUID, typed: str) -> TypedCode:
+    """What becomes of a typed code; it confirms nothing yet. A wrong one is counted: the caller must commit."""
+    await moving.hold(tx, EVERYONE, verification_id)  # tries are counted one at a time
+    newest = await store_mails.newest_confirmation(tx, EVERYONE, verification_id)
+    if newest is None:
+        return TypedCode.OVER if domain.digits(typed) else TypedCode.MISSING
+    answer = newest.judge(typed, digits(tx, newest.id))
+    if answer is TypedCode.WRONG:
+        await store_mails.guessed(tx, EVERYONE, newest.id)
+    return answer
+
+
+async def to_send(tx: Tx, confirmation_id: UUID) -> AgentVerification | None:
+    """Whose mail it is; None when there is nothing to confirm any more."""
+    found = await store_mails.find_confirmation(tx, EVERYONE, confirmation_id)
+    if found is None:
+        raise NotFound
+    verification = await store.find(tx, EVERYONE, found.verification_id)
+    return verification if verification is not None and verification.as_at(tx.now).unconfirmed else None
+
+
+def digits(tx: Tx, confirmation_id: UUID) -> str:
+    """The six digits: computed with the master key, so that no database has them."""
+    number = int.from_bytes(tx.vault.keyed_hash("agent-code", confirmation_id.bytes)[:8])
+    return f"{number % 10**CODE_DIGITS:0{CODE_DIGITS}}"

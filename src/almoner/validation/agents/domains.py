@@ -1,0 +1,209 @@
+"""Domains of e-mail addresses and websites: read, reduced to who registered them, and compared; pure."""
+
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import idna
+from publicsuffixlist import PublicSuffixList
+from rapidfuzz.distance import OSA
+
+_DATA: Final = Path(__file__).parent / "data"
+_INSTITUTIONS: Final = frozenset("ac ed edu k12 sch school gov gouv gob go mil police nhs parliament".split())
+"""Labels of public suffixes under which one domain has many bodies: universities, states, armies."""
+_OUTSIDERS: Final = frozenset(
+    "alum alumni alumnus alumna student students stud stu std members member guest guests my users user lists "
+    "community friends fans supporters".split()
+)
+"""Labels below a domain where those have mailboxes who do not speak for it."""
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    return PublicSuffixList()
+
+
+@cache
+def _listed(name: str) -> frozenset[str]:
+    lines = (_DATA / f"{name}.txt").read_text("ascii").splitlines()
+    return frozenset(line for line in lines if line and not line.startswith("#"))
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A host: ``host`` in ASCII (punycode), lower case; ``registered``: the part that somebody registered."""
+
+    host: str
+    registered: str
+
+    @property
+    def suffix(self) -> str:
+        """What stands behind the registered name: ``org.uk``."""
+        return self.registered.split(".", 1)[1]
+
+    @property
+    def label(self) -> str:
+        """The registered name alone, in its own letters."""
+        return _written(self.registered.split(".", 1)[0])
+
+    @property
+    def below(self) -> tuple[str, ...]:
+        """The labels before the registered name."""
+        return tuple(self.host.removesuffix(self.registered).rstrip(".").split(".")) if self.deeper else ()
+
+    @property
+    def deeper(self) -> bool:
+        """Whether the host is more than what was registered."""
+        return self.host != self.registered
+
+    @property
+    def institutional(self) -> bool:
+        """Whether it is of a university, a state or the like, that has many bodies under one name."""
+        return not _INSTITUTIONS.isdisjoint(self.suffix.split("."))
+
+    @property
+    def free(self) -> bool:
+        """Whether anybody opens a mailbox there."""
+        return self._is("free_mail")
+
+    @property
+    def disposable(self) -> bool:
+        """Whether its mailboxes live for minutes."""
+        return self._is("disposable")
+
+    @property
+    def shared(self) -> bool:
+        """Whether many bodies have their page there."""
+        return self._is("shared_hosts")
+
+    @property
+    def mixed(self) -> bool:
+        """Whether letters of several scripts stand in one name, as no honest name has them."""
+        return any(len(_scripts(_written(part))) > 1 for part in self.host.split("."))
+
+    @property
+    def for_outsiders(self) -> bool:
+        """Whether its mailboxes are those of students, members and the like."""
+        return not _OUTSIDERS.isdisjoint(self.below)
+
+    def _is(self, name: str) -> bool:
+        listed = _listed(name)
+        return self.registered in listed or self.host in listed
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A website: its domain without ``www``, and whether the address goes on behind the host."""
+
+    domain: Domain
+    has_path: bool
+
+
+def domain_of(host: str) -> Domain | None:
+    """A host as a domain that somebody registered; None for addresses of machines, public suffixes and nonsense."""
+    try:
+        ascii_host = idna.encode(host.strip().strip("."), uts46=True, transitional=False).decode().lower()
+    except (idna.IDNAError, UnicodeError):
+        return None
+    if ascii_host.rpartition(".")[2].isdigit():
+        return None  # the address of a machine
+    registered = _suffixes().privatesuffix(ascii_host)
+    return None if registered is None else Domain(ascii_host, registered)
+
+
+def of_email(address: str) -> Domain | None:
+    """The domain of an e-mail address."""
+    return domain_of(address.rpartition("@")[2])
+
+
+def of_website(address: str) -> Site | None:
+    """The site of a web address with or without scheme; None for what is none, also for e-mail addresses."""
+    text = address.strip()
+    try:
+        parts = urlsplit(text if "://" in text else f"//{text}")
+        host = parts.hostname
+    except ValueError:
+        return None
+    if not host or parts.username is not None or parts.scheme not in ("", "http", "https"):
+        return None
+    while host.startswith("www."):
+        host = host[4:]
+    domain = domain_of(host)
+    return None if domain is None else Site(domain, parts.path.strip("/") != "" or parts.query != "")
+
+
+def resembles(domain: Domain, other: Domain) -> bool:
+    """Whether one may be taken for the other and is another: same look, one slip away, or under another suffix."""
+    if domain.registered == other.registered:
+        return False
+    one, two = _look(domain.label), _look(other.label)
+    if one == two:
+        return True
+    return min(len(one), len(two)) >= 4 and OSA.distance(one, two, score_cutoff=1) <= 1
+
+
+def _written(label: str) -> str:
+    try:
+        return idna.decode(label)
+    except (idna.IDNAError, UnicodeError):
+        return label
+
+
+_LOOKS: Final = {
+    ord(letter): shown
+    for shown, letters in {
+        # Letters that are taken for Latin ones (Unicode's confusables, the ones that domains may have).
+        "a": "àáâãäåāăąǎạаαɑ",
+        "b": "ьЬƅβᏏ",
+        "c": "çćĉċčсϲᴄ",
+        "d": "ďđḍԁժ",
+        "e": "èéêëēĕėęěẹеєҽ",
+        "f": "ƒϝ",
+        "g": "ĝğġģɡց",
+        "h": "ĥħһհ",
+        "i": "ìíîïĩīĭįıịіιɩӏ1l|",
+        "j": "ĵјϳ",
+        "k": "ķкκ",
+        "m": "мṃ",
+        "n": "ñńņňṇпηո",
+        "o": "òóôõöøōŏőọоοσօ0",
+        "p": "рρ",
+        "q": "ԛզ",
+        "r": "ŕŗřгɾ",
+        "s": "śŝşšṣѕʂ5",
+        "t": "ţťŧтτ",
+        "u": "ùúûüũūŭůűųụυսцᴜ",
+        "v": "ѵνᴠ",
+        "w": "ŵẁẃẅѡԝωᴡ",
+        "x": "хχ×",
+        "y": "ýÿŷуүγỳ",
+        "z": "źżžẓᴢ",
+    }.items()
+    for letter in letters
+}
+
+
+def _look(label: str) -> str:
+    """What a hasty reader sees: confusable letters, hyphens and pairs that run together are one."""
+    folded = unicodedata.normalize("NFKC", label).casefold().translate(_LOOKS)
+    return folded.replace("-", "").replace("rn", "m").replace("vv", "w")
+
+
+def _scripts(label: str) -> set[str]:
+    """The scripts of a name's letters; those that are written together, as in Japanese, count as one."""
+    found = set()
+    for letter in label:
+        if not letter.isalpha():
+            continue
+        script = unicodedata.name(letter, "UNKNOWN").split()[0]
+        found.add(_WRITTEN_TOGETHER.get(script, script))
+    # Japanese, Korean and Chinese names may have Latin words in them.
+    return found - {"LATIN"} if "EAST ASIAN" in found else found
+
+
+_WRITTEN_TOGETHER: Final = dict.fromkeys(
+    ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "KATAKANA-HIRAGANA", "HALFWIDTH", "FULLWIDTH"), "EAST ASIAN"
+)

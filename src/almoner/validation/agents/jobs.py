@@ -1,0 +1,83 @@
+"""Reviews by rule, mails, and what follows from validation requests and from time."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.platform.db import Tx
+from almoner.platform.mail import Mail, MailDelayed, MailRefused, MailTransport
+from almoner.platform.outbox import Event, Reaction
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.queue import Done, Drop, Job, Result, Retry
+from almoner.platform.work import Handler, Schedule, Work
+from almoner.validation.agents import confirming, reviewing, service, writing
+from almoner.validation.agents.ports import MailHosts
+from almoner.validation.requests.domain import DECIDED, RequestDecided
+
+_FIRST_WAIT: Final = timedelta(minutes=1)
+_LONGEST_WAIT: Final = timedelta(hours=6)
+_MOST_ATTEMPTS: Final = 16  # about three days
+_MOST_LOOK_UPS: Final = 5  # a quarter of an hour; then a person looks
+
+
+async def on_decision(tx: Tx, events: Sequence[Event]) -> None:
+    """Validation requests were decided."""
+    await service.follow(tx, [msgspec.convert(event.record(), RequestDecided).request for event in events])
+
+
+reactions: Final = (Reaction(DECIDED, on_decision),)
+schedules: Final = (
+    Schedule("agent_verifications.expire", service.next_due, service.expire),
+    Schedule("agent_verifications.forget_applicants", service.next_forgotten, service.forget, every=timedelta(days=1)),
+)
+
+
+def handlers(pages: Pages, transport: MailTransport, hosts: MailHosts) -> Mapping[str, Handler]:
+    """The jobs' handlers, with the mails' templates (``service.MAILS``) and who carries them and knows mail hosts."""
+
+    async def review(work: Work, job: Job) -> Result:
+        verification_id = UUID(job.payload["verification"])
+        if (asked_for := job.payload["then"]) is not None:
+            async with work.db.write() as tx:
+                await service.act(tx, verification_id, asked_for)
+            return Done()
+        async with work.db.read() as tx:
+            domain = await reviewing.to_look_up(tx, verification_id)
+        takes_mail = None if domain is None else await hosts.takes_mail(domain)
+        if domain is not None and takes_mail is None and job.attempt < _MOST_LOOK_UPS:
+            return Retry(_wait(job.attempt), f"nobody tells whether {domain} takes mail")
+        async with work.db.write() as tx:
+            await reviewing.review(tx, verification_id, takes_mail=takes_mail)
+        return Done()
+
+    async def send_confirmation(work: Work, job: Job) -> Result:
+        async with work.db.read() as tx:
+            mail = await writing.confirmation(tx, pages, UUID(job.payload["confirmation"]), job.due_at)
+        return await _carry(transport, mail, job)
+
+    async def ask_nonprofit(work: Work, job: Job) -> Result:
+        async with work.db.read() as tx:
+            mail = await writing.question(tx, pages, UUID(job.payload["verification"]), job.due_at)
+        return await _carry(transport, mail, job)
+
+    return {reviewing.REVIEW: review, confirming.SEND: send_confirmation, reviewing.ASK: ask_nonprofit}
+
+
+async def _carry(transport: MailTransport, mail: Mail | None, job: Job) -> Result:
+    if mail is None:
+        return Done()
+    try:
+        await transport.send(mail)
+    except MailRefused as refused:
+        return Drop(str(refused))
+    except MailDelayed as delayed:
+        return Retry(_wait(job.attempt), str(delayed)) if job.attempt < _MOST_ATTEMPTS else Drop(str(delayed))
+    return Done()
+
+
+def _wait(attempt: int) -> timedelta:
+    """1 minute, doubled after each attempt, at most six hours."""
+    return min(_FIRST_WAIT * (1 << (attempt - 1)), _LONGEST_WAIT)

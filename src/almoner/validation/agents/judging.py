@@ -1,0 +1,169 @@
+"""Whether the rules may let an agent through: by e-mail on the nonprofit's own domain, step by step; pure (settled 5).
+
+Only a website that the register confirms counts. What the applicant gives is noted and decides nothing: somebody who
+brings the website and the address on it has shown nothing about the nonprofit.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Literal
+
+from almoner.validation.agents import domains
+from almoner.validation.agents.domains import Domain, Site
+
+Verdict = Literal["pass", "fail", "warn", "not_applicable", "unknown"]
+Facts = Mapping[str, str | bool | Sequence[str] | None]
+
+_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step. ``code``: why it did not pass; ``source``, ``data_as_of``: whose word it took, of which day."""
+
+    name: str
+    verdict: Verdict
+    code: str | None = None
+    source: str | None = None
+    data_as_of: datetime | None = None
+    facts: Facts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of the nonprofit.
+
+    ``websites``: those of its record. ``confirmed``: whether a register, or who published the record, gave them.
+    ``active``: None while it is no organisation yet.
+    """
+
+    websites: tuple[str, ...] = ()
+    confirmed: bool = False
+    active: bool | None = None
+    source: str | None = None
+    data_as_of: datetime | None = None
+
+    def step(self, name: str, verdict: Verdict, code: str | None = None, facts: Facts | None = None) -> Step:
+        """A step that took the record's word."""
+        return Step(name, verdict, code, self.source, self.data_as_of, facts or {})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``passes``: the rules let the agent through. Else ``reasons`` say what a person has to look at."""
+
+    passes: bool
+    reasons: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+
+def judge(email: str, given_website: str | None, known: Known, *, takes_mail: bool | None) -> Outcome:
+    """What the rules make of an agent. ``takes_mail``: whether the domain has a mail host, None when nobody knows."""
+    domain = domains.of_email(email)
+    sites = _sites(known) if known.confirmed else ()
+    steps = [_organisation(known), _mailbox(domain), _website(known, sites), _given(given_website, sites)]
+    steps.append(_agreement(domain, sites, known))
+    steps.append(_mail_host(domain, takes_mail, asked=_agreed(steps)))
+    reasons = tuple(step.code for step in steps if step.verdict in ("fail", "unknown") and step.code)
+    return Outcome(_agreed(steps[:-1]) and steps[-1].verdict == "pass", reasons, tuple(steps))
+
+
+def _agreed(steps: Sequence[Step]) -> bool:
+    """Whether nothing speaks against the agent and the domains agree."""
+    return steps[-1].verdict == "pass" and all(step.verdict not in ("fail", "unknown") for step in steps)
+
+
+def to_look_up(email: str, known: Known) -> str | None:
+    """The domain whose mail host decides; None where something else has decided already."""
+    domain = domains.of_email(email)
+    without = judge(email, None, known, takes_mail=True)
+    return domain.host if domain is not None and without.passes else None
+
+
+def _sites(known: Known) -> tuple[Site, ...]:
+    """The nonprofit's own sites: not those on a host that many share."""
+    found = (domains.of_website(website) for website in known.websites)
+    return tuple(site for site in found if site is not None and not (site.domain.shared or site.domain.free))
+
+
+def _organisation(known: Known) -> Step:
+    if known.active is None:
+        return Step("organisation", "unknown", "validation_request_pending")
+    if not known.active:
+        return known.step("organisation", "fail", "organisation_inactive")
+    return known.step("organisation", "pass")
+
+
+def _mailbox(domain: Domain | None) -> Step:
+    """Whether the address could be a nonprofit's at all."""
+    if domain is None:
+        return Step("mailbox", "fail", "email_domain_not_registrable")
+    facts = {"domain": domain.host, "registered": domain.registered}
+    for code, found in (
+        ("free_mail_domain", domain.free),
+        ("disposable_domain", domain.disposable),
+        ("shared_domain", domain.shared),
+        ("mixed_script_domain", domain.mixed),
+        ("outsiders_domain", domain.for_outsiders),
+    ):
+        if found:
+            return Step("mailbox", "fail", code, facts=facts)
+    return Step("mailbox", "pass", facts=facts)
+
+
+def _website(known: Known, sites: Sequence[Site]) -> Step:
+    facts = {"websites": known.websites[:_SHOWN], "counted": [site.domain.host for site in sites][:_SHOWN]}
+    if not known.websites:
+        return known.step("website", "unknown", "no_website", facts)
+    if not known.confirmed:
+        return known.step("website", "unknown", "website_not_confirmed", facts)
+    if not sites:
+        return known.step("website", "unknown", "website_on_shared_host", facts)
+    return known.step("website", "pass", None, facts)
+
+
+def _given(website: str | None, sites: Sequence[Site]) -> Step:
+    """What the applicant says of the website: noted, never believed."""
+    if website is None:
+        return Step("given_website", "not_applicable")
+    site = domains.of_website(website)
+    own = {one.domain.registered for one in sites}
+    facts = {"website": website, "domain": site.domain.host if site else None}
+    if site is not None and site.domain.registered in own:
+        return Step("given_website", "pass", facts=facts)
+    return Step("given_website", "warn", "given_website_not_confirmed", facts=facts)
+
+
+def _agreement(domain: Domain | None, sites: Sequence[Site], known: Known) -> Step:
+    """Whether the address is on a domain of the nonprofit's."""
+    if domain is None or not sites:
+        return Step("domain_agreement", "not_applicable")
+    facts = {"domain": domain.host, "sites": [site.domain.host for site in sites][:_SHOWN]}
+    same = [site for site in sites if site.domain.registered == domain.registered]
+    if any(_own(domain, site) for site in same):
+        return known.step("domain_agreement", "pass", None, facts)
+    if same:
+        return known.step("domain_agreement", "fail", "institution_domain", facts)
+    if any(domains.resembles(domain, site.domain) for site in sites):
+        return known.step("domain_agreement", "fail", "look_alike_domain", facts)
+    return known.step("domain_agreement", "fail", "other_domain", facts)
+
+
+def _own(domain: Domain, site: Site) -> bool:
+    """Whether all of the domain is the nonprofit's: a page at a university does not make all of its people so."""
+    if not site.domain.institutional:
+        return True
+    within = domain.host == site.domain.host or domain.host.endswith("." + site.domain.host)
+    return within and not site.has_path
+
+
+def _mail_host(domain: Domain | None, takes_mail: bool | None, *, asked: bool) -> Step:
+    if domain is None or not asked:
+        return Step("mail_host", "not_applicable")
+    facts = {"domain": domain.host}
+    if takes_mail is None:
+        return Step("mail_host", "unknown", "mail_host_unknown", facts=facts)
+    if not takes_mail:
+        return Step("mail_host", "fail", "no_mail_host", facts=facts)
+    return Step("mail_host", "pass", facts=facts)

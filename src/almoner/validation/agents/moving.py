@@ -1,0 +1,48 @@
+"""Holding a verification, and storing and telling what becomes of it under that lock."""
+
+from uuid import UUID
+
+from almoner.kit.errors import NotFound
+from almoner.platform import outbox
+from almoner.platform.db import Everyone, Partner, Tx
+from almoner.validation.agents import domain, schemas, store
+from almoner.validation.agents.domain import AgentVerification
+from almoner.validation.agents.schemas import AgentVerificationOut
+from almoner.validation.reviews import service as reviews
+from almoner.validation.reviews.domain import Decision, Subject
+
+Scope = Partner | Everyone
+
+
+async def hold(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
+    """Lock one, and record its expiry if that is due. Raises NotFound."""
+    if (held := await store.lock(tx, scope, verification_id)) is None:
+        raise NotFound
+    return await moved(tx, held.as_at(tx.now)) if held.overdue(tx.now) else held
+
+
+async def moved(tx: Tx, new: AgentVerification, decision: Decision | None = None) -> AgentVerification:
+    """Store a new state that was reached under the lock, and tell it. ``decision``: the review that led to it."""
+    if not await store.move(tx, new):
+        raise LookupError(f"verification {new.id} is not where its holder saw it")
+    if decision is not None:
+        await reviews.conclude(tx, subject_of(new), decision)
+    elif not new.open:
+        await reviews.withdraw(tx, subject_of(new))
+    return await told(tx, new)
+
+
+async def told(tx: Tx, verification: AgentVerification) -> AgentVerification:
+    """Emit the event of the state that it came into (spec 3.3)."""
+    await outbox.emit(tx, verification.partner_id, domain.EVENTS[verification.status], record(tx, verification))
+    return verification
+
+
+def record(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
+    """The verification as partners see it."""
+    return schemas.verification_out(tx, verification)
+
+
+def subject_of(verification: AgentVerification) -> Subject:
+    """What is reviewed."""
+    return Subject("agent_verification", verification.id, verification.partner_id)

@@ -1,0 +1,269 @@
+"""The hosted pages of agents: the applicant confirms the address, the nonprofit answers whether it knows them.
+
+GET and HEAD change nothing, so that programs that open every link of a mail do no harm. POST needs the cookie of the
+link or of the page, its CSRF token and the page's own origin (house 5).
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, Final, cast
+from uuid import UUID
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from almoner.access.partners import service as partners
+from almoner.kit.errors import NotFound
+from almoner.platform import audit
+from almoner.platform.audit import Actor
+from almoner.platform.db import EVERYONE, Database, Partner, Tx
+from almoner.platform.pages import formats, visits
+from almoner.platform.pages.broken import Broken
+from almoner.platform.pages.catalogue import Language
+from almoner.platform.pages.headers import NO_PAGE, origin_of
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.visits import CSRF_FIELD, Visit
+from almoner.validation.agents import confirming, reviewing, service
+from almoner.validation.agents.domain import AgentVerification, Answer, ConfirmedBy, InvalidState, TypedCode
+from almoner.validation.agents.writing import ANSWER, CONFIRM
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+
+_CODE: Final = "confirm-code"
+"""Purpose of the visit of a browser that came without the link: it may type the code."""
+_COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
+_MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 1024}
+_PROBLEMS: Final = {
+    TypedCode.MISSING: "give.code.problem.missing",
+    TypedCode.WRONG: "give.code.problem.wrong",
+    TypedCode.OVER: "give.code.problem.over",
+}
+
+Handler = Callable[["AgentPages", Request], Awaitable[Response]]
+
+
+def _kindly(handler: Handler) -> Handler:
+    """What may go wrong becomes a page; so does the unexpected, which is raised afterwards."""
+
+    @wraps(handler)
+    async def answer(self: "AgentPages", request: Request) -> Response:
+        try:
+            return await handler(self, request)
+        except NotFound:
+            return self.unknown(request)
+        except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
+            page = self.pages.message("agent.broken", self.pages.preferred(request), status=500)
+            return Broken(page, error)
+
+    return answer
+
+
+class AgentPages:
+    """The pages of applicants and of nonprofits that are asked."""
+
+    def __init__(self, db: Database, pages: Pages) -> None:
+        self._db = db
+        self.pages = pages
+        self._vault = db.deployment.vault
+        self._ids = db.deployment.ids
+        self._origin = origin_of(db.deployment.links.pages)
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [
+            Route("/confirm", self.open_confirmation, methods=["GET"]),
+            Route("/confirm/{id}", self.confirmation, methods=["GET", "POST"]),
+            Route("/answer", self.open_question, methods=["GET"]),
+            Route("/answer/{id}", self.question, methods=["GET", "POST"]),
+        ]
+
+    def unknown(self, request: Request, status: int = 404) -> Response:
+        """No such link, or no cookie of it."""
+        return self.pages.message("agent.unknown", self.pages.preferred(request), status=status, icon="link")
+
+    @_kindly
+    async def open_confirmation(self, request: Request) -> Response:
+        """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
+        return self._open(request, CONFIRM)
+
+    @_kindly
+    async def open_question(self, request: Request) -> Response:
+        """As for the applicant."""
+        return self._open(request, ANSWER)
+
+    async def confirmation(self, request: Request) -> Response:
+        """One address, so that a 405 names all of its methods."""
+        return await (self.submit_confirmation if request.method == "POST" else self.show_confirmation)(request)
+
+    async def question(self, request: Request) -> Response:
+        """One address, so that a 405 names all of its methods."""
+        return await (self.submit_answer if request.method == "POST" else self.show_question)(request)
+
+    @_kindly
+    async def show_confirmation(self, request: Request) -> Response:
+        """The button for who came by the link, a field for the code for everybody else, or how it has ended."""
+        async with self._db.read() as tx:
+            found = await service.get(tx, EVERYONE, self._named(request))
+            visit = self._visit(request, CONFIRM, found.id)
+            return await self._confirmation(tx, request, found, visit)
+
+    @_kindly
+    async def submit_confirmation(self, request: Request) -> Response:
+        """The button, the code, or the wish for a new mail."""
+        verification_id = self._named(request)
+        by_link = self._visit(request, CONFIRM, verification_id)
+        visit = by_link or self._visit(request, _CODE, verification_id)
+        form = await self._posted(request, visit)
+        async with self._db.write() as tx:
+            found = await service.get(tx, EVERYONE, verification_id)
+            if form is None:
+                return await self._confirmation(tx, request, found, by_link, status=403, alert="give.again")
+            if not found.unconfirmed:
+                return await self._confirmation(tx, request, found, by_link)
+            if "again" in form:
+                sent = await confirming.send_again(tx, found.id)
+                said: dict[str, Any] = {"notice": "give.code.sent"} if sent else {"alert": "agent.later", "status": 429}
+                return await self._confirmation(tx, request, found, by_link, **said)
+            if by_link is not None:
+                return await self._confirm(tx, request, found, "link")
+            typed = await confirming.check_code(tx, found.id, str(form.get("code", "")))
+            if typed is TypedCode.RIGHT:
+                return await self._confirm(tx, request, found, "code")
+            return await self._confirmation(tx, request, found, None, status=422, problem=_PROBLEMS[typed])
+
+    @_kindly
+    async def show_question(self, request: Request) -> Response:
+        """The question with two buttons, or that no answer is needed."""
+        verification_id = self._named(request)
+        visit = self._needed(request, verification_id)
+        async with self._db.read() as tx:
+            return await self._question(tx, verification_id, visit)
+
+    @_kindly
+    async def submit_answer(self, request: Request) -> Response:
+        """Yes or no; a person decides with it."""
+        verification_id = self._named(request)
+        visit = self._needed(request, verification_id)
+        form = await self._posted(request, visit)
+        given = None if form is None else form.get("answer")
+        async with self._db.write() as tx:
+            if given not in ("confirmed", "denied"):
+                return await self._question(tx, verification_id, visit, status=403)
+            try:
+                answered = await reviewing.answer(tx, verification_id, cast("Answer", given))
+            except InvalidState:
+                return await self._question(tx, verification_id, visit)
+            await self._record(tx, request, answered, "agent_verification.answered", "nonprofit")
+        return RedirectResponse(request.url.path, 303, NO_PAGE)
+
+    def _open(self, request: Request, purpose: str) -> Response:
+        verification_id = self._vault.read_page_token(purpose, request.query_params.get("token", ""))
+        if verification_id is None:
+            raise NotFound
+        name = self._ids.text("agentverification", verification_id)
+        response = RedirectResponse(f"/{purpose}/{name}", 303, NO_PAGE)
+        # A second tab keeps the first one's visit: a new one would void the form that is open there.
+        visit = visits.find(request, self._vault, purpose, verification_id, name)
+        visit = visit or visits.begin(self._vault, purpose, verification_id, name)
+        visit.keep(response, seconds=_COOKIE_SECONDS)
+        return response
+
+    def _named(self, request: Request) -> UUID:
+        """Raises NotFound."""
+        found = self._ids.parse("agentverification", request.path_params["id"])
+        if found is None:
+            raise NotFound
+        return found
+
+    def _visit(self, request: Request, purpose: str, verification_id: UUID) -> Visit | None:
+        return visits.find(request, self._vault, purpose, verification_id, request.path_params["id"])
+
+    def _needed(self, request: Request, verification_id: UUID) -> Visit:
+        """Of a nonprofit that opened its link in this browser. Raises NotFound."""
+        if (visit := self._visit(request, ANSWER, verification_id)) is None:
+            raise NotFound
+        return visit
+
+    async def _posted(self, request: Request, visit: Visit | None) -> FormData | None:
+        """The posted form; None when it is not one of ours that this browser was given (H2)."""
+        form = await request.form(**_MAX_FORM)
+        ours = visit is not None and visits.from_own_page(request, self._origin) and visit.owns(form.get(CSRF_FIELD))
+        return form if ours else None
+
+    async def _confirm(self, tx: Tx, request: Request, found: AgentVerification, by: ConfirmedBy) -> Response:
+        confirmed = await service.confirm(tx, EVERYONE, found.id, by)
+        await self._record(tx, request, confirmed, "agent_verification.confirmed", "applicant")
+        response = RedirectResponse(request.url.path, 303, NO_PAGE)
+        if by == "code":  # whoever has the code has the mail
+            visit = visits.begin(self._vault, CONFIRM, found.id, request.path_params["id"])
+            visit.keep(response, seconds=_COOKIE_SECONDS)
+        return response
+
+    async def _record(self, tx: Tx, request: Request, changed: AgentVerification, action: str, by: str) -> None:
+        name = self._ids.text("agentverification", changed.id)
+        address = request.client.host if request.client else None
+        await audit.record(tx, changed.partner_id, Actor("system", by), action, name, address=address)
+
+    async def _confirmation(
+        self,
+        tx: Tx,
+        request: Request,
+        found: AgentVerification,
+        visit: Visit | None,
+        *,
+        status: int = 200,
+        notice: str | None = None,
+        alert: str | None = None,
+        problem: str | None = None,
+    ) -> Response:
+        language = self.pages.language(found.language)
+        if not found.unconfirmed:
+            return await self._ended(tx, found, language, known=visit is not None)
+        shown: dict[str, Any] = {"notice": notice or alert, "alert": alert is not None, "action": request.url.path}
+        if visit is not None:
+            facts = {**shown, **await self._facts(tx, found, language), "csrf": visit.csrf}
+            return self.pages.page("agent_confirm.html", language, status=status, **facts)
+        name = request.path_params["id"]
+        begun = self._visit(request, _CODE, found.id) or visits.begin(self._vault, _CODE, found.id, name)
+        problems = {} if problem is None else {"code": problem}
+        response = self.pages.page(
+            "agent_code.html", language, status=status, **shown, problems=problems, csrf=begun.csrf
+        )
+        begun.keep(response, seconds=_COOKIE_SECONDS)
+        return response
+
+    async def _ended(self, tx: Tx, found: AgentVerification, language: Language, *, known: bool) -> Response:
+        """Why there is nothing to confirm. Who came without the link is told no more than that."""
+        if found.rejection_code == "user_verification_expired":
+            return self.pages.message("agent.expired", language, status=410, icon="clock")
+        if not known or found.status == "rejected":
+            return self.pages.message("agent.closed", language, status=410)
+        partner = (await partners.get(tx, Partner(found.partner_id))).name
+        return self.pages.message("agent.done", language, status=200, icon="check", partner=partner)
+
+    async def _question(self, tx: Tx, verification_id: UUID, visit: Visit, *, status: int = 200) -> Response:
+        found, asked = await reviewing.question(tx, verification_id)
+        language = self.pages.language(found.language)
+        if asked.answer is not None and found.open:
+            return self.pages.message("answer.done", language, status=200, icon="check")
+        if asked.answer is not None or not found.awaits_outsider or found.status != "pending_review":
+            return self.pages.message("answer.closed", language, status=410, icon="clock")
+        alert = status != 200
+        facts = {**await self._facts(tx, found, language), "csrf": visit.csrf, "alert": alert}
+        action = f"/{ANSWER}/{self._ids.text('agentverification', found.id)}"
+        notice = "give.again" if alert else None
+        return self.pages.page("agent_answer.html", language, status=status, **facts, notice=notice, action=action)
+
+    async def _facts(self, tx: Tx, found: AgentVerification, language: Language) -> dict[str, Any]:
+        partner = await partners.get(tx, Partner(found.partner_id))
+        return {
+            "partner": partner.name,
+            "organisation": found.speaks_for,
+            "name": formats.full_name(found.first_name or "", found.last_name or "", language.locale),
+            "title": found.title,
+            "email": found.email,
+            "until": found.expires_at,
+        }

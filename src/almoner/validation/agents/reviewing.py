@@ -1,0 +1,161 @@
+"""The review of an agent: by the rules where they suffice, else by the nonprofit's answer and a person (settled 5)."""
+
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.platform import queue
+from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.validation.agents import domain, judging, moving, store, store_mails
+from almoner.validation.agents.domain import AgentVerification, Answer, Contact, InvalidState, Nonprofit, Question
+from almoner.validation.agents.judging import Known, Outcome, Step
+from almoner.validation.requests import service as requests
+from almoner.validation.reviews import service as reviews
+from almoner.validation.reviews.domain import Decision
+
+REVIEW: Final = "agent_verifications.review"
+ASK: Final = "agent_verifications.ask_nonprofit"
+
+_BY_RULE: Final = Decision("accepted", None, "rules", "The e-mail is on the nonprofit's own domain, and takes mail.")
+
+
+async def enqueue(tx: Tx, verification_id: UUID, then: str | None = None) -> None:
+    """Have it reviewed right after the commit. ``then``: what a test value asks for instead."""
+    payload = {"verification": str(verification_id), "then": then}
+    await queue.enqueue(tx, REVIEW, payload, unique=str(verification_id))
+
+
+async def to_look_up(tx: Tx, verification_id: UUID) -> str | None:
+    """The domain whose mail host has to be known for the review; None where it does not matter."""
+    found = await store.find(tx, EVERYONE, verification_id)
+    if found is None or found.email is None or found.status not in ("pending", "pending_review"):
+        return None
+    organisation_id = await _organisation_of(tx, found)
+    return judging.to_look_up(found.email, await _known(tx, found.partner_id, organisation_id))
+
+
+async def review(tx: Tx, verification_id: UUID, *, takes_mail: bool | None = None) -> None:
+    """Follow its validation request, then judge. ``takes_mail``: of the domain that ``to_look_up`` named.
+
+    Raises NotFound.
+    """
+    held = await moving.hold(tx, EVERYONE, verification_id)
+    if not held.open:
+        return
+    held = await _follow_request(tx, held)
+    if held.status not in ("pending", "pending_review"):
+        return
+    assert held.email is not None, "nobody open is forgotten"
+    known = await _known(tx, held.partner_id, held.organisation.id if held.organisation else None)
+    outcome = judging.judge(held.email, held.organisation_website, known, takes_mail=takes_mail)
+    await store.insert_steps(tx, held.id, outcome.steps)
+    if outcome.passes:
+        await moving.moved(tx, held.passed(tx.now), _BY_RULE)
+    elif held.status == "pending_review" and held.organisation is not None:
+        await _ask(tx, held, outcome)
+
+
+async def _follow_request(tx: Tx, held: AgentVerification) -> AgentVerification:
+    """What its validation request has come to since: its organisation, or the end."""
+    if held.validation_request is None:
+        return held
+    request = await requests.get(tx, Partner(held.partner_id), held.validation_request.id)
+    if request.status == "rejected":
+        facts = {"rejectionReasonCode": request.rejection_reason_code}
+        failed = Step("validation_request", "fail", "validation_request_failed", facts=facts)
+        await store.insert_steps(tx, held.id, [failed])
+        return await moving.moved(tx, held.rejected("validation_request_failed", tx.now))
+    if held.organisation is None and request.organisation_id is not None:
+        organisation = await organisations.get(tx, Partner(held.partner_id), request.organisation_id)
+        await store.adopt(tx, held, organisation.id)
+        contact = await store_mails.find_contact(tx, EVERYONE, organisation.id)
+        email = contact.email if contact else None
+        return replace(held, organisation=Nonprofit(organisation.id, organisation.shown_name, email))
+    return held
+
+
+async def _organisation_of(tx: Tx, verification: AgentVerification) -> UUID | None:
+    if verification.organisation is not None or verification.validation_request is None:
+        return verification.organisation.id if verification.organisation else None
+    request = await requests.get(tx, Partner(verification.partner_id), verification.validation_request.id)
+    return request.organisation_id
+
+
+async def _known(tx: Tx, partner_id: UUID, organisation_id: UUID | None) -> Known:
+    if organisation_id is None:
+        return Known()
+    organisation = await organisations.get(tx, Partner(partner_id), organisation_id)
+    return Known(
+        websites=organisation.websites,
+        confirmed=_confirms(organisation),
+        active=organisation.active,
+        source=organisation.registry_name,
+        data_as_of=organisation.data_as_of,
+    )
+
+
+def _confirms(organisation: Organisation) -> bool:
+    """Whether its websites come from a register or a reviewer: its own partner alone sees what only they said of it."""
+    return organisation.partner_id is None
+
+
+async def _ask(tx: Tx, held: AgentVerification, outcome: Outcome) -> None:
+    """Ask the nonprofit, once, where its own address is known, and a person."""
+    assert held.organisation is not None, "there is a nonprofit to ask"
+    reasons = list(outcome.reasons)
+    contact = await store_mails.find_contact(tx, EVERYONE, held.organisation.id)
+    if contact is not None and await store_mails.find_question(tx, EVERYONE, held.id) is None:
+        question = Question(tx.new_id(), held.id, contact.email, tx.now, tx.now + domain.LIFETIME, None)
+        await store_mails.insert_question(tx, question)
+        await store.ask_until(tx, held.asking(question.expires_at))
+        await store.insert_steps(
+            tx, held.id, [Step("nonprofit_asked", "pass", None, contact.source, facts={"email": contact.email})]
+        )
+        await queue.enqueue(tx, ASK, {"verification": str(held.id)})
+        reasons.append("nonprofit_asked")
+    await reviews.ask(tx, moving.subject_of(held), reasons)
+
+
+async def question(tx: Tx, verification_id: UUID) -> tuple[AgentVerification, Question]:
+    """The question that a link opens, and what it is about, true at this moment. Raises NotFound."""
+    found = await store.find(tx, EVERYONE, verification_id)
+    asked = await store_mails.find_question(tx, EVERYONE, verification_id)
+    if found is None or asked is None:
+        raise NotFound
+    return found.as_at(tx.now), asked
+
+
+async def answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerification:
+    """The nonprofit answers; a person decides with it. Raises NotFound, InvalidState."""
+    held = await moving.hold(tx, EVERYONE, verification_id)
+    if (asked := await store_mails.find_question(tx, EVERYONE, verification_id)) is None:
+        raise NotFound
+    if asked.answer is not None:
+        raise InvalidState(f"the nonprofit has {asked.answer} it already")
+    answered = held.answered()
+    await store_mails.answer(tx, EVERYONE, asked, given)
+    await store.ask_until(tx, answered)
+    facts = {"email": asked.email}
+    step = Step("nonprofit_answer", "pass", facts=facts)
+    if given == "denied":
+        step = Step("nonprofit_answer", "fail", "nonprofit_denied", facts=facts)
+    await store.insert_steps(tx, held.id, [step])
+    await reviews.ask(tx, moving.subject_of(answered), [f"nonprofit_{given}"])
+    return answered
+
+
+async def set_contact(tx: Tx, contact: Contact, by: str) -> int:
+    """Record where an organisation can be asked, and ask about its agents in review; about how many.
+
+    Raises NotFound, PersonalMailbox.
+    """
+    domain.ensure_office(contact.email)
+    await organisations.get(tx, EVERYONE, contact.organisation_id)
+    await store_mails.set_contact(tx, contact, by)
+    waiting = await store.in_review_of(tx, EVERYONE, contact.organisation_id)
+    for verification_id in waiting:
+        await enqueue(tx, verification_id)
+    return len(waiting)

@@ -1,0 +1,105 @@
+"""SQL of what is mailed about agents: confirmations, questions to nonprofits, and where those can be asked."""
+
+from datetime import datetime
+from uuid import UUID
+
+from almoner.platform.db import Everyone, Tx
+from almoner.validation.agents.domain import Answer, Confirmation, Contact, Question
+
+
+async def insert_confirmation(tx: Tx, new: Confirmation) -> None:
+    """Store a mail that is to be sent; the codes of earlier ones are void by it."""
+    await tx.execute(
+        "insert into agent_confirmation (id, verification_id, sent_at) values ($1, $2, $3)",
+        new.id,
+        new.verification_id,
+        new.sent_at,
+    )
+
+
+async def sent(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[datetime]:
+    """When mails of a verification were sent, in real time."""
+    rows = await tx.fetch("select sent_at from agent_confirmation where verification_id = $1", verification_id)
+    return [row["sent_at"] for row in rows]
+
+
+async def find_confirmation(tx: Tx, _scope: Everyone, confirmation_id: UUID) -> Confirmation | None:
+    """One mail."""
+    row = await tx.fetchrow(
+        "select id, verification_id, sent_at, wrong from agent_confirmation where id = $1", confirmation_id
+    )
+    return Confirmation(*row) if row else None
+
+
+async def newest_confirmation(tx: Tx, _scope: Everyone, verification_id: UUID) -> Confirmation | None:
+    """The mail whose code counts."""
+    row = await tx.fetchrow(
+        """
+        select id, verification_id, sent_at, wrong from agent_confirmation
+        where verification_id = $1 order by id desc limit 1
+        """,
+        verification_id,
+    )
+    return Confirmation(*row) if row else None
+
+
+async def guessed(tx: Tx, _scope: Everyone, confirmation_id: UUID) -> None:
+    """Count a wrong code."""
+    await tx.execute("update agent_confirmation set wrong = wrong + 1 where id = $1", confirmation_id)
+
+
+async def insert_question(tx: Tx, new: Question) -> None:
+    """Store a question that is to be mailed."""
+    await tx.execute(
+        """
+        insert into agent_question (id, verification_id, email, asked_at, expires_at) values ($1, $2, $3, $4, $5)
+        """,
+        new.id,
+        new.verification_id,
+        new.email,
+        new.asked_at,
+        new.expires_at,
+    )
+
+
+async def find_question(tx: Tx, _scope: Everyone, verification_id: UUID) -> Question | None:
+    """The question about a verification."""
+    row = await tx.fetchrow(
+        """
+        select id, verification_id, email, asked_at, expires_at, answer from agent_question where verification_id = $1
+        """,
+        verification_id,
+    )
+    return Question(*row) if row else None
+
+
+async def answer(tx: Tx, _scope: Everyone, question: Question, given: Answer) -> None:
+    """Store the answer to a question; its verification is locked."""
+    await tx.execute(
+        "update agent_question set answer = $2, answered_at = $3 where id = $1", question.id, given, tx.now
+    )
+
+
+async def find_contact(tx: Tx, _scope: Everyone, organisation_id: UUID) -> Contact | None:
+    """Where an organisation can be asked."""
+    row = await tx.fetchrow(
+        "select organisation_id, email, source from organisation_contact where organisation_id = $1", organisation_id
+    )
+    return Contact(*row) if row else None
+
+
+async def set_contact(tx: Tx, contact: Contact, by: str) -> None:
+    """Store where an organisation can be asked, in place of what was there."""
+    await tx.execute(
+        """
+        insert into organisation_contact (organisation_id, email, source, recorded_by, recorded_at)
+        values ($1, $2, $3, $4, $5)
+        on conflict (organisation_id) do update set email = excluded.email, source = excluded.source,
+            recorded_by = excluded.recorded_by, recorded_at = excluded.recorded_at
+        """,
+        contact.organisation_id,
+        contact.email,
+        contact.source,
+        by,
+        tx.now,
+    )

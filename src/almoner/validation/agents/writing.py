@@ -1,0 +1,80 @@
+"""The mails about agents, in the agent's language: to the applicant, and to the nonprofit."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.access.partners import service as partners
+from almoner.platform.db import Partner, Tx
+from almoner.platform.mail import Mail
+from almoner.platform.pages import formats
+from almoner.platform.pages.rendering import Pages
+from almoner.validation.agents import confirming, reviewing
+from almoner.validation.agents.domain import AgentVerification
+
+CONFIRM: Final = "confirm"
+ANSWER: Final = "answer"
+"""Purposes of the tokens in the links, and the paths that they open."""
+
+
+async def confirmation(tx: Tx, pages: Pages, confirmation_id: UUID, at: datetime) -> Mail | None:
+    """The mail with link and code; None when there is nothing to confirm any more."""
+    verification = await confirming.to_send(tx, confirmation_id)
+    if verification is None or verification.email is None or verification.expires_at is None:
+        return None
+    language = pages.language(verification.language)
+    named = await _names(tx, verification)
+    facts = {
+        **named,
+        "name": formats.called(verification.first_name or "", verification.last_name or "", language.locale),
+        "code": confirming.digits(tx, confirmation_id),
+        "until": verification.expires_at,
+        "link": _link(tx, CONFIRM, verification.id),
+    }
+    return Mail(
+        key=f"agent:{confirmation_id}",
+        at=at,
+        partner=verification.partner_id,
+        to=verification.email,
+        subject=language.text("agent.mail.subject", organisation=named["organisation"]),
+        text=pages.text("confirmation.txt", language, **facts),
+        html=pages.text("confirmation.html", language, **facts),
+        language=language.html_lang,
+    )
+
+
+async def question(tx: Tx, pages: Pages, verification_id: UUID, at: datetime) -> Mail | None:
+    """The question to the nonprofit; None when nobody waits for its answer any more."""
+    verification, asked = await reviewing.question(tx, verification_id)
+    if asked.answer is not None or not verification.awaits_outsider:
+        return None
+    language = pages.language(verification.language)
+    named = await _names(tx, verification)
+    first, last = verification.first_name or "", verification.last_name or ""
+    facts = {
+        **named,
+        "name": formats.full_name(first, last, language.locale),
+        "title": verification.title,
+        "until": asked.expires_at,
+        "link": _link(tx, ANSWER, verification.id),
+    }
+    return Mail(
+        key=f"agent-question:{asked.id}",
+        at=at,
+        partner=verification.partner_id,
+        to=asked.email,
+        subject=language.text("answer.mail.subject", name=facts["name"], organisation=named["organisation"]),
+        text=pages.text("question.txt", language, **facts),
+        html=pages.text("question.html", language, **facts),
+        language=language.html_lang,
+    )
+
+
+async def _names(tx: Tx, verification: AgentVerification) -> dict[str, str]:
+    """Who asks, and for whom the applicant speaks."""
+    partner = await partners.get(tx, Partner(verification.partner_id))
+    return {"partner": partner.name, "organisation": verification.speaks_for}
+
+
+def _link(tx: Tx, purpose: str, verification_id: UUID) -> str:
+    return f"{tx.links.pages}/{purpose}?token={tx.vault.page_token(purpose, verification_id)}"
