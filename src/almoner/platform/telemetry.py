@@ -85,14 +85,7 @@ class Telemetry:
         )
         self.register_data_age, self.register_loads = _of_registers(self.registry)
         self.reviews = ReviewFigures(self.registry)
-        self.selfcheck_findings = Gauge(
-            "almoner_selfcheck_findings", "Rows that break a promise, by check.", ("check",), registry=self.registry
-        )
-        self.selfcheck_at = Gauge(
-            "almoner_selfcheck_timestamp_seconds",
-            "When this process ran the self-check, by the business clock; the newest of all processes counts.",
-            registry=self.registry,
-        )
+        self.selfcheck_findings, self.selfcheck_at = _of_selfchecks(self.registry)
         self._bound: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     def log(self, event: str, at: datetime, **fields: object) -> None:
@@ -189,3 +182,16 @@ def _of_registers(registry: CollectorRegistry) -> tuple[Gauge, Gauge]:
         registry=registry,
     )
     return age, loads
+
+
+def _of_selfchecks(registry: CollectorRegistry) -> tuple[Gauge, Gauge]:
+    """What was found, and when."""
+    findings = Gauge(
+        "almoner_selfcheck_findings", "Rows that break a promise, by check.", ("check",), registry=registry
+    )
+    at = Gauge(
+        "almoner_selfcheck_timestamp_seconds",
+        "When this process ran the self-check, by the business clock; the newest of all processes counts.",
+        registry=registry,
+    )
+    return findings, at
