@@ -8,9 +8,10 @@ import pytest
 
 from almoner.kit.errors import Problem
 from almoner.platform.db import EVERYONE
+from almoner.reviewed import CASES
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, HeldByAnother, NotOpen, NotShown, ReviewRefused
-from tests.support.client import Client
+from tests.support.client import Client, data
 from tests.support.reviews import Waiting, waiting
 from tests.support.service import Service
 from tests.support.terminal import Operator, operator
@@ -46,7 +47,7 @@ async def test_of_two_who_decide_at_the_same_moment_one_wins(
         else:
             assert sorted(told) == [NotOpen.__name__, "decided"]
         history = await one.history()
-        assert len(one.case.decided) == len(history.decisions) == 1
+        assert len(history.decisions) == 1
         assert [review.status for review in history.reviews] == ["decided"]
 
 
@@ -114,3 +115,37 @@ async def test_rules_and_a_person_at_once_end_it_once(service: Service, api: Cli
         [kept] = (await one.history()).decisions
         assert kept.decision.by == (olive.id if told == "decided" else "rules")
         assert told in ("decided", "NotOpen")
+
+
+async def test_a_validation_request_is_decided_and_told_once_whoever_decides(
+    service: Service, api: Client, people: list[Operator]
+) -> None:
+    """The holder types it twice, somebody else tries, and the partner simulates the opposite."""
+    case = CASES["validation_request"]
+    asked = {"name": "Relief", "registryName": "IRS", "website": "https://example.org", "countryCode": "USA"}
+    for number in ("53-0196605", "13-1623829", "13-5562309", "13-1788491"):
+        made = data(await api.post("/v1/validation-requests", {**asked, "registryId": number}))
+        await service.drain()
+        request_id = service.db.deployment.ids.parse("validationrequest", made["id"])
+        assert request_id is not None
+        async with service.db.write() as tx:
+            looked = await reviews.look(tx, case, request_id, people[0].id)
+        one = Waiting(service, case, looked.subject)
+        body = {"id": made["id"], "action": "reject", "rejectionReasonCode": "other"}
+        *told, simulated = await asyncio.gather(
+            tried(one.accept(people[0])),
+            tried(one.accept(people[0])),
+            tried(one.accept(people[1])),
+            api.post("/v1/sandbox/simulate", body),
+        )
+        assert told.count("decided") + (simulated.status_code == 200) == 1, (told, simulated.text)
+        history = await one.history()
+        assert [review.status for review in history.reviews] == ["decided"]
+        [kept] = history.decisions
+        assert kept.decision.by == (people[0].id if "decided" in told else "sandbox")
+    await service.drain()
+    events = data(await api.get("/v1/events", pageSize=100))
+    assert sorted(event["eventData"]["id"] for event in events) == sorted(
+        {event["eventData"]["id"] for event in events}
+    )
+    assert len(events) == 4

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import agents
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
@@ -128,6 +129,29 @@ async def test_a_reviewer_rejects_with_a_reason(
     await service.drain()
     [event] = data(await api.get("/v1/events"))
     assert event["eventType"] == "validation_request.rejected"
+
+
+async def test_an_agent_whom_no_rule_lets_through_is_decided_by_a_person(
+    service: Service, api: Client, types: Type, olive: Operator
+) -> None:
+    approved, refused = [await agents.create(service, api, email="ada@somewhere-else.example") for _ in range(2)]
+    for one in (approved, refused):
+        await agents.simulate(api, one, "confirm_email")
+    await service.drain()
+    lines = (await types("list", "--kind", "agent_verification"))[1].splitlines()[1:]
+    assert {line.split()[0] for line in lines} == {approved["id"], refused["id"]}
+    printed = (await types("show", approved["id"]))[1]
+    for fact in ("Does Ada Byron speak for", "ada@somewhere-else.example", "fake_email_used", "pending_review", "step"):
+        assert fact in printed, printed
+    assert await types("accept", approved["id"], "--note", NOTE) == (0, f"{approved['id']} is accepted.\n")
+    assert (await agents.shown(api, approved))["status"] == "approved"
+    await types("show", refused["id"])
+    words = ("reject", refused["id"], "--reason", "no_online_presence", "--note", NOTE)
+    assert await types(*words) == (0, f"{refused['id']} is rejected.\n")
+    rejected = await agents.shown(api, refused)
+    assert (rejected["status"], rejected["rejectionReasonCode"]) == ("rejected", "no_online_presence")
+    assert NOTE not in str(rejected), "partners do not see the note"
+    assert (await types("list"))[1].count("\n") == 1
 
 
 async def test_what_somebody_holds_is_refused_in_one_line(

@@ -90,7 +90,7 @@ async def test_nobody_decides_what_they_were_not_shown(one: Waiting, people: tup
     olive, _ = people
     with pytest.raises(NotShown, match="have not been shown"):
         await one.accept(olive)
-    assert one.case.decided == []
+    assert (await one.history()).decisions == []
 
 
 async def test_what_changed_is_shown_again_before_it_is_decided(
@@ -108,7 +108,7 @@ async def test_what_changed_is_shown_again_before_it_is_decided(
         )
     with pytest.raises(NotShown, match="has changed since"):
         await one.reject(olive)
-    assert one.case.decided == []
+    assert (await one.history()).decisions == []
     await one.look(olive)
     await one.accept(olive)
 

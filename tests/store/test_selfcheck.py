@@ -15,7 +15,7 @@ from almoner.reviewed import CASES
 from almoner.selfchecks import CHECKS
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, Verdict
-from tests.support import database, factories
+from tests.support import agents, database, factories
 from tests.support import giving as support
 from tests.support.client import Client, data
 from tests.support.payouts import run, settled, simulate, verified
@@ -76,6 +76,12 @@ async def validations(service: Service, api: Client) -> None:
             if verdict is not None:
                 reason = "other" if verdict == "rejected" else None
                 await reviews.decide(tx, case, request_id, Decision(verdict, reason, by, "Seen"))
+    for action in ("approve", "reject", "confirm_email"):
+        made = await agents.create(service, api, email="ada@somewhere-else.example")
+        await agents.simulate(api, made, "confirm_email")
+        await service.drain()
+        if action != "confirm_email":
+            await agents.simulate(api, made, action)
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +349,27 @@ def faults() -> Iterator[Fault]:
         delete from job where lane is not null
         """,
     )
+    yield from of_requests()
+
+
+def of_requests() -> Iterator[Fault]:
+    """What might become of validation requests."""
+    yield Fault(
+        "requests.evaluated",
+        f"update validation_request set created_at = {OLD}; delete from validation_request_evaluation",
+    )
+    yield Fault("requests.evaluated", "delete from validation_request_step")
+    yield Fault("requests.undecided_are_asked", "delete from review where status = 'open'")
+    yield Fault(
+        "requests.organisations_are_seen",
+        "update organisation set partner_id = gen_random_uuid() where partner_id is not null",
+    )
+    for told in (
+        "delete from event where type = 'validation_request.approved'",
+        "update validation_request set rejected_at = rejected_at - interval '1 s' where status = 'rejected'",
+        "update event set type = 'validation_request.approved' where type = 'validation_request.rejected'",
+    ):
+        yield Fault("requests.decided_are_told", told)
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
 """Something real that waits for a person: monetary donation verifications, decided through the queue."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, History, Shown, ShownStep, Subject
+from almoner.validation.reviews.ports import Case
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.service import Service
@@ -23,10 +24,9 @@ REASONS = ("name_differs", "register_not_loaded")
 
 @dataclass(frozen=True, slots=True)
 class VerificationCase:
-    """A case over a slice that knows no reviews; ``decided`` tells what came through to it."""
+    """A case over a slice that knows no reviews."""
 
     reason_codes: Sequence[str] = tuple(sorted({*REASON_OF_FAILED.values(), "no_response"}))
-    decided: list[tuple[UUID, Decision]] = field(default_factory=list)
 
     async def hold(self, tx: Tx, subject_id: UUID) -> Subject | None:
         """Lock it."""
@@ -43,17 +43,13 @@ class VerificationCase:
     async def accept(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> None:
         """Approve."""
         approved = await verifications.approve(tx, scope, subject_id, Evidence(decision.by, decision.note))
-        await self._conclude(tx, approved.partner_id, subject_id, decision)
+        await reviews.conclude(tx, Subject(KIND, subject_id, approved.partner_id), decision)
 
     async def reject(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> None:
         """Reject; the reasons of this case are those of the record."""
         evidence = Evidence(decision.by, decision.note)
         rejected = await verifications.reject(tx, scope, subject_id, decision.reason_code, evidence)  # type: ignore[arg-type]
-        await self._conclude(tx, rejected.partner_id, subject_id, decision)
-
-    async def _conclude(self, tx: Tx, partner_id: UUID, subject_id: UUID, decision: Decision) -> None:
-        await reviews.conclude(tx, Subject(KIND, subject_id, partner_id), decision)
-        self.decided.append((subject_id, decision))
+        await reviews.conclude(tx, Subject(KIND, subject_id, rejected.partner_id), decision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +57,7 @@ class Waiting:
     """A case in the queue of a service."""
 
     service: Service
-    case: VerificationCase
+    case: Case
     subject: Subject
 
     async def look(self, by: Operator) -> reviews.Looked:
