@@ -68,14 +68,14 @@ class _Search:
     async def with_words(self, groups: Sequence[Group], other: str | None = None) -> _Tried:
         """What has every word for which something stands; names that are alike, when that is one word of several."""
         needed = spelling.asked_for(groups)
-        named, anywhere = spelling.every(needed)
-        if other:
-            anywhere = f"{anywhere} | {other}" if anywhere else other
+        named, elsewhere = spelling.every(needed, other)
         near: Near = "letters" if any(group.lost or group.repaired for group in groups) else "length"
         vast = spelling.vast(needed) and self.filters == Filters()
-        asked = Asked(named, anywhere, self.query.text, self.keys, near, vast)
+        asked = Asked(named, elsewhere, self.query.text, self.keys, near, vast)
         only_one = len(groups) > 1 and sum(not group.lost for group in groups) == 1
-        return await (self.alike(asked) if only_one else self.tried(asked))
+        if only_one:  # how many there are is not told
+            return await self.alike(replace(asked, vast=spelling.vast(needed, spelling.MANY)))
+        return await self.tried(asked)
 
     async def alike(self, asked: Asked) -> _Tried:
         """Of what is found by one word of several, the names that are near the whole query."""
@@ -128,9 +128,9 @@ async def _best(search: _Search) -> _Tried:
         if best.best >= ranking.good(query):
             break
         if (most := spelling.most(spelling.asked_for(groups), lacking)) is not None:
-            best = _better(query, best, await search.tried(Asked(most, most, query.text, search.keys, "letters")))
+            best = _better(query, best, await search.tried(Asked(most, "", query.text, search.keys, "letters")))
     if best.best < ranking.good(query) and (one_word := spelling.any_of(spelling.asked_for(groups))) is not None:
-        best = _better(query, best, await search.alike(Asked(one_word, one_word, query.text, search.keys, "letters")))
+        best = _better(query, best, await search.alike(Asked(one_word, "", query.text, search.keys, "letters")))
     return best
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Final
 
 from rapidfuzz.distance import OSA
@@ -24,8 +24,11 @@ MOST_BEGUN: Final = 20_000
 VAST: Final = 40_000
 """Occurrences from which on there are more results than are counted, without counting."""
 
+MANY: Final = 20_000
+"""Occurrences from which on the nearest are chosen without counting how many there are."""
+
 BEARABLE: Final = 100_000
-"""Occurrences up to which names are looked through for words that may be misspelt or missing."""
+"""Occurrences up to which names are looked through for words that may be misspelt; for missing ones, fewer."""
 
 RARE: Final = 200
 """Occurrences up to which a known word may yet be a slip: registers hold slips too."""
@@ -69,11 +72,13 @@ class Group:
         everything = (*self.typed, *self.repaired)
         return f"({self._terms('', everything)} | {self._terms('@', everything)})"
 
+    def elsewhere(self) -> str:
+        """The tsquery for places and, as typed, descriptions."""
+        return f"({self._terms('@', (*self.typed, *self.repaired))} | {self._terms('#', self.typed)})"
+
     def anywhere(self) -> str:
-        """The tsquery for names, places and, as typed, descriptions."""
-        everything = (*self.typed, *self.repaired)
-        sides = [self._terms("", everything), self._terms("@", everything), self._terms("#", self.typed)]
-        return "(" + " | ".join(sides) + ")"
+        """The tsquery for names, places and descriptions."""
+        return f"({self.named()} | {self.elsewhere()})"
 
     def _terms(self, mark: str, words: Iterable[str]) -> str:
         # Words are [a-z0-9]+ only, so that nothing in them can end the quotes.
@@ -168,14 +173,17 @@ def two_words(word: str, counts: Mapping[str, int]) -> list[Counted]:
     ]
 
 
-def vast(asked: Sequence[Group]) -> bool:
-    """Whether there are certainly more results than are counted."""
-    return len(asked) == 1 and asked[0].weight > VAST
+def vast(asked: Sequence[Group], above: int = VAST) -> bool:
+    """Whether there are certainly more results than are counted; with less above, probably."""
+    return len(asked) == 1 and asked[0].weight > above
 
 
-def every(asked: Sequence[Group]) -> tuple[str, str]:
-    """(names, anywhere): the tsqueries of what has all of the groups."""
-    return " & ".join(one.named() for one in asked), " & ".join(one.anywhere() for one in asked)
+def every(asked: Sequence[Group], other: str | None = None) -> tuple[str, str]:
+    """(names, elsewhere): the tsqueries of names with all of the groups, and of what else has them, or ``other``."""
+    named = " & ".join(one.named() for one in asked)
+    anywhere = asked[0].elsewhere() if len(asked) == 1 else " & ".join(one.anywhere() for one in asked)
+    otherwise = " | ".join(part for part in (anywhere, other) if part)
+    return named, f"({otherwise}) & !({named})" if named else otherwise
 
 
 def initials(query: Query, heard: Heard) -> str | None:
@@ -186,8 +194,8 @@ def initials(query: Query, heard: Heard) -> str | None:
 
 
 def bearable(asked: Sequence[Group], lacking: int = 0) -> bool:
-    """Whether names that may lack so many of the words are found soon enough."""
-    return sum(sorted(one.weight for one in asked)[: lacking + 1]) <= BEARABLE
+    """Whether names that may lack so many of the words are found soon enough: each is compared in as many ways."""
+    return sum(sorted(one.weight for one in asked)[: lacking + 1]) <= BEARABLE // (lacking + 1)
 
 
 def most(asked: Sequence[Group], lacking: int) -> str | None:
@@ -197,8 +205,17 @@ def most(asked: Sequence[Group], lacking: int) -> str | None:
     """
     if len(asked) < lacking + 2 or not bearable(asked, lacking):
         return None
-    terms = [one.named_or_placed() for one in asked]
-    return " | ".join("(" + " & ".join(kept) + ")" for kept in combinations(terms, len(terms) - lacking))
+    return _lacking([one.named_or_placed() for one in sorted(asked, key=lambda one: one.weight)], lacking)
+
+
+def _lacking(terms: Sequence[str], lacking: int) -> str:
+    """All of the terms but so many. The first are told least often: what an index looks up twice, it reads twice."""
+    if not lacking:
+        return " & ".join(terms)
+    first, *rest = terms
+    if len(rest) == lacking:
+        return " | ".join(terms)
+    return f"({first} & ({_lacking(rest, lacking)})) | ({_lacking(rest, lacking - 1)})"
 
 
 def any_of(asked: Sequence[Group]) -> str | None:

@@ -44,13 +44,13 @@ Near = Literal["length", "letters"]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What to match: tsqueries for names and for names, places and descriptions; the text; keys of numbers.
+    """What to match: tsqueries for names, and for what names lack and places or descriptions have; the text; numbers.
 
     ``vast``: there are certainly more than ``COUNTED``, which need not be found to be counted.
     """
 
     named: str
-    anywhere: str
+    elsewhere: str
     text: str
     keys: Sequence[str] = ()
     near: Near = "length"
@@ -91,7 +91,9 @@ class _Where:
         if filters.registry_ids is not None:
             self._add("registry_id = any({}::uuid[])", filters.registry_ids)
         if filters.types:
-            self._add("kinds & {}::smallint <> 0", sum({_KINDS[kind] for kind in filters.types}))
+            wanted = sum({_KINDS[kind] for kind in filters.types})
+            held = (str(kinds) for kinds in range(1 + sum(_KINDS.values())) if kinds & wanted)
+            self._conditions.append(f"kinds in ({', '.join(held)})")  # told apart, so that statistics say how many
         if filters.active is not None:
             self._conditions.append("active" if filters.active else "not active")
         if filters.usa_group_exempt is not None:
@@ -167,25 +169,28 @@ async def match(tx: Tx, scope: Scope, filters: Filters, asked: Asked, offset: in
     near = length if asked.near == "length" else f"-similarity(name, left({text}, {_LONGEST}))"
     upto = f"{where.bind(offset + limit)}::bigint"
 
-    def nearest(tier: int, of: str) -> str:
-        chosen = of if asked.near == "length" else f"(select * from {of} order by {length}, id limit {_COMPARED}) {of}"
-        return f"(select {tier}, * from {chosen} order by {near}, rank, id limit {upto})"
+    def nearest(tier: int, of: str, unless: str = "false") -> str:
+        some = f"select * from {of} where not ({unless})"
+        chosen = some if asked.near == "length" else f"{some} order by {length}, id limit {_COMPARED}"
+        return f"(select {tier}, {near} as far, * from ({chosen}) {of} order by far, rank, id limit {upto})"
 
     statement = f"""
-        with {_with_words(where, asked)}, {_with_name_or_number(where, asked, text)}, found as (
-            select {NUMBER_MATCH} as tier, * from numbered
-            union all select 1, * from same
-            union all select 2, * from begun
+        with {_with_name_or_number(where, asked, text)}, {_with_words(where, asked, upto)}, found as (
+            select {NUMBER_MATCH} as tier, {near} as far, * from numbered
+            union all select 1, {near}, * from same
+            union all select 2, {near}, * from begun
             union all {nearest(3, "foremost")}
-            union all {nearest(4, "named")}
-            union all {nearest(5, "anywhere")}
+            union all {nearest(4, "named", "select suffices from before")}
+            union all {nearest(5, "others", f"select count(*) >= {upto} and {upto} <= {_COMPARED} from named")}
         ), matched as (
             select distinct on (id) * from found order by id, tier
         )
-        select *, case when (select results from many) then {COUNTED + 1} else (select count(*) from anywhere) + (
-            select count(*) from matched where tier <= 2 and id not in (select id from anywhere)
+        select *, case when (select results from many) then {COUNTED + 1} else (
+            select count(*) from (
+                select id from named union all select id from others union select id from matched
+            ) every
         ) end as total from matched
-        order by tier, {near}, rank, id offset {where.bind(offset)} limit {where.bind(limit)}
+        order by tier, far, rank, id offset {where.bind(offset)} limit {where.bind(limit)}
         """
     rows = await tx.fetch(
         statement,
@@ -194,27 +199,47 @@ async def match(tx: Tx, scope: Scope, filters: Filters, asked: Asked, offset: in
     return Match([_candidate(row) for row in rows], rows[0]["total"] if rows else 0)
 
 
-def _with_words(where: _Where, asked: Asked) -> str:
-    """What has the words: planned as if all its rows were wanted, by index, and read no further than is counted."""
-    named, anywhere = where.bind(asked.named), where.bind(asked.anywhere)
-    return f"""
-        all_hits as materialized (
-            select {_FIELDS} from organisation_search where {_LEXEMES} @@ {anywhere}::tsquery and {where}
-        ), anywhere as materialized (
-            select * from all_hits {"where false" if asked.vast else ""} limit {COUNTED + 1}
-        ), many as materialized (
-            select count(*) > {-1 if asked.vast else COUNTED} as results, count(*) > {HEAD} as crowd from anywhere
-        ), name_hits as materialized (
+def _with_words(where: _Where, asked: Asked, upto: str) -> str:
+    """What has the words: planned as if all its rows were wanted, by index, and read no further than is counted.
+
+    No row is counted twice: those with the words in their names, then those that have them elsewhere as well. What
+    need not be counted is not read where what comes before suffices.
+    """
+    named = where.bind(asked.named)
+    name_hits = f"""
+        name_hits as materialized (
             select {_FIELDS} from organisation_search where {_LEXEMES} @@ {named}::tsquery and {where}
-        ), named as materialized (
-            select * from {"anywhere" if asked.named == asked.anywhere else "name_hits"}
-            where (select crowd from many) limit {COUNTED + 1}
-        ), foremost_hits as materialized (
+        )"""
+    first = f"""
+        foremost_hits as materialized (
             select {_FIELDS} from organisation_search
             where {_FOREMOST} and {_LEXEMES} @@ {named}::tsquery and {where}
         ), foremost as materialized (
             select * from foremost_hits where (select results from many) limit {_FIRST}
+        ), before as materialized (
+            select count(*) >= {upto} and {upto} <= {_COMPARED} as suffices from (
+                select id from numbered union select id from same union select id from begun
+                union select id from foremost
+            ) sure
         )"""
+    if asked.vast:
+        return f"""
+        many as (select true as results), {first}, {name_hits}, named as materialized (
+            select * from name_hits where not (select suffices from before) limit {COUNTED + 1}
+        ), others as (
+            select * from named where false
+        )"""
+    known, elsewhere = "(select count(*) from named)", where.bind(asked.elsewhere)
+    return f"""
+        {name_hits}, named as materialized (
+            select * from name_hits limit {COUNTED + 1}
+        ), other_hits as materialized (
+            select {_FIELDS} from organisation_search where {_LEXEMES} @@ {elsewhere}::tsquery and {where}
+        ), others as materialized (
+            select * from other_hits where {asked.elsewhere != ""} limit {COUNTED + 1} - {known}
+        ), many as materialized (
+            select {known} + (select count(*) from others) > {COUNTED} as results
+        ), {first}"""
 
 
 def _with_name_or_number(where: _Where, asked: Asked, text: str) -> str:
