@@ -8,21 +8,26 @@ all of it into docs/evidence/search.md.
 import argparse
 import asyncio
 import csv
+import json
 import random
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
 import asyncpg
+from asyncpg import Record
 
 from almoner import migrations, settings, wiring
 from almoner.cli import local
+from almoner.nonprofits.organisations import store_search
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.registers import flows
-from almoner.platform.db import Database
+from almoner.platform.db import EVERYONE, Database, Tx
+from almoner.platform.http.paging import Page
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench import bodies, machine, search_http, search_rivals
@@ -112,6 +117,38 @@ async def _hard(db: Database) -> list[str]:
     return [f"- {len(asked)} hard questions: p50 {figures.at(0.5):.0f} ms, worst {figures.at(1):.0f} ms ({told})"]
 
 
+class _Timed:
+    """A transaction that keeps how long each statement took from here, and in the database by its own word."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+        self.here = Figures([], [])
+        self.there = Figures([], [])
+
+    async def fetch(self, sql: str, *args: object) -> list[Record]:
+        started = time.perf_counter()
+        rows = await self._tx.fetch(sql, *args)
+        self.here.seconds.append(time.perf_counter() - started)
+        told: list[dict[str, Any]] = json.loads(await self._tx.fetchval("explain (analyze, format json) " + sql, *args))
+        self.there.seconds.append(told[0]["Execution Time"] / 1000)
+        return rows
+
+
+async def _exact(db: Database, meant: Sequence[Body]) -> list[str]:
+    """The one statement that answers ``registryId``, alone: an exact number and nothing else."""
+    async with db.read() as tx:
+        timed = _Timed(tx)
+        for body in meant:
+            exactly = Filters(number_keys=(body.number,))
+            found, _ = await store_search.page(cast("Tx", timed), EVERYONE, exactly, Page(SHOWN, descending=True))
+            assert found, body
+    told = (
+        f"{where} p50 {figures.at(0.5):.2f} ms, p99 {figures.at(0.99):.2f} ms"
+        for where, figures in (("in the database", timed.there), ("with the way there and back", timed.here))
+    )
+    return [f"- the statement of an exact `registryId`, {len(meant)} of them: {'; '.join(told)}"]
+
+
 async def _renamed(db: Database) -> list[str]:
     """How many bodies are found by the name they had two years before; they are loaded by their new one."""
     if not RENAMES.exists():
@@ -137,6 +174,7 @@ async def _run(complete: Settings, count: int, asked: int) -> list[str]:
         assert complete.owner_dsn is not None
         lines = [f"{rows:,} bodies:", "", *(f"- {fact}" for fact in machine.facts(version)), ""]
         lines += [*await _side_by_side(house.db, complete.owner_dsn, asked), "", *await _hard(house.db)]
+        lines += await _exact(house.db, await sampled(house.db, asked))
         lines += ["", "Over HTTP, one caller:", "", *await search_http.measure(complete, house.db)]
         return lines
     finally:
