@@ -11,6 +11,7 @@ from almoner.giving.payments.domain import HoldReason, Payment, ProviderPayment,
 from almoner.giving.sessions.domain import DonationSession
 from almoner.kit.errors import BadRequest
 from almoner.kit.money import Money
+from almoner.kit.records import record
 from almoner.kit.states import Lifecycle
 
 DONATION: Final = Lifecycle(
@@ -88,7 +89,7 @@ class Settlement:
     money: Money
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Donation:
     """One donation. ``consented``: the nonprofit may contact the donor. ``disbursement_id``: the payout it is in."""
 

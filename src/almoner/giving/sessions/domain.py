@@ -7,6 +7,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit.errors import BadRequest
+from almoner.kit.records import record
 from almoner.kit.states import Lifecycle
 
 SESSION: Final = Lifecycle(
@@ -56,7 +57,7 @@ class SessionCompleted(InvalidState):
     message = "A donation was already made with this session; create a new one for another gift"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DonationSession:
     """One session. ``stored_status`` may lag behind time; ``status_at`` never does (S3)."""
 
