@@ -47,6 +47,7 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
     tx = cast("Tx", asked)
     await store_history.every_change(tx, EVERYONE, ONE)
     await store_history.page_of_changes(tx, EVERYONE, ONE, Page(25, descending=True))
+    await store_history.listed_at(tx, EVERYONE, ONE, DAY)
     await store_history.sources_at(tx, EVERYONE, [ONE], DAY)
     await store_history.changed_by(tx, EVERYONE, ONE, ONE, 100)
     await store_history.told_before(tx, EVERYONE, ONE, [ONE])
@@ -57,7 +58,12 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
     await donations.followers(tx, EVERYONE, [ONE])
     assert asked.scans() <= SHORT
     wanted = {"organisation_change_organisation", "organisation_change_load", "category_member_organisation"}
-    wanted |= {"organisation_change_left_branch", "organisation_branding_change_organisation"}
+    wanted |= {
+        "register_entry_standing",
+        "register_entry_history",
+        "organisation_change_left_branch",
+        "organisation_branding_change_organisation",
+    }
     assert wanted | {"donation_to_organisation"} <= asked.indexes()
 
 

@@ -59,15 +59,25 @@ async def page_of_changes(tx: Tx, _: Scope, organisation_id: UUID, page: Page) -
     return [Change(*row[:8]) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
+def _versions(conditions: str) -> str:
+    """What stands and what stood, each by its own index: one for both would be one more for every load to keep."""
+    return f"""
+        select * from register_entry e where {conditions} and e.valid_to is null
+        union all
+        select * from register_entry e where {conditions} and e.valid_to is not null
+    """
+
+
 async def listed_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> bool | None:
     """Whether its register listed a body as standing in the data of a day; None for one that no load told of."""
     row = await tx.fetchrow(
-        """
+        f"""
         select bool_or(
             e.valid_from <= $2 and (e.valid_to is null or e.valid_to > $2)
             and coalesce((e.record->>'active')::boolean, true)
         ) as listed
-        from organisation o join register_entry e on e.number_key = o.number_key and e.source = o.source
+        from organisation o
+        join lateral ({_versions("e.number_key = o.number_key and e.source = o.source")}) e on true
         where o.id = $1
         """,
         organisation_id,
@@ -79,15 +89,14 @@ async def listed_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> b
 async def sources_at(tx: Tx, _: Scope, organisation_ids: Sequence[UUID], day: datetime) -> list[Source]:
     """What told of these records in the data of a day; the listing of the first record comes first."""
     rows = await tx.fetch(
-        """
+        f"""
         select g.name, o.registry_number, s.code, s.unverified, loaded.data_as_of
         from organisation o
         join registry g on g.id = o.registry_id
         join register_source s on s.registry_id = o.registry_id
         cross join lateral (
-            select e.part from register_entry e
-            where e.number_key = o.number_key and e.source = s.code and e.valid_from <= $2
-                and (s.code = o.source or e.valid_to is null or e.valid_to > $2)
+            select e.part from ({_versions("e.number_key = o.number_key and e.source = s.code")}) e
+            where e.valid_from <= $2 and (s.code = o.source or e.valid_to is null or e.valid_to > $2)
             order by e.id desc limit 1
         ) entry
         cross join lateral (
