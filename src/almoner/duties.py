@@ -1,5 +1,6 @@
 """What every slice does in the background, collected: jobs, sweeps and reactions to events."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -37,7 +38,7 @@ from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.storage import Blobs
 from almoner.platform.telemetry import Telemetry
-from almoner.platform.work import Duties, Schedule
+from almoner.platform.work import Duties, Handler, Schedule
 from almoner.selfchecks import CHECKS
 from almoner.validation.agents import jobs as agent_jobs
 from almoner.validation.agents import service as agents
@@ -52,6 +53,23 @@ TIDYING = (
     Schedule("outbox.purge", outbox.next_due, outbox.purge, every=timedelta(days=1)),
     *receiving.schedules,
 )
+
+SCHEDULES = (
+    *session_jobs.schedules,
+    *donation_jobs.schedules,
+    *brake_jobs.schedules,
+    *credential_jobs.schedules,
+    *sign_in_jobs.schedules,
+    *verification_jobs.schedules,
+    *settlement_jobs.schedules,
+    *suspense_jobs.schedules,
+    *webhook_jobs.schedules,
+    *agent_jobs.schedules,
+    *document_jobs.schedules,
+    *selfcheck.schedules,
+    *TIDYING,
+)
+"""Sweeps that need nothing of the deployment."""
 
 FOLLOWERS = (category_members.followers, gifts.followers)
 """Who says which partners follow an organisation."""
@@ -90,15 +108,10 @@ def duties(
         **verification_jobs.handlers,
         **payout_jobs.handlers(rules, telemetry),
         **selfcheck.handlers(CHECKS, telemetry),
-        **receipt_jobs.handlers(Pages(db.deployment, receipts.MAILS, catalogues), transport),
     }
-    handlers |= refund_notice_jobs.handlers(Pages(db.deployment, refund_notices.MAILS, catalogues), transport)
-    handlers |= letter_jobs.handlers(Pages(db.deployment, letters.MAILS, catalogues), transport)
+    handlers |= _mailing(db, transport, catalogues, hosts)
     handlers |= sign_in_jobs.handlers
     handlers |= organisation_jobs.handlers(FOLLOWERS)
-    handlers |= account_jobs.handlers(Pages(db.deployment, accounts.MAILS, catalogues), transport)
-    handlers |= brake_jobs.handlers(Pages(db.deployment, brake_jobs.MAILS, catalogues), transport)
-    handlers |= agent_jobs.handlers(Pages(db.deployment, agents.MAILS, catalogues), transport, hosts)
     handlers |= register_jobs.handlers(registers)
     handlers |= document_jobs.handlers(blobs, scanner)
     handlers |= request_jobs.handlers(name_agreement)
@@ -108,22 +121,26 @@ def duties(
         handlers,
         reactions=REACTIONS,
         schedules=(
-            *session_jobs.schedules,
-            *donation_jobs.schedules,
-            *brake_jobs.schedules,
-            *credential_jobs.schedules,
-            *sign_in_jobs.schedules,
-            *verification_jobs.schedules,
-            *settlement_jobs.schedules,
+            *SCHEDULES,
             *payout_jobs.schedules(sandbox=db.deployment.sandbox),
-            *suspense_jobs.schedules,
-            *webhook_jobs.schedules,
-            *agent_jobs.schedules,
             *register_jobs.schedules(registers.plan),
-            *document_jobs.schedules,
-            *selfcheck.schedules,
             *audit_heads.schedules(heads),
-            *TIDYING,
         ),
         limits={**register_jobs.LIMITS, **document_jobs.LIMITS},
     )
+
+
+def _mailing(db: Database, transport: MailTransport, catalogues: Catalogues, hosts: MailHosts) -> Mapping[str, Handler]:
+    """What is done by slices that write to people."""
+
+    def mails(folder: Path) -> Pages:
+        return Pages(db.deployment, folder, catalogues)
+
+    return {
+        **receipt_jobs.handlers(mails(receipts.MAILS), transport),
+        **refund_notice_jobs.handlers(mails(refund_notices.MAILS), transport),
+        **letter_jobs.handlers(mails(letters.MAILS), transport),
+        **account_jobs.handlers(mails(accounts.MAILS), transport),
+        **brake_jobs.handlers(mails(brake_jobs.MAILS), transport),
+        **agent_jobs.handlers(mails(agents.MAILS), transport, hosts),
+    }

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
+from almoner.validation.agents.cases import CASE as AGENTS
 from almoner.validation.requests.cases import CASE as REQUESTS
 from almoner.validation.reviews.domain import Kind
 from almoner.validation.reviews.ports import Case
 
-CASES: Final[Mapping[Kind, Case]] = {"validation_request": REQUESTS}
+CASES: Final[Mapping[Kind, Case]] = {"validation_request": REQUESTS, "agent_verification": AGENTS}

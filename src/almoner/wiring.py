@@ -22,7 +22,7 @@ from almoner.adapters.scanner_clamd import Clamd
 from almoner.adapters.storage_objects import open_storage
 from almoner.adapters.till_test import TestTill
 from almoner.duties import duties
-from almoner.giving.brakes.domain import LOOSE, STRICT
+from almoner.giving.brakes.domain import LOOSE, STRICT, Figures
 from almoner.giving.donations import flows
 from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.donations.pages import callback_routes
@@ -63,6 +63,7 @@ from almoner.platform.pages.rendering import Pages
 from almoner.platform.ratelimit import Limit, RateLimiter
 from almoner.platform.storage import Blobs
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.work import Duties
 from almoner.platform.uploads.checking import Checker
 from almoner.provider_test.app import ProviderTest
 from almoner.sandbox import (
@@ -247,6 +248,37 @@ def _built_in_provider(
     return TestProvider(url, secret), outside
 
 
+def _figures(settings: Settings) -> Figures:
+    return STRICT if settings.brakes == "strict" else LOOSE
+
+
+def _duties(
+    settings: Settings,
+    db: Database,
+    outbound: Outbound,
+    provider: TestProvider | None,
+    catalogues: Catalogues,
+    telemetry: Telemetry,
+    blobs: Blobs,
+) -> Duties:
+    return duties(
+        db,
+        outbound,
+        provider,
+        _mail(settings, db),
+        catalogues,
+        _figures(settings),
+        Rules(settings.payout_least_gifts),
+        telemetry,
+        settings.heads_folder,
+        refreshing(settings, db.deployment.receivers, outbound, telemetry),
+        settings.name_agreement or CERTAIN,
+        MailHostsOfSandbox() if settings.sandbox else MailHostsByDns(),
+        blobs,
+        _scanner(settings),
+    )
+
+
 async def open_house(
     settings: Settings,
     *,
@@ -265,32 +297,14 @@ async def open_house(
     pages = [*assets.ROUTES, *reports.routes(telemetry, clock), *_people_pages(db, catalogues, limiter, outbound)]
     pages += _agent_pages(db, catalogues)
     provider = provider_app = work = None
-    figures = STRICT if settings.brakes == "strict" else LOOSE
     rules = Rules(settings.payout_least_gifts)
     if settings.sandbox:
         provider, provider_app = _built_in_provider(settings, db, outbound, telemetry, catalogues)
-        work = PaymentWork(db, provider, figures)
+        work = PaymentWork(db, provider, _figures(settings))
         pages += [*_giving_pages(work, catalogues, rules), *_sandbox_pages(db, catalogues)]
     blobs = Blobs(open_storage(settings.documents_url, settings.documents_folder), db.deployment.vault)
     pages += DocumentPages(db, blobs).routes()
-    registers = refreshing(settings, db.deployment.receivers, outbound, telemetry)
-    mail = _mail(settings, db)
-    parts = duties(
-        db,
-        outbound,
-        provider,
-        mail,
-        catalogues,
-        figures,
-        rules,
-        telemetry,
-        settings.heads_folder,
-        registers,
-        settings.name_agreement or CERTAIN,
-        MailHostsOfSandbox() if settings.sandbox else MailHostsByDns(),
-        blobs,
-        _scanner(settings),
-    )
+    parts = _duties(settings, db, outbound, provider, catalogues, telemetry, blobs)
     background = Background(db, parts, telemetry)
     checker = Checker(telemetry.upload_checked)
     routes = [*ROUTES]

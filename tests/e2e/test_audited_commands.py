@@ -177,6 +177,7 @@ async def registers_and_verifications(world: World) -> None:
     nonprofit = await factories.nonprofit(world.service)
     await world.does("organisations", "reindex")
     await world.does("organisations", "brand", nonprofit, "--colour", "#E6007E")
+    await world.does("agents", "contact", nonprofit, "info@relief.example", "--source", "the register's page")
     approved, rejected = [await factories.verification(world.service, world.api) for _ in range(2)]
     await world.does("verifications", "approve", approved["id"], *NOTE)
     await world.does("verifications", "reject", rejected["id"], "--reason", "other", *NOTE)

@@ -47,6 +47,7 @@ _PLACES: Final = {
     "suspense": "suspense.commands",
     "verifications": "verifications.commands",
     "reviews": "reviews.commands",
+    "agents": "agents.commands",
     "settlements": "settlements.commands",
     "payouts": "payouts.commands",
     "donations": "donations.commands",

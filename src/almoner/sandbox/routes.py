@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from functools import partial
+from typing import Final
 
 from almoner.platform.http.caller import SECRET
 from almoner.platform.http.calls import Call
@@ -27,6 +28,19 @@ from almoner.sandbox.schemas import (
     mail_out,
 )
 from almoner.sandbox.simulate import Simulation, UnknownRecord
+
+_REFUSALS: Final = tuple(
+    dict.fromkeys(
+        (
+            *simulate_donations.ERRORS,
+            *simulate_money.ERRORS,
+            *simulate_verifications.ERRORS,
+            *simulate_requests.ERRORS,
+            *simulate_agents.ERRORS,
+        )
+    )
+)
+"""What the moves may refuse."""
 
 
 def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
@@ -57,15 +71,7 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         tx="around",
         errors=(
             UnknownRecord,
-            *dict.fromkeys(
-                (
-                    *simulate_donations.ERRORS,
-                    *simulate_money.ERRORS,
-                    *simulate_verifications.ERRORS,
-                    *simulate_requests.ERRORS,
-                    *simulate_agents.ERRORS,
-                ),
-            ),
+            *_REFUSALS,
         ),
     )
     async def simulate(call: Call, body: SimulateIn) -> Raw:

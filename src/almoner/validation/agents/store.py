@@ -113,30 +113,25 @@ async def next_expiry(tx: Tx, _scope: Everyone) -> datetime | None:
 async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[AgentVerification], int]:
     """One page in reading order and the exact total, from one snapshot (P7)."""
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
-    where, values = ["a.partner_id = $1", _IS_NOW[filters.status]], []
-    for condition, value in (
-        ("lower(a.email) = lower(${})", filters.email),
-        ("a.created_at >= ${}", filters.start),
-        ("a.created_at < ${}", filters.end),
-    ):
-        if value is not None:
-            values.append(value)
-            where.append(condition.format(len(values) + 4))
-    conditions = " and ".join(where)
     after = f"a.id {comparison} $3" if page_.after_id else "$3::uuid is null"
+    whose = "lower(a.email) = lower($5)" if filters.email is not None else "$5::text is null"
+    since = "a.created_at >= $6" if filters.start else "$6::timestamptz is null"
+    before = "a.created_at < $7" if filters.end else "$7::timestamptz is null"
+    is_now = _IS_NOW[filters.status]
+    where = f"a.partner_id = $1 and {is_now} and {whose} and {since} and {before}"
     rows = await tx.fetch(
         f"""
-        select listed.*, total from (
-            select count(*) as total from agent_verification a where {conditions}
-        ) counted
-        left join lateral ({_FROM} where {conditions} and {after} order by a.id {order} limit $4) listed on true
+        select listed.*, total from (select count(*) as total from agent_verification a where {where}) counted
+        left join lateral ({_FROM} where {where} and {after} order by a.id {order} limit $4) listed on true
         order by listed.id {order}
         """,
         partner.id,
         tx.now,
         page_.after_id,
         page_.limit,
-        *values,
+        filters.email,
+        filters.start,
+        filters.end,
     )
     return [_verification(row) for row in rows if row[0] is not None], rows[0]["total"]
 
