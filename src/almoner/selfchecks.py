@@ -18,6 +18,7 @@ from almoner.nonprofits.registers import checks as register_checks
 from almoner.platform import checks as background_checks
 from almoner.platform.selfcheck import Check
 from almoner.validation.documents import checks as document_checks
+from almoner.validation.requests import checks as request_checks
 from almoner.validation.reviews import checks as review_checks
 from almoner.webhooks.deliveries import checks as delivery_checks
 
@@ -39,4 +40,5 @@ CHECKS: Final[tuple[Check, ...]] = (
     *organisation_checks.checks,
     *document_checks.checks,
     *review_checks.checks,
+    *request_checks.checks,
 )

@@ -47,7 +47,6 @@ REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "wrong_check_digit": "The identifier breaks the rule of its check digit, and the register does not list it.",
         "unverified_source": "The register is read from files whose layout alone is known: a person decides by it.",
         "stale_data": "The data of the register are older than decisions may rest on.",
-        "undated_data": "It is not known of what day the data of the register are.",
         "status_not_told": "The register's files do not tell whether the body is registered now.",
         "removed": "The register lists the body as removed.",
         "revoked": "The exemption was revoked, and nothing newer says otherwise.",

@@ -119,7 +119,7 @@ def _register(seen: Seen) -> Step:
 def _reliance(seen: Seen, rules: Rules) -> Iterator[Step]:
     """Whether the data that list it may decide: who reads them, and how old they are."""
     lister = seen.heard.lister
-    if lister is None or not lister.rows:
+    if lister is None or lister.data_as_of is None or not lister.rows:
         yield Step("source", "not_applicable", _NOT_LISTED)
         yield Step("age", "not_applicable", _NOT_LISTED)
         return
@@ -128,9 +128,6 @@ def _reliance(seen: Seen, rules: Rules) -> Iterator[Step]:
         yield Step("source", "warn", "unverified_source", *told)
     else:
         yield Step("source", "pass", "verified_source", *told)
-    if lister.data_as_of is None:
-        yield Step("age", "unknown", "undated_data", lister.source)
-        return
     facts: dict[str, object] = {"days": (seen.now - lister.data_as_of).days}
     stale = False
     if rules.greatest_age is not None:

@@ -63,7 +63,7 @@ _STATUS_FACTS: Final = (
     "reregistered",
     "date_disso",
 )
-_OVERDUE: Final = ("overdue", "double defaulter", "defaulter", "submission overdue")
+_LATE: Final = ("overdue", "defaulter")
 _INSOLVENT: Final = ("insolvent", "in_administration", "cio_is_dissolved")
 
 
@@ -83,7 +83,7 @@ def _reports(told: Told, fact: str) -> Step:
     said = str(told.first.get(fact) or "").lower()
     if not said:
         return _step(told, "reports", "unknown", "reports_not_told")
-    late = said.startswith(_OVERDUE) or "overdue" in said
+    late = any(word in said for word in _LATE)
     return _step(told, "reports", "warn" if late else "pass", "reports_overdue" if late else "reports_in_time", fact)
 
 

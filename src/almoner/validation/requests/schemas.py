@@ -5,7 +5,7 @@ from typing import Annotated, Final
 import msgspec
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from almoner.kit import email
+from almoner.kit import email, web
 from almoner.kit.text import typed
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.organisations.domain import OrganisationType, searchable
@@ -45,9 +45,15 @@ def _email(text: str) -> str:
     return text
 
 
+def _website(text: str) -> str:
+    if not web.well_formed(text):
+        raise ValueError("must be a web address such as https://example.org")
+    return text
+
+
 _Typed = BeforeValidator(_typed)
 _Text = Annotated[Text255, _Typed]
-_Blank = BeforeValidator(lambda value: None if value == "" else value)
+_Blank = BeforeValidator(lambda value: None if isinstance(value, str) and not value.strip() else value)
 _Optional = Annotated[_Text | None, _Blank]
 
 
@@ -59,7 +65,11 @@ class ValidationRequestIn(In):
         _Text, Field(description="Id, code or name of the registry it is registered in.", examples=["IRS"])
     ]
     registry_id: Annotated[_Text, Field(description="Its identifier there, in any spelling.", examples=["53-0196605"])]
-    website: Annotated[_Text, Field(description="A web address.", examples=["https://www.redcross.org"])]
+    website: Annotated[
+        _Text,
+        AfterValidator(_website),
+        Field(description="A web address, with or without its scheme.", examples=["https://www.redcross.org"]),
+    ]
     country_code: CountryCode
     email: Annotated[Annotated[_Text, AfterValidator(_email)] | None, _Blank] = None
     address_line1: _Optional = None

@@ -1,0 +1,71 @@
+"""What the self-check asks of validation requests: none is forgotten, and none is decided unheard."""
+
+from typing import Final
+
+from almoner.platform.selfcheck import Check
+
+checks: Final = (
+    Check(
+        "requests.evaluated",
+        "A validation request is evaluated within 15 minutes, and its evaluations say why",
+        "See that a worker runs: docs/runbooks/stuck-queue.md; the job is validation_requests.evaluate",
+        """
+        select r.id from validation_request r
+        where r.status = 'pending' and r.created_at < (select at from moment) - interval '15 min'
+            and not exists (select from validation_request_evaluation e where e.validation_request_id = r.id)
+        union all
+        select e.validation_request_id from validation_request_evaluation e
+        where not exists (select from validation_request_step s where s.evaluation_id = e.id)
+        """,
+        "validationrequest",
+    ),
+    Check(
+        "requests.undecided_are_asked",
+        "A validation request that was evaluated and is not decided waits in the queue of reviews",
+        "Ask for its review: `almoner reviews` cannot show what nobody asked about; see docs/runbooks/reviews.md",
+        """
+        select r.id from validation_request r
+        where r.status = 'pending'
+            and exists (select from validation_request_evaluation e where e.validation_request_id = r.id)
+            and not exists (
+                select from review v
+                where v.kind = 'validation_request' and v.subject_id = r.id and v.status = 'open'
+            )
+        """,
+        "validationrequest",
+    ),
+    Check(
+        "requests.organisations_are_seen",
+        "An accepted validation request leads to an organisation that its partner sees",
+        "Find in `state_change` when it was accepted, and who took the organisation away from the partner",
+        """
+        select r.id from validation_request r left join organisation o on o.id = r.organisation_id
+        where r.status = 'accepted' and coalesce(o.partner_id, r.partner_id) is distinct from r.partner_id
+        """,
+        "validationrequest",
+    ),
+    Check(
+        "requests.decided_are_told",
+        "Each decision of the last 80 days was told to the partner once",
+        "Somebody wrote to the tables: compare with the last good backup",
+        """
+        with bounds as (select at - interval '80 days' as since from moment),
+        decided as (
+            select partner_id, 'validation_request.approved' as type, accepted_at as at
+            from validation_request, bounds where accepted_at > since
+            union all
+            select partner_id, 'validation_request.rejected', rejected_at
+            from validation_request, bounds where rejected_at > since
+        ),
+        events as (
+            select partner_id, type, created_at as at from event, bounds
+            where type in ('validation_request.approved', 'validation_request.rejected') and created_at > since
+        )
+        select partner_id || ' ' || type || ' ' || at
+        from (select partner_id, type, at, count(*) as n from decided group by 1, 2, 3) d
+        full join (select partner_id, type, at, count(*) as n from events group by 1, 2, 3) e
+            using (partner_id, type, at)
+        where d.n is distinct from e.n
+        """,
+    ),
+)

@@ -1,0 +1,280 @@
+"""The database keeps the rules of validation requests by itself, and answers their lists from indexes."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Unlisted
+from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.validation.requests import store, store_evidence
+from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, Filters
+from tests.support import factories
+from tests.support.client import Client
+from tests.support.database import TestDatabase
+from tests.support.plans import Explaining
+from tests.support.service import Service, Tenant, serving
+from tests.support.validation import BODY, decided, requested
+
+RECORD = "validation_request"
+SPEC = {("pending", "accepted"), ("pending", "rejected")}
+"""Settled 5: pending -> accepted | rejected, once."""
+
+
+@pytest.fixture
+async def pending(service: Service, api: Client) -> UUID:
+    """A new request."""
+    found = service.db.deployment.ids.parse("validationrequest", (await requested(api))["id"])
+    assert found is not None
+    return found
+
+
+async def refuses(service: Service, sql: str, *args: object) -> str | None:
+    """The constraint that a statement breaks."""
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError) as refused:
+        async with service.db.write() as tx:
+            await tx.execute(sql, *args)
+    return refused.value.constraint_name
+
+
+@asynccontextmanager
+async def trial(service: Service) -> AsyncIterator[Tx]:
+    """A transaction that is rolled back."""
+
+    class Enough(Exception):
+        pass
+
+    try:
+        async with service.db.write() as tx:
+            yield tx
+            raise Enough
+    except Enough:
+        return
+
+
+async def decide(tx: Tx, request_id: UUID, status: str, organisation_id: UUID) -> None:
+    """Move it with all that belongs to its state, past the service."""
+    await tx.execute(
+        f"""
+        update {RECORD} set status = $2::text, status_changed_at = $3,
+            accepted_at = case $2::text when 'accepted' then $3::timestamptz end,
+            organisation_id = case $2::text when 'accepted' then $4::uuid end,
+            rejected_at = case $2::text when 'rejected' then $3::timestamptz end,
+            rejection_reason_code = case $2::text when 'rejected' then 'other' end,
+            rejection_reason = case $2::text when 'rejected' then 'x' end
+        where id = $1
+        """,
+        request_id,
+        status,
+        tx.now,
+        organisation_id,
+    )
+
+
+async def test_s1_the_moves_are_those_of_the_specification_in_code_and_database(service: Service) -> None:
+    async with service.db.read() as tx:
+        rows = await tx.fetch("select from_status, to_status from lifecycle_move where resource = $1", RECORD)
+        checks = [
+            await tx.fetchval("select pg_get_constraintdef(oid) from pg_constraint where conname = $1", name)
+            for name in (f"{RECORD}_status_check", f"{RECORD}_rejection_reason_code_check")
+        ]
+    assert {tuple(row) for row in rows} == set(REQUEST.arrows()) == SPEC
+    assert [set(re.findall(r"'(\w+)'", check)) for check in checks] == [REQUEST.states(), set(REJECTION_REASONS)]
+
+
+@pytest.mark.parametrize("source", sorted(REQUEST.states()))
+@pytest.mark.parametrize("target", sorted(REQUEST.states()))
+async def test_s1_the_database_knows_no_other_moves(service: Service, pending: UUID, source: str, target: str) -> None:
+    organisation = service.db.deployment.ids.parse("organisation", await factories.nonprofit(service))
+    assert organisation is not None
+    if source != "pending":
+        async with service.db.write() as tx:
+            await decide(tx, pending, source, organisation)
+    if source == target:
+        return
+    if REQUEST.allows(source, target):
+        async with trial(service) as tx:
+            await decide(tx, pending, target, organisation)
+        return
+    with pytest.raises(asyncpg.CheckViolationError) as refused:
+        async with service.db.write() as tx:
+            await decide(tx, pending, target, organisation)
+    assert refused.value.constraint_name in (f"lifecycle_{RECORD}", f"{RECORD}_promise")
+
+
+@pytest.mark.parametrize(
+    ("change", "broken"),
+    [
+        ("accepted_at = created_at", "validation_request_accepted"),
+        ("organisation_id = (select id from organisation limit 1)", "validation_request_accepted"),
+        ("rejected_at = created_at", "validation_request_rejected"),
+        ("rejection_reason_code = 'other'", "validation_request_rejected"),
+        ("rejection_reason = 'mood'", "validation_request_rejected"),
+        ("organisation_types = '{club}'", "validation_request_organisation_types_check"),
+        ("name = 'other'", "validation_request_promise"),
+        ("number_key = 'other'", "validation_request_promise"),
+        ("partner_id = id", "validation_request_promise"),
+        ("created_at = created_at + interval '1 s'", "validation_request_promise"),
+    ],
+)
+async def test_what_does_not_belong_together_is_refused(
+    service: Service, pending: UUID, change: str, broken: str
+) -> None:
+    await factories.nonprofit(service)
+    assert await refuses(service, f"update {RECORD} set {change} where id = $1", pending) == broken
+
+
+async def test_a_decision_stands_and_a_person_can_be_erased(service: Service, api: Client) -> None:
+    made = await decided(service, api, name="test_accept", email="ada@example.org")
+    request_id = service.db.deployment.ids.parse("validationrequest", made["id"])
+    other = f"update {RECORD} set organisation_types = '{{}}' where id = $1"
+    assert await refuses(service, other, request_id) == "validation_request_promise"
+    async with service.db.write() as tx:
+        await tx.execute(f"update {RECORD} set email = null, address_line_1 = null where id = $1", request_id)
+
+
+@pytest.mark.parametrize("table", ["validation_request_evaluation", "validation_request_step"])
+async def test_evidence_is_added_only(service: Service, api: Client, table: str) -> None:
+    await decided(service, api)
+    for sql in (f"delete from {table}", f"update {table} set id = id"):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            async with service.db.write() as tx:
+                await tx.execute(sql)
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        async with service.db.write() as tx:
+            await tx.execute(f"delete from {RECORD}")
+
+
+async def test_a_document_of_another_partner_is_no_evidence(service: Service, api: Client, other: Client) -> None:
+    ids = service.db.deployment.ids
+    own, foreign = [ids.parse("validationrequest", (await requested(one))["id"]) for one in (api, other)]
+    async with service.db.write() as tx:
+        document = await tx.fetchval(
+            """
+            insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
+                                  status_changed_at, created_at)
+            select $1, partner_id, 'image/png', 1, $2, $3, '{}', 'clean', created_at, created_at
+            from validation_request where id = $4 returning id
+            """,
+            tx.new_id(),
+            bytes(32),
+            uuid4().hex[:26],
+            foreign,
+        )
+    attach = "insert into validation_request_document select $1, $2, partner_id from validation_request where id = $2"
+    assert "document" in str(await refuses(service, attach, document, own))
+
+
+async def test_one_organisation_of_a_number_for_a_partner_and_publishing_it(
+    service: Service, tenant: Tenant, other: Client
+) -> None:
+    new = Unlisted(factories.IRS, "98-7654321", "987654321", "Somewhere Fund", "USA")
+    theirs = (await service.tenant()).partner
+    async with service.db.write() as tx:
+        ours = await organisations.register_own(tx, tenant.partner, new)
+        assert (await organisations.register_own(tx, tenant.partner, new)).id == ours.id
+        second = await organisations.register_own(tx, theirs, new)
+        assert second.id != ours.id
+    again = "insert into organisation select (o).* from (select o from organisation o where id = $1) x"
+    assert await refuses(service, again, ours.id) == "organisation_pkey"
+    async with service.db.write() as tx:
+        assert await organisations.publish(tx, ours.id)
+        assert (await organisations.get(tx, EVERYONE, ours.id)).partner_id is None
+        assert not await organisations.publish(tx, second.id), "another of its number is published"
+        assert not await organisations.publish(tx, ours.id), "it is published already"
+        found = await organisations.find_by_key(tx, theirs, factories.IRS, "987654321")
+        assert found is not None
+        assert found.id == ours.id
+
+
+async def fill(service: Service, partners: list[UUID]) -> None:
+    """400 requests of each partner, half of them decided, that the planner knows of."""
+    async with service.db.write() as tx:
+        await tx.execute(
+            f"""
+            with made as (
+                insert into {RECORD} (
+                    id, partner_id, status, name, registry_id, registry_name, registry_number, number_key, website,
+                    country_code, search_name, created_at, rejected_at, rejection_reason, rejection_reason_code,
+                    status_changed_at
+                )
+                select gen_random_uuid(), p, case when n % 20 = 0 then 'pending' else 'rejected' end, 'fund ' || n, $2,
+                    'IRS', n::text, lpad(n::text, 9, '0'), 'example.org', 'USA', 'fund ' || n,
+                    $3::timestamptz + n * interval '1 h', case when n % 20 <> 0 then $3::timestamptz end,
+                    case when n % 20 <> 0 then 'x' end, case when n % 20 <> 0 then 'other' end, $3
+                from unnest($1::uuid[]) as p, generate_series(1, 400) as n returning id
+            ), walked as (
+                insert into validation_request_evaluation (
+                    id, validation_request_id, occasion, outcome, reasons, threshold, evaluated_at
+                ) select gen_random_uuid(), id, 'created', 'review', '{{not_listed}}', 0.9, $3 from made returning id
+            )
+            insert into validation_request_step (id, evaluation_id, position, name, verdict, code, facts)
+            select gen_random_uuid(), id, n, 'step ' || n, 'pass', 'x', '{{}}' from walked, generate_series(1, 3) as n
+            """,
+            partners,
+            factories.IRS,
+            tx.now,
+        )
+    connection = await asyncpg.connect(service.database.owner_dsn)
+    await connection.execute(f"analyze {RECORD}, validation_request_evaluation, validation_request_step")
+    await connection.close()
+
+
+async def test_lists_and_evidence_are_answered_from_indexes(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as service:
+        partners = [(await service.tenant()).partner for _ in range(50)]
+        await fill(service, [partner.id for partner in partners])
+        partner, now = partners[7], service.clock.now()
+        first, last = Page(25, descending=True), Page(25, descending=False)
+        async with service.db.read() as tx:
+            some = await tx.fetchval(f"select id from {RECORD} where partner_id = $1 limit 1", partner.id)
+        wanted: dict[str, tuple[Filters, Any]] = {
+            f"{RECORD}_partner_id_id_key": (Filters(), "id"),
+            f"{RECORD}_status": (Filters(status="pending"), "id"),
+            f"{RECORD}_name": (Filters(), "name"),
+            f"{RECORD}_created": (Filters(starts=now, ends=now.replace(year=now.year + 1)), "id"),
+        }
+        for index, (filters, sort) in wanted.items():
+            for page in (first, last):
+                assert index in await used(service, partner, filters, page, sort), (index, page)
+        assert await used(service, partner, Filters(words=("fund", "000000399")), first, "id")
+        async with service.db.read() as reading:
+            explaining: Any = Explaining(reading)
+            assert await store_evidence.of(explaining, EVERYONE, some)
+            assert await store_evidence.newest(explaining, EVERYONE, some)
+            assert await store.pending(explaining, EVERYONE, factories.IRS, UUID(int=0), 10)
+            assert await store.find(explaining, partner, some)
+            assert await store.documents_of(explaining, EVERYONE, [some]) == {}
+        assert explaining.scans() <= {"validation_request_document"}, explaining.scans()
+        assert {"validation_request_evaluation_of", f"{RECORD}_pending"} <= explaining.indexes()
+
+
+async def used(service: Service, partner: Partner, filters: Filters, page: Page, sort: Any) -> set[str]:
+    """The indexes that answer a list, which reads no table whole."""
+    async with service.db.read() as reading:
+        tx: Any = Explaining(reading)
+        rows, total = await store.page(tx, partner, page, filters, sort)
+        assert rows
+        assert total or filters == Filters(), "the counters were passed by"
+    assert not tx.scans() - {"list_counter"}, tx.scans()
+    indexes: set[str] = tx.indexes()
+    return indexes
+
+
+async def test_numbers_of_the_same_body_have_one_key(service: Service, api: Client) -> None:
+    made = [await requested(api, registryId=number) for number in (BODY["registryId"], "530196605", "US-EIN-530196605")]
+    ids = service.db.deployment.ids
+    async with service.db.read() as tx:
+        keys = [
+            await tx.fetchval(
+                f"select number_key from {RECORD} where id = $1", ids.parse("validationrequest", one["id"])
+            )
+            for one in made
+        ]
+    assert set(keys) == {"530196605"}

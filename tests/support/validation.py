@@ -1,0 +1,115 @@
+"""Validation requests as a partner makes and sees them, and registers for them."""
+
+import csv
+import gzip
+import io
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from almoner.adapters.registers_irs_bmf import IrsBmf
+from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers.ports import RegisterSource
+from almoner.platform.db import Database
+from almoner.validation.requests import service as requests
+from almoner.validation.requests.domain import Evaluation, Step
+from tests.support import bmf
+from tests.support.client import Client, data
+from tests.support.irs_month import SAMPLES
+from tests.support.service import Service
+
+PATH, SIMULATE = "/v1/validation-requests", "/v1/sandbox/simulate"
+INVALID_STATE = (400, "validation_request/invalid_state")
+BODY: Final[dict[str, Any]] = {
+    "name": "Casper Relief Fund",
+    "registryName": "IRS",
+    "registryId": "53-0196605",
+    "website": "https://example.org",
+    "countryCode": "USA",
+}
+
+
+async def requested(api: Client, **body: Any) -> dict[str, Any]:
+    """A new request; what is not given is of a body that no register lists."""
+    made: dict[str, Any] = data(await api.post(PATH, {**BODY, **body}))
+    return made
+
+
+async def shown(api: Client, record: dict[str, Any]) -> dict[str, Any]:
+    """The record as its GET shows it now."""
+    found: dict[str, Any] = data(await api.get(f"{PATH}/{record['id']}"))
+    return found
+
+
+async def decided(service: Service, api: Client, **body: Any) -> dict[str, Any]:
+    """A new request after all work that was due is done."""
+    made = await requested(api, **body)
+    await service.drain()
+    return await shown(api, made)
+
+
+async def refused(api: Client, **body: Any) -> tuple[int, str, list[str]]:
+    """Status, code and reasons of a creation that is refused."""
+    answer = await api.post(PATH, {**BODY, **body})
+    error = answer.json()["error"]
+    return answer.status_code, error["code"], error["reasons"]
+
+
+async def simulate(api: Client, record: dict[str, Any], action: str, **more: Any) -> dict[str, Any]:
+    """The record after a simulated decision."""
+    answer = await api.post(SIMULATE, {"id": record["id"], "action": action, **more})
+    found: dict[str, Any] = data(answer)
+    assert answer.json()["object"] == "validation_request"
+    return found
+
+
+async def told(service: Service, api: Client) -> list[tuple[str, dict[str, Any]]]:
+    """What the partner was told of requests, in order: (last word of the type, record)."""
+    await service.drain()
+    events = data(await api.get("/v1/events", direction="ASC", pageSize=100))
+    return [(event["eventType"].rsplit(".", 1)[1], event["eventData"]) for event in events]
+
+
+async def evidence(service: Service, record: dict[str, Any]) -> list[Evaluation]:
+    """Every evaluation of a request, oldest first."""
+    request_id = service.db.deployment.ids.parse("validationrequest", record["id"])
+    assert request_id is not None
+    async with service.db.read() as tx:
+        return await requests.evaluations(tx, request_id)
+
+
+async def steps(service: Service, record: dict[str, Any]) -> dict[str, Step]:
+    """The steps of the last evaluation, by name."""
+    return {step.name: step for step in (await evidence(service, record))[-1].steps}
+
+
+def sampled(*eins: str) -> list[dict[str, str]]:
+    """The rows of these numbers in the shipped files of the IRS, as published."""
+    found: dict[str, dict[str, str]] = {}
+    for state in ("dc", "wy"):
+        text = gzip.decompress((SAMPLES / f"eo_{state}.csv.gz").read_bytes()).decode("ascii")
+        found |= {row["EIN"]: row for row in csv.DictReader(io.StringIO(text)) if row["EIN"] in eins}
+    return [found[ein] for ein in eins]
+
+
+class Lists:
+    """The lists of the IRS, loaded into a database in the files' own form."""
+
+    def __init__(self, db: Database, folder: Path) -> None:
+        self.db, self._folder, self._files = db, folder, 0
+
+    def _next(self, suffix: str) -> Path:
+        self._files += 1
+        return self._folder / f"file{self._files}{suffix}"
+
+    async def master(self, day: datetime, rows: Iterable[dict[str, str]]) -> None:
+        """The master file of a day."""
+        file = bmf.write(self._next(".csv"), rows)
+        await flows.import_files(self.db, IrsBmf(), [file], as_of=day, force=True)
+
+    async def listing(self, source: RegisterSource, day: datetime, lines: Iterable[str]) -> None:
+        """Another list of a day."""
+        file = self._next(".txt")
+        file.write_text("\n\n" + "\n".join(lines) + "\n" * self._files, encoding="utf-8")
+        await flows.import_files(self.db, source, [file], as_of=day, force=True)

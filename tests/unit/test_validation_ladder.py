@@ -1,0 +1,236 @@
+"""The ladder by itself: what decides, what only warns, and that every reason has its sentence."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from almoner.nonprofits.organisations.domain import Organisation, Source
+from almoner.nonprofits.registries.domain import Registry, check
+from almoner.nonprofits.standing.domain import (
+    BMF,
+    E_POSTCARD,
+    PUB_78,
+    REVOCATIONS,
+    Heard,
+    Standing,
+    Told,
+    of_listed,
+    of_us_body,
+)
+from almoner.validation.requests import ladder, ladder_registers, triggers
+from almoner.validation.requests.domain import REJECTION_REASONS, REVIEW_REASONS, SENTENCES, Asked, Step
+from almoner.validation.requests.ladder import Climbed, Rules, Seen
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+APRIL = datetime(2026, 4, 13, tzinfo=UTC)
+RULES = Rules(0.9)
+NAME, NUMBERS = "CASPER RELIEF FUND", {"IRS": "530196605", "CCEW": "1173575", "ACNC": "52093617380"}
+CHARITY = {"SUBSECTION": "03", "DEDUCTIBILITY": "1", "AFFILIATION": "3", "GROUP": "0000", "FOUNDATION": "15"}
+OTHERS = {"OSCR": "SC042386", "CCNI": "100019", "CRA": "119219814RR0001", "ANBI": "123456782", "RNA": "W751001234"}
+
+
+def listed(**members: Any) -> Organisation:
+    values: dict[str, Any] = dict.fromkeys(Organisation.__dataclass_fields__)
+    values |= {
+        "id": UUID(int=1),
+        "name": NAME,
+        "other_names": (),
+        "active": True,
+        "websites": (),
+        "country_code": "USA",
+    }
+    values |= {"sources": (Source("IRS", "1", BMF, unverified=False, data_as_of=APRIL),), "registry_number": "1"}
+    return Organisation(**{**values, **members})
+
+
+def us(facts: Mapping[str, object] | None = None, **lists: Any) -> Heard:
+    told = {BMF: Told(BMF, APRIL, (facts or CHARITY,))}
+    told |= {source: Told(source, APRIL, ()) for source in (REVOCATIONS, PUB_78, E_POSTCARD)}
+    told |= lists
+    return Heard(told, told[BMF], of_us_body(told))
+
+
+def elsewhere(facts: Mapping[str, object], *, unverified: bool = False) -> Heard:
+    told = Told("x", APRIL, (facts,), unverified=unverified)
+    return Heard({"x": told}, told, of_listed(told))
+
+
+def seen(code: str = "IRS", **members: Any) -> Seen:
+    number = {**NUMBERS, **OTHERS}[code]
+    asked = Asked("Casper Relief Fund", code, number, "https://www.example.org", "USA")
+    registry = Registry(UUID(int=2), code, code, code, "USA", APRIL)
+    usual = {"heard": us() if code == "IRS" else elsewhere({}), "listed": listed(), "main": None, "namesakes": 0}
+    given: dict[str, Any] = {"asked": asked, "registry": registry, "check": check(code, number), "now": NOW, **usual}
+    return Seen(**{**given, **members})
+
+
+def codes(climbed: Climbed) -> dict[str, tuple[str, str]]:
+    return {step.name: (step.verdict, step.code) for step in climbed.steps}
+
+
+def test_what_is_listed_as_active_under_the_name_is_accepted() -> None:
+    climbed = ladder.climb(seen(), RULES)
+    assert climbed.outcome.verdict == "accept", climbed.steps
+    assert climbed.agreement == pytest.approx(1)
+    assert [step.name for step in climbed.steps][:6] == ["identifier", "register", "source", "age", "status", "name"]
+    assert len({step.name for step in climbed.steps}) == len(climbed.steps)
+
+
+REMOVED = us(None, **{BMF: Told(BMF, APRIL)})
+WITHOUT_SOURCE = Heard({}, None, Standing(()))
+RNA_BY_LAYOUT = elsewhere({"position": "A"}, unverified=True)
+CENTRAL = {"AFFILIATION": "9", "GROUP": "1961"}
+ASKED = seen().asked
+
+
+def group_of_one_that_is_gone() -> Heard:
+    told = {BMF: Told(BMF, APRIL, ({**CHARITY, **CENTRAL},))}
+    return Heard(told, told[BMF], of_us_body(told, {BMF: Told(BMF, APRIL)}))
+
+
+REVIEWED: list[tuple[str, Seen, Rules, tuple[str, ...]]] = [
+    ("no source", seen(heard=WITHOUT_SOURCE, listed=None), RULES, ("register_not_loaded",)),
+    ("never listed", seen(heard=REMOVED, listed=None), RULES, ("not_listed",)),
+    ("by hand", seen(heard=REMOVED, listed=listed(sources=())), RULES, ("not_listed",)),
+    ("no more", seen(heard=REMOVED, listed=listed(active=False)), RULES, ("no_longer_listed", "removed")),
+    ("gone over", seen(listed=listed(active=False, overruled="merged")), RULES, ("merged",)),
+    ("new number", seen(listed=listed(active=False, overruled="reregistered")), RULES, ("reregistered",)),
+    ("ended", seen(listed=listed(active=False, overruled="terminated")), RULES, ("terminated",)),
+    ("by layout", seen("RNA", heard=RNA_BY_LAYOUT), RULES, ("unverified_source",)),
+    ("old data", seen(), Rules(0.9, timedelta(days=10)), ("stale_data",)),
+    ("other name", seen(asked=replace(ASKED, name="Elk Lodge")), RULES, ("name_disagrees",)),
+    ("no gifts", seen(heard=us({**CHARITY, "SUBSECTION": "06", "DEDUCTIBILITY": "2"})), RULES, ("not_deductible",)),
+    ("group gone", seen(heard=group_of_one_that_is_gone()), RULES, ("central_body_not_active",)),
+    ("insolvent", seen("CCEW", heard=elsewhere({"insolvent": True})), RULES, ("insolvent",)),
+    ("dissolving", seen("CCEW", heard=elsewhere({"cio_dissolution_notice": "2026-01-01"})), RULES, ("insolvent",)),
+    ("winding up", seen("ANBI", heard=elsewhere({"in_liquidatie": True})), RULES, ("insolvent",)),
+    ("main gone", seen("OSCR", main=listed(active=False)), RULES, ("main_charity_not_active",)),
+    ("no status", seen("CRA", heard=elsewhere({"year": "2023"})), RULES, ("status_not_told",)),
+]
+
+
+@pytest.mark.parametrize(("view", "rules", "reasons"), [one[1:] for one in REVIEWED], ids=[one[0] for one in REVIEWED])
+def test_everything_else_goes_to_a_person(view: Seen, rules: Rules, reasons: tuple[str, ...]) -> None:
+    climbed = ladder.climb(view, rules)
+    assert (climbed.outcome.verdict, climbed.outcome.reasons) == ("review", reasons), climbed.steps
+
+
+def test_revoked_is_told_of_what_is_not_listed_too() -> None:
+    revoked = Told(REVOCATIONS, APRIL, ({"REVOCATION_DATE": "2017-11-15", "POSTING_DATE": "2018-03-12"},))
+    heard = us(
+        None, **{BMF: Told(BMF, APRIL), REVOCATIONS: revoked, PUB_78: Told(PUB_78, APRIL, ({"DEDUCTIBILITY": "PC"},))}
+    )
+    climbed = ladder.climb(seen(heard=heard, listed=None), RULES)
+    assert climbed.outcome.reasons == ("not_listed", "revoked")
+    assert codes(climbed)["publication_78"] == ("pass", "listed")
+
+
+def test_a_wrong_check_digit_counts_where_the_register_does_not_list_it() -> None:
+    number = "52093617381"
+    asked = replace(ASKED, registry_number=number)
+    wrong = seen("ACNC", asked=asked, check=check("ACNC", number), heard=elsewhere({"PBI": "Y"}))
+    assert codes(ladder.climb(wrong, RULES))["identifier"] == ("warn", "wrong_check_digit")
+    assert ladder.climb(wrong, RULES).outcome.verdict == "accept"
+    unlisted = replace(wrong, listed=None, heard=Heard({}, Told("x", APRIL), Standing(())))
+    assert ladder.climb(unlisted, RULES).outcome.reasons == ("wrong_check_digit", "not_listed")
+
+
+@pytest.mark.parametrize(
+    ("code", "facts", "expected"),
+    [
+        (
+            "CCEW",
+            {"gift_aid": True, "reporting_status": "Submission Received"},
+            {"deductibility": ("pass", "gift_aid")},
+        ),
+        ("CCEW", {"gift_aid": False}, {"deductibility": ("warn", "no_gift_aid")}),
+        ("CCEW", {"reporting_status": "Submission Overdue"}, {"reports": ("warn", "reports_overdue")}),
+        ("CCEW", {"reporting_status": "Submission Double Defaulter"}, {"reports": ("warn", "reports_overdue")}),
+        ("CCNI", {"status": "Overdue"}, {"reports": ("warn", "reports_overdue")}),
+        ("CCNI", {"status": "Received"}, {"reports": ("pass", "reports_in_time")}),
+        ("ACNC", {"PBI": "Y"}, {"deductibility": ("unknown", "deductibility_not_told")}),
+        ("OSCR", {}, {"deductibility": ("unknown", "deductibility_not_told")}),
+        ("CRA", {"Status": "Registered"}, {"deductibility": ("pass", "registered_charity")}),
+        ("ANBI", {}, {"deductibility": ("pass", "public_benefit")}),
+        ("RNA", {"rup_mi": "11750001"}, {"deductibility": ("pass", "public_utility")}),
+        ("RNA", {"nature": "D"}, {"deductibility": ("unknown", "deductibility_not_told")}),
+    ],
+)
+def test_what_registers_tell_beyond_their_listing_warns_and_blocks_nothing(
+    code: str, facts: dict[str, object], expected: dict[str, tuple[str, str]]
+) -> None:
+    climbed = ladder.climb(seen(code, heard=elsewhere(facts)), RULES)
+    assert climbed.outcome.verdict == "accept", climbed.steps
+    assert expected.items() <= codes(climbed).items()
+
+
+def test_a_branch_stands_with_its_main_charity() -> None:
+    main = ladder.climb(seen("CCEW", main=listed()), RULES)
+    assert codes(main)["main_charity"] == ("pass", "main_charity_active")
+
+
+@pytest.mark.parametrize(
+    ("given_site", "known", "expected"),
+    [
+        ("http://example.org/x", ("https://www.EXAMPLE.org",), ("pass", "same_website")),
+        ("example.org:8080", ("example.org",), ("pass", "same_website")),
+        ("https://example.com", ("https://example.org",), ("warn", "other_website")),
+        ("https://example.org", (), ("unknown", "no_website_listed")),
+    ],
+)
+def test_the_website_is_compared_and_blocks_nothing(
+    given_site: str, known: tuple[str, ...], expected: tuple[str, str]
+) -> None:
+    climbed = ladder.climb(seen(asked=replace(ASKED, website=given_site), listed=listed(websites=known)), RULES)
+    assert codes(climbed)["website"] == expected
+    assert climbed.outcome.verdict == "accept"
+
+
+facts = st.dictionaries(
+    st.sampled_from(
+        [*CHARITY, "insolvent", "gift_aid", "reporting_status", "status", "Status", "rup_mi", "FILING_REQ_CD"]
+    ),
+    st.sampled_from(["", "03", "06", "0000", "1961", "2", "9", "Overdue", True, False, None]),
+)
+
+
+@given(facts, st.sampled_from(sorted({**NUMBERS, **OTHERS})), st.text(max_size=40), st.booleans(), st.floats(0, 1))
+def test_of_whatever_is_told_the_ladder_accepts_only_what_passed(
+    told: dict[str, object], code: str, name: str, active: bool, threshold: float
+) -> None:
+    heard = us(told) if code == "IRS" else elsewhere(told)
+    view = seen(code, heard=heard, listed=listed(active=active), asked=replace(ASKED, name=name or "x"))
+    climbed = ladder.climb(view, Rules(threshold))
+    assert set(climbed.outcome.reasons) <= REVIEW_REASONS.keys()
+    found = codes(climbed)
+    passed = all(found[step][0] == "pass" for step in ("register", "source", "age", "status", "name"))
+    failed = any(verdict == "fail" for verdict, _ in found.values())
+    assert (climbed.outcome.verdict == "accept") is (passed and not failed)
+    if climbed.outcome.verdict == "accept":
+        assert active
+        assert (climbed.agreement or 0) >= threshold
+
+
+def test_facts_of_a_status_are_the_sources_own() -> None:
+    told = Told("x", APRIL, ({"status": "Removed", "removed": "2020-01-01", "income": 7},))
+    assert ladder_registers.status_facts(told) == {"status": "Removed", "removed": "2020-01-01"}
+
+
+def test_every_reason_has_a_sentence() -> None:
+    assert all(sentence.endswith(".") for sentence in REVIEW_REASONS.values())
+    assert set(SENTENCES) == set(REJECTION_REASONS)
+    reached = {reason for _, _, _, reasons in REVIEWED for reason in reasons}
+    assert set(REVIEW_REASONS) - reached == {"wrong_check_digit", "address_disagrees", "revoked"}
+
+
+def test_the_test_values_are_those_of_the_specification() -> None:
+    assert set(triggers.ACTIONS) == {"test_accept", *(f"test_reject_{code}" for code in REJECTION_REASONS)}
+    assert triggers.action_of("test_accept ") is None
+    step = Step("x", "pass", "y")
+    assert step.facts == {}
