@@ -80,6 +80,7 @@ async def test_p1_a_page_reads_the_key_and_sorts_nothing(asked: Explaining) -> N
         (Filters(country_code="GBR"), "organisation_search_country"),
         (Filters(number_keys=(RED_CROSS,)), "organisation_number"),
         (Filters(active=False), "organisation_search_inactive"),
+        (Filters(types=("education",)), "organisation_search_kinds"),
         (Filters(tags=((UUID(int=1),),)), "organisation_search_tags"),
         (Filters(categories=((UUID(int=1),),)), "category_member"),
     ],
