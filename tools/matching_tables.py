@@ -1,8 +1,8 @@
 """Makes the tables of the matching engine: ``python -m tools.matching_tables BMF_FOLDER RIGOUR_FOLDER OFAC_FOLDER``.
 
-``BMF_FOLDER`` holds files of the IRS master file, ``OFAC_FOLDER`` sdn*.csv and alt*.csv, ``RIGOUR_FOLDER`` has org_types.yml and symbols.yml of
-opensanctions/rigour, each with the prefix ``rigour_``. Words and names that few bodies bear are left out: they tell
-nothing by their count, and may be of persons.
+``BMF_FOLDER`` holds files of the IRS master file, ``OFAC_FOLDER`` sdn*.csv and alt*.csv, ``RIGOUR_FOLDER``
+org_types.yml and symbols.yml of opensanctions/rigour, each with the prefix ``rigour_``. Words and names that few bear
+are left out: they tell nothing by their count, and may be of persons.
 """
 
 import csv

@@ -9,13 +9,13 @@ from functools import lru_cache
 from typing import Final
 
 from almoner.screening.matching.comparison import compare
-from almoner.screening.matching.domain import Agreement, Finding, Likeness, Part, Party
+from almoner.screening.matching.domain import Agreement, Finding, Likeness, Part, Party, Prepared
 from almoner.screening.matching.places import Nearness, Place, nearness, place
-from almoner.screening.matching.words import Prepared, prepare
+from almoner.screening.matching.words import prepare
 
 CERTAIN: Final = 0.935
 """From here on, with an address on both sides, no person need look."""
-LIKELY: Final = 0.845
+LIKELY: Final = 0.85
 """From here on two names alone are taken for those of one body."""
 COMMON: Final = 6
 """Bodies that bear a name, from which on it takes the street to tell them apart."""

@@ -7,51 +7,66 @@ from typing import Final
 from rapidfuzz.distance import OSA
 
 from almoner.screening.matching import tables
-from almoner.screening.matching.domain import Finding
-from almoner.screening.matching.words import Prepared
+from almoner.screening.matching.domain import Finding, Prepared
+from almoner.screening.matching.spelling import consonants
 
 _MEANING: Final = 0.9
+_NEARLY: Final = 0.9
 _TOGETHER: Final = 0.97
 _INITIALS: Final = 0.75
 _CUT: Final = 0.95
 _OPEN: Final = 0.5
 _SHORTENED: Final = 0.85
 _KNOWN_TO_MANY: Final = 12
-_ALIKE_AT_LEAST: Final = 0.6
-_COST_OF_A_SLIP: Final = 1.0
 _BOTH_KNOWN: Final = 0.7
 _LONG: Final = 6
+_SOUNDS_ALIKE: Final = 0.88
+_SOUNDING: Final = 3
+_LETTERS_TOO: Final = 0.58
+_LONG_ENOUGH_FOR_TWO: Final = 8
+_LONG_ENOUGH_FOR_THREE: Final = 12
 _LEAST_OF_A_WORD: Final = 4
 
 Pair = tuple[Finding, float, tuple[int, ...], tuple[int, ...]]
 """What was found, how alike the words are, the places of the words on both sides."""
 
 
-def alike(one: str, other: str) -> float:
-    """How alike two words are that differ: 0 when they are other words, 0.97 for a plural."""
+def alike(one: str, other: str, *, loose: bool = False) -> float:
+    """How alike two words are that differ: 0 when they are other words, 0.97 for a plural.
+
+    ``loose``: one slip more, and between words that exist too, where something else speaks for the two being one.
+    """
     if len(one) > len(other):
         one, other = other, one
-    if other == one + "s" and len(one) > 3:
-        return 0.97
-    if len(one) >= _LEAST_OF_A_WORD and other.startswith(one[:3]) and _shortens(one, other):
-        return 0.0 if _both_known(one, other) else _SHORTENED
     longest = len(other)
-    slips = 1 if longest < 8 else 2 if longest < 12 else 3
-    if len(one) < 4 or longest - len(one) > slips:
+    if len(one) < _LEAST_OF_A_WORD - loose:
         return 0.0
+    if other == one + "s":
+        return 0.97
+    known = tables.words().of
+    usual, strange = known.get(one, 0) >= _KNOWN_TO_MANY, known.get(other, 0) < _KNOWN_TO_MANY
+    if not usual and not strange and other.startswith(one[:3]) and _shortens(one, other):
+        return _SHORTENED
+    both = usual and not strange and not loose  # words that exist are seldom slips of each other: ACTION and AUCTION
+    slips = 1 if longest < _LONG_ENOUGH_FOR_TWO else 2 if longest < _LONG_ENOUGH_FOR_THREE else 3
+    if both:
+        slips = 1 if longest >= _LONG else 0
+    elif loose and longest > _LEAST_OF_A_WORD:
+        slips += 1
     distance = OSA.distance(one, other, score_cutoff=slips)
-    if distance > slips:
+    if distance <= slips:
+        return _BOTH_KNOWN if both else 1 - distance / longest
+    return 0.0 if both else _sounding(one, other)
+
+
+def _sounding(one: str, other: str) -> float:
+    """Two ways of writing one foreign word: MUHAMMAD, MOHAMED."""
+    if len(other) < _LONG or one[0] != other[0]:
         return 0.0
-    if _both_known(one, other):
-        return _BOTH_KNOWN if distance == 1 and longest >= _LONG else 0.0
-    likeness = 1 - _COST_OF_A_SLIP * distance / longest
-    return likeness if likeness >= _ALIKE_AT_LEAST else 0.0
-
-
-def _both_known(one: str, other: str) -> bool:
-    """Two words that exist are seldom slips of each other: ACTION and AUCTION."""
-    counts = tables.words().of
-    return counts.get(one, 0) >= _KNOWN_TO_MANY and counts.get(other, 0) >= _KNOWN_TO_MANY
+    sound = consonants(one)
+    if len(sound) < _SOUNDING or sound != consonants(other):
+        return 0.0
+    return _SOUNDS_ALIKE if OSA.normalized_similarity(one, other) >= _LETTERS_TOO else 0.0
 
 
 def _shortens(one: str, other: str) -> bool:
@@ -63,8 +78,8 @@ def _shortens(one: str, other: str) -> bool:
 class Alignment:
     """Finds the words of two names that belong together, best first."""
 
-    def __init__(self, asked: Prepared, listed: Prepared) -> None:
-        self._asked, self._listed = asked, listed
+    def __init__(self, asked: Prepared, listed: Prepared, *, loose: bool = False) -> None:
+        self._asked, self._listed, self._loose = asked, listed, loose
         self.left = list(range(len(asked.words)))
         self.right = list(range(len(listed.words)))
         self.pairs: list[Pair] = []
@@ -117,8 +132,8 @@ class Alignment:
     def _told_twice(self) -> None:
         """A name with its own initials behind it tells nothing new by them."""
         for mine, turned in ((self._asked, False), (self._listed, True)):
-            for place in self.right if turned else self.left:
-                if len(mine.words[place]) > 2 and any(mine.words[place] in run for run in mine.initials):
+            for place in (self.right if turned else self.left) if mine.acronyms else ():
+                if mine.words[place] in mine.acronyms:
                     self._take("initials", 1.0, *(((), (place,)) if turned else ((place,), ())))
                     return
 
@@ -131,7 +146,8 @@ class Alignment:
                     continue
                 word = mine.words[first] + mine.words[second]
                 for place in others:
-                    if theirs.words[place] == word or alike(theirs.words[place], word) > 0.9:
+                    other = theirs.words[place]
+                    if other == word or (len(other) > _LONG_ENOUGH_FOR_TWO and alike(other, word) >= _NEARLY):
                         split, whole = (first, second), (place,)
                         self._take("together", _TOGETHER, *((whole, split) if turned else (split, whole)))
                         return
@@ -152,7 +168,7 @@ class Alignment:
             for other in self.right
             if self._asked.kinds[place] == self._listed.kinds[other] == "word"
             or "place" in (self._asked.kinds[place], self._listed.kinds[other])
-            if (likeness := alike(self._asked.words[place], self._listed.words[other]))
+            if (likeness := alike(self._asked.words[place], self._listed.words[other], loose=self._loose))
         ]
         for likeness, place, other in sorted(found, reverse=True):
             if place in self.left and other in self.right:

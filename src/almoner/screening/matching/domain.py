@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 Finding = Literal[
-    "same", "spelling", "meaning", "together", "initials", "cut", "asked_only", "listed_only", "replaced",
+    "same", "spelling", "meaning", "together", "initials", "cut", "asked_only", "listed_only", "replaced", "letters",
     "number", "direction", "place", "form", "branch", "second_line", "other_name",
     "street", "postcode", "city", "state", "country", "address_unknown",
     "common", "rare", "weak", "identifier", "bounds",
 ]  # fmt: skip
 """What a part of a score is about: words that are the same, that are a slip apart, ..."""
+
+
+Kind = Literal["word", "number", "year", "direction", "place"]
+"""What a word is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +65,67 @@ class Agreement:
     certain: bool
     parts: tuple[Part, ...]
     vetoes: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A name, read: ``words`` in one spelling and without weak ones, what each is worth and what it is.
+
+    ``joined`` are the words without blanks, ``whole`` with weak ones, ``bearers`` says how many bodies of the master
+    file bear the name, ``open`` that it ends as no name does, in OF, and so was cut; ``acronyms`` are those of its
+    words that are the initials of others.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    weights: tuple[float, ...]
+    kinds: tuple[Kind, ...]
+    forms: frozenset[str]
+    joined: str
+    whole: str
+    total: float
+    bearers: int
+    open: bool
+    acronyms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedName:
+    """A name on a list. ``weak``: the list itself says that it is a poor one to search by."""
+
+    name: Prepared
+    weak: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Somebody on a list: ``countries`` and ``identifiers`` in the form in which subjects have them too."""
+
+    id: str
+    names: tuple[ListedName, ...]
+    countries: frozenset[str] = frozenset()
+    identifiers: frozenset[str] = frozenset()
+    addresses: tuple[Party, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Somebody to be screened."""
+
+    names: tuple[Prepared, ...]
+    countries: frozenset[str] = frozenset()
+    identifiers: frozenset[str] = frozenset()
+    address: Party | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How likely a subject is the one of an entry. ``flagged``: a person should look."""
+
+    entry: str
+    score: float
+    flagged: bool
+    parts: tuple[Part, ...]
+    vetoes: tuple[Finding, ...]
+    asked: str
+    listed: str

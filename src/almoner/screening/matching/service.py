@@ -2,19 +2,18 @@
 
 from almoner.screening.matching.agreement import CERTAIN, LIKELY, agreement, names_agree
 from almoner.screening.matching.comparison import compare
-from almoner.screening.matching.domain import Agreement, Likeness, Part, Party
-from almoner.screening.matching.words import Prepared, prepare
+from almoner.screening.matching.screening import FLAGGED, Watchlist, match, subject
+from almoner.screening.matching.words import prepare
 
 __all__ = [
     "CERTAIN",
+    "FLAGGED",
     "LIKELY",
-    "Agreement",
-    "Likeness",
-    "Part",
-    "Party",
-    "Prepared",
+    "Watchlist",
     "agreement",
     "compare",
+    "match",
     "names_agree",
     "prepare",
+    "subject",
 ]

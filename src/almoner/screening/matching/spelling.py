@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from anyascii import anyascii
@@ -70,3 +71,21 @@ def numbered(words: Sequence[str]) -> list[str]:
     if tens:
         found.append(str(tens))
     return found
+
+
+_SOUNDS: Final = tuple(
+    tuple(pair.split(":"))
+    for pair in "sch:s sh:s ch:k ph:f kh:k gh:g dh:d th:t zh:s ts:s tz:s ck:k qu:k q:k c:k x:ks z:s w:v j:g".split()
+)
+_MUTE: Final = re.compile(r"(?<!^)[aeiouyh]")
+_DOUBLED: Final = re.compile(r"(.)\1+")
+
+
+@lru_cache(maxsize=65_536)
+def consonants(word: str) -> str:
+    """What stays of a word however it was written in Latin letters: ``muhammad`` and ``mohamed`` -> ``mmd``."""
+    for letters, sound in _SOUNDS:
+        if letters in word:
+            word = word.replace(letters, sound)
+    word = _DOUBLED.sub(r"\1", _MUTE.sub("", word))
+    return "a" + word[1:] if word[:1] in tuple("aeiouy") else word

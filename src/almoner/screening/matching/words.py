@@ -1,14 +1,14 @@
 """A name, read once: its words in one spelling, what each is worth, its legal forms. All comparisons are of these."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
+
+from rapidfuzz.distance import OSA
 
 from almoner.screening.matching import tables
+from almoner.screening.matching.domain import Kind, Prepared
 from almoner.screening.matching.spelling import counted, numbered, plain
-
-Kind = Literal["word", "number", "year", "direction", "place"]
 
 WEAK: Final = frozenset(
     "a al an and at by dba de del der des do du e el et for from fur in into la las le les los of on or s "
@@ -38,10 +38,21 @@ BRANCHES: Final = frozenset(
 )
 """Words for a body beside another one: a school and its foundation are two."""
 _OPEN: Final = (" of", " for", " and")
+_SHORTEST_ACRONYM: Final = 3
 _FORMAL: Final = frozenset(("trust", "company", "corporation", "organization"))
 _FORMAL_WEIGHT: Final = 0.15
 _EVERYWHERE: Final = frozenset(("inc", "incorporated", "corp", "corporation", "llc", "ltd", "co"))
 """Legal forms wherever they stand: MOTHER THEODORE CORP III."""
+_LEGAL: Final = frozenset(
+    "liability joint stock obshchestvo obschestvo otvetstvennostyu ogranichennoi ogranichennoy ogranichenoi "
+    "aktsionernoe aktsionernoye aktsionerne tovarystvo vidpovidalnistyu obmezhenoyu zakrytoe zakrytoye otkrytoe "
+    "otkrytoye publichnoe publichnoye anonima sirketi limitada haftung responsabilidad responsabilite".split()
+)
+"""Words of long legal forms, and words that are so beside them."""
+_LEGAL_BESIDE: Final = frozenset("limited company open closed public private corporation foreign".split())
+_LONG_LEGAL: Final = 6
+_SHORT_LEGAL: Final = 4
+_EXISTS: Final = 12
 _LONGEST_FORM: Final = 7
 _LONGEST_PLACE: Final = 3
 _NUMBER: Final = 0.9
@@ -50,33 +61,12 @@ _YEARS: Final = range(1800, 2100)
 
 
 class Tokens(NamedTuple):
-    """Words that name, the kinds of legal forms that were around them, and all words but those without a blank."""
+    """Words that name, the kinds of legal forms around them, all words but those without a blank, and as written."""
 
     words: tuple[str, ...]
     forms: frozenset[str]
     whole: str
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A name, read: ``words`` in one spelling and without weak ones, what each is worth and what it is.
-
-    ``joined`` are the words without blanks, ``whole`` with weak ones, ``bearers`` says how many bodies of the master
-    file bear the name, ``open`` that it ends as no name does, in OF, and so was cut; ``initials`` are of all its words,
-    and of those that weigh.
-    """
-
-    name: str
-    words: tuple[str, ...]
-    weights: tuple[float, ...]
-    kinds: tuple[Kind, ...]
-    forms: frozenset[str]
-    joined: str
-    whole: str
-    total: float
-    bearers: int
-    open: bool
-    initials: tuple[str, str]
+    written: str
 
 
 def _stripped(words: list[str], forms: set[str]) -> list[str]:
@@ -96,6 +86,24 @@ def _stripped(words: list[str], forms: set[str]) -> list[str]:
         if len(words) > 1 and words[-1] in ("the", "and"):
             words, found = words[:-1], True
     return words
+
+
+def _meant(word: str, legal: frozenset[str]) -> bool:
+    """Whether it is one of these words, or none that exists and a slip of one."""
+    if word in legal or len(word) < _SHORT_LEGAL or tables.words().of.get(word, 0) >= _EXISTS:
+        return word in legal
+    slips = 2 if len(word) > _LONG_LEGAL else 1
+    return any(OSA.distance(word, one, score_cutoff=slips) <= slips for one in legal)
+
+
+def _without_legal(words: list[str]) -> list[str]:
+    """A long legal form that stands in the middle, or has slips: JOINT STCOK COMPANY."""
+    if _LEGAL.isdisjoint(words) and _LEGAL_BESIDE.isdisjoint(words):
+        return words
+    core = {word for word in words if _meant(word, _LEGAL)}
+    legal = core | {word for word in words if _meant(word, _LEGAL_BESIDE)}
+    rest = [word for word in words if word not in legal]
+    return rest if core and len(legal) > 1 and rest else words
 
 
 def _phrased(words: Sequence[str]) -> list[str]:
@@ -119,15 +127,16 @@ def _phrased(words: Sequence[str]) -> list[str]:
 def tokens(name: str) -> Tokens:
     """The words of a name in one spelling."""
     forms: set[str] = set()
-    words = _stripped(counted(plain(name)).split(), forms)
+    written = plain(name)
+    words = _without_legal(_stripped(counted(written).split(), forms))
     if not words:
-        return Tokens((), frozenset(forms), "")
+        return Tokens((), frozenset(forms), "", written)
     words = _phrased(numbered(words))
     words = [words[0], *(word for word in words[1:] if word not in _EVERYWHERE)]
     short = tables.abbreviations()
     strong = [word for word in words if word not in WEAK] or words
     named = tuple(short.get(word, _DIRECTIONS.get(word, word)) for word in strong)
-    return Tokens(named, frozenset(forms), "".join(words))
+    return Tokens(named, frozenset(forms), "".join(words), written)
 
 
 def _kind(word: str) -> Kind:
@@ -154,18 +163,27 @@ def _read(word: str) -> tuple[float, Kind]:
     return weight, kind
 
 
-def _initials(words: Iterable[str]) -> str:
-    return "".join(word[0] for word in words)
+def _acronyms(written: list[str], words: Sequence[str]) -> tuple[str, ...]:
+    """Words that are the initials of others: PEOPLE UPLIFTING PEOPLE IN LIFE (PUPIL)."""
+    if len(written) <= _SHORTEST_ACRONYM:
+        return ()
+    initials = "".join(word[0] for word in written)
+    return tuple(
+        word
+        for word in words
+        if len(word) >= _SHORTEST_ACRONYM
+        and word in initials
+        and word in "".join(other[0] if other != word else " " for other in written)
+    )
 
 
 def prepare(name: str) -> Prepared:
     """Reads a name."""
-    words, forms, whole = tokens(name)
+    words, forms, whole, written = tokens(name)
     read = [_read(word) for word in words]
     weights = [weight for weight, _ in read]
     if len(words) > 1 and words[-1] in _FORMAL:
         weights[-1] = _FORMAL_WEIGHT
-    written = plain(name)
     return Prepared(
         name,
         words,
@@ -177,5 +195,5 @@ def prepare(name: str) -> Prepared:
         sum(weights),
         tables.names().of.get(" ".join(words), 0),
         written.endswith(_OPEN),
-        (_initials(written.split()), _initials(words)),
+        _acronyms(written.split(), words),
     )

@@ -1,0 +1,142 @@
+"""Whether a body or a person is one that is on a list: the names, then what else is known of both."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from almoner.screening.matching.comparison import compare
+from almoner.screening.matching.domain import Entry, Likeness, ListedName, Match, Part, Prepared, Subject
+from almoner.screening.matching.index import Index
+from almoner.screening.matching.places import nearness, place
+from almoner.screening.matching.words import prepare
+
+FLAGGED: Final = 0.7
+"""From here on a person looks at it."""
+_WEAK: Final = 0.8
+_COMMON: Final = 0.6
+_EXACT: Final = 0.85
+_TELLING: Final = 2.0
+"""What the words of a name must be worth for the name to tell anything by itself."""
+_FEWEST_WORDS: Final = 2
+_COUNTRY_SAME, _COUNTRY_OTHER = 0.05, -0.3
+_IDENTIFIER: Final = 0.3
+_ADDRESS: Final = 0.15
+_MOST_ADDED: Final = _IDENTIFIER + _ADDRESS + _COUNTRY_SAME
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What agrees or not beside the names.
+
+    ``supports``: something does. ``strongly``: something that few subjects would share by chance. ``possible``:
+    something could have been compared, had the list told it.
+    """
+
+    parts: tuple[Part, ...]
+    supports: bool
+    strongly: bool
+    possible: bool
+
+
+def _evidence(subject: Subject, entry: Entry, home: frozenset[str]) -> _Evidence:
+    parts: list[Part] = []
+    if shared := subject.identifiers & entry.identifiers:
+        parts.append(Part("identifier", _IDENTIFIER, listed=" ".join(sorted(shared))))
+    here = place(subject.address) if subject.address else None
+    at = next((one for one in entry.addresses if here and nearness(here, place(one)).street == "same"), None)
+    if at:
+        parts.append(Part("street", _ADDRESS, listed=str(at.street)))
+    strongly = bool(parts)
+    same = subject.countries & entry.countries
+    if subject.countries and entry.countries:
+        told = " ".join(sorted(subject.countries)), " ".join(sorted(entry.countries))
+        parts.append(Part("country", _COUNTRY_SAME if same else _COUNTRY_OTHER, *told))
+    return _Evidence(tuple(parts), bool(same) or strongly, bool(same - home) or strongly, bool(subject.countries))
+
+
+def telling(name: Prepared) -> bool:
+    """Whether a name alone says who is meant: two words at least, seldom ones, and nobody else bears it."""
+    return len(name.words) >= _FEWEST_WORDS and name.total >= _TELLING and not name.bearers
+
+
+def _ceilings(likeness: Likeness, asked: Prepared, listed: ListedName, evidence: _Evidence) -> Iterator[Part]:
+    """The most that a name can give: a weak one, one that says little, without something else that agrees."""
+    if listed.weak:
+        yield Part("weak", _WEAK)
+    if evidence.strongly or not evidence.possible or (telling(asked) and telling(listed.name)):
+        return
+    if not evidence.supports or likeness.score < _EXACT:
+        yield Part("common", _COMMON)
+
+
+def _weighed(likeness: Likeness, asked: Prepared, listed: ListedName, evidence: _Evidence) -> tuple[float, list[Part]]:
+    parts = [*likeness.parts]
+    score = likeness.score
+    for limit in _ceilings(likeness, asked, listed, evidence):
+        if score > limit.points:
+            parts.append(Part(limit.finding, limit.points - score, asked.name, listed.name.name))
+            score = limit.points
+    parts += evidence.parts
+    total = sum(part.points for part in parts)
+    score = min(max(total, 0.0), 1.0)
+    if score != total:
+        parts.append(Part("bounds", score - total))
+    return score, parts
+
+
+def match(
+    subject: Subject, entry: Entry, names: Iterable[int] | None = None, *, home: frozenset[str] = frozenset()
+) -> Match:
+    """How likely a subject is the one of an entry: by all its names, or by those of some numbers.
+
+    ``home``: countries where so many subjects are that to be there too tells little.
+    """
+    evidence = _evidence(subject, entry, home)
+    listed_names = entry.names if names is None else [entry.names[number] for number in names]
+    best = Match(entry.id, 0.0, flagged=False, parts=(), vetoes=(), asked="", listed="")
+    for asked in subject.names:
+        for listed in listed_names:
+            likeness = compare(asked, listed.name, loose=evidence.strongly or not evidence.possible)
+            if likeness.score + _MOST_ADDED > best.score:
+                score, parts = _weighed(likeness, asked, listed, evidence)
+                if score > best.score:
+                    flagged = score >= FLAGGED and not likeness.vetoes
+                    best = Match(entry.id, score, flagged, tuple(parts), likeness.vetoes, asked.name, listed.name.name)
+    return best
+
+
+class Watchlist:
+    """Entries with an index over their names. ``matches`` gives what a person should see, best first."""
+
+    def __init__(self, entries: Iterable[Entry], home: Iterable[str] = ()) -> None:
+        self.home = frozenset(home)
+        self.entries = tuple(entries)
+        self._of = [(number, place) for number, entry in enumerate(self.entries) for place in range(len(entry.names))]
+        self._index = Index(listed.name for entry in self.entries for listed in entry.names)
+
+    def candidates(self, subject: Subject) -> dict[int, set[int]]:
+        """The numbers of entries that are worth a comparison, with those of their names that are."""
+        found: dict[int, set[int]] = {}
+        loose = bool(not subject.countries or subject.countries - self.home or subject.identifiers or subject.address)
+        for name in subject.names:
+            for number in self._index.candidates(name, loose=loose):
+                entry, place = self._of[number]
+                found.setdefault(entry, set()).add(place)
+        return found
+
+    def matches(self, subject: Subject) -> list[Match]:
+        """Entries that a person should look at, best first."""
+        found = (
+            match(subject, self.entries[entry], names, home=self.home)
+            for entry, names in self.candidates(subject).items()
+        )
+        return sorted((one for one in found if one.flagged), key=lambda one: (-one.score, one.entry))
+
+
+def subject(
+    names: Iterable[str],
+    countries: Iterable[str] = (),
+    identifiers: Iterable[str] = (),
+) -> Subject:
+    """Somebody to be screened, read once."""
+    return Subject(tuple(prepare(name) for name in names), frozenset(countries), frozenset(identifiers))
