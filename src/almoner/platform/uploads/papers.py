@@ -20,7 +20,8 @@ MOST_OBJECTS: Final = 200_000
 
 _BEGINNING: Final = re.compile(rb"%PDF-[12]\.\d[\s%]")
 _END: Final = b"%%EOF"
-_DAMAGED: Final = "is no undamaged PDF"
+_DAMAGED: Final = "is no undamaged PDF (printing it into a new one helps)"
+_HARMLESS: Final = "missing or invalid; repairing"  # such as a page without resources: there is one reading only
 _STEP: Final = 1024 * 1024
 _ACTIONS: Final = {
     "/JavaScript": "pdf_javascript",
@@ -69,7 +70,10 @@ def examine(content: bytes) -> list[str]:
         raise Refused("is an archive as well as a PDF")
     try:
         with pikepdf.open(BytesIO(content), attempt_recovery=False, suppress_warnings=True) as opened:
-            return _walk(opened)
+            flags = _walk(opened)
+            if any(not str(warning).endswith(_HARMLESS) for warning in opened.get_warnings()):
+                raise Refused(_DAMAGED)
+            return flags
     except pikepdf.PasswordError:
         raise Refused("is encrypted") from None
     except (pikepdf.PdfError, pikepdf.DataDecodingError) as error:

@@ -52,6 +52,8 @@ def rewrite(content: bytes, found: str, target: BinaryIO, longest_side: int | No
             raise Refused(f"has more than {MOST_PIXELS} pixels")
         opened.verify()  # checksums, where the format has some
     opened = Image.open(BytesIO(content), formats=_FORMATS)
+    if found == PNG:
+        opened.load()  # here, where nobody forgives: its EXIF may come last, so asking for it loads too
     turn = _turn(opened)
     if longest_side is not None:
         opened.thumbnail((longest_side, longest_side))
@@ -122,12 +124,14 @@ def _end_of_jpeg(content: bytes, start: int) -> tuple[int, bool]:
 def _ensure_one_png(content: bytes) -> None:
     """Raises Refused unless the file ends with the only picture in it."""
     place, kind = _SIGNATURE, b""
+    heads = 0
     while place < len(content):
         length, kind = int.from_bytes(content[place : place + 4]), content[place + 4 : place + 8]
         if kind == b"acTL":
             raise Refused("is an animation")
+        heads += kind == b"IHDR"
         place += length + 12
         if kind == b"IEND":
             break
-    if kind != b"IEND" or place != len(content):
+    if kind != b"IEND" or place != len(content) or heads != 1:
         raise Refused(_NOT_ONE_IMAGE)

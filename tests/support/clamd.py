@@ -1,0 +1,47 @@
+"""What speaks clamd's language (INSTREAM) and finds the one harmless virus that everybody finds."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+EICAR = rb"X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR" + b"-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
+
+
+@dataclass
+class Daemon:
+    """A running one; ``answer`` is what it says in place of a verdict, ``seen`` all that it was sent."""
+
+    port: int = 0
+    answer: bytes | None = None
+    seen: list[bytes] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"clamd://127.0.0.1:{self.port}"
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One scan."""
+        if await reader.readuntil(b"\0") == b"zINSTREAM\0":
+            content = b""
+            while size := int.from_bytes(await reader.readexactly(4)):
+                content += await reader.readexactly(size)
+            self.seen.append(content)
+            verdict = b"stream: Eicar-Test-Signature FOUND" if EICAR in content else b"stream: OK"
+            writer.write((verdict if self.answer is None else self.answer) + b"\0")
+            await writer.drain()
+        writer.close()
+
+
+@asynccontextmanager
+async def running(path: str | None = None) -> AsyncIterator[Daemon]:
+    """A daemon on a port of this machine, or at a socket with this path."""
+    daemon = Daemon()
+    if path is None:
+        server = await asyncio.start_server(daemon.serve, "127.0.0.1", 0)
+        daemon.port = server.sockets[0].getsockname()[1]
+    else:
+        server = await asyncio.start_unix_server(daemon.serve, path)
+    async with server:
+        yield daemon

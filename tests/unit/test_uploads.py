@@ -1,0 +1,228 @@
+"""Received files are read in a child of a process of their own, which can do nothing else (U2, U3, U8)."""
+
+import asyncio
+import errno
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+import psutil
+import pytest
+from PIL import Image
+
+from almoner.platform.uploads import confinement
+from almoner.platform.uploads.checking import Checker
+from almoner.platform.uploads.problems import FiletypeNotSupported
+from tests.support import hostile_files, hostile_pdfs
+from tests.support.eventually import eventually
+from tests.support.hostile_files import HONEST, JPEG, PDF, PNG, HostileFile
+
+MEGABYTE = 1024 * 1024
+GPS = 0x8825
+
+
+@pytest.fixture(scope="module")
+async def checker() -> AsyncIterator[Checker]:
+    checker = Checker()
+    yield checker
+    checker.close()
+
+
+@contextmanager
+def received(content: bytes) -> Iterator[BinaryIO]:
+    with tempfile.TemporaryFile() as file:
+        file.write(content)
+        yield file
+
+
+async def checked(checker: Checker, content: bytes, declared: str) -> tuple[str, bytes, tuple[str, ...]]:
+    with received(content) as file:
+        result = await checker.check(file, declared)
+        with result.content:
+            kept = result.content.read()
+        assert len(kept) == result.size
+        return result.media_type, kept, result.flags
+
+
+async def fate(checker: Checker, file: HostileFile) -> str:
+    """What became of it."""
+    try:
+        media_type, kept, flags = await checked(checker, file.content, file.declared)
+    except FiletypeNotSupported:
+        return "refused"
+    if media_type == PDF:
+        assert kept == file.content
+        return "flagged" if "pdf_active" in flags and len(flags) > 1 else "accepted"
+    assert hostile_pdfs.SCRIPT not in kept
+    assert b"PK\x03\x04" not in kept
+    return "made harmless"
+
+
+async def test_u2_u8_no_hostile_file_is_accepted_and_the_server_does_not_grow(checker: Checker) -> None:
+    for declared, content in HONEST.items():
+        assert (await checked(checker, content, declared))[0] == declared
+    files = list(hostile_files.corpus())
+    assert len(files) >= 200
+    assert len({file.name for file in files}) == len(files)
+    process, unexpected, most = psutil.Process(), [], 0
+    for file in files:
+        before = process.memory_info().rss
+        became = await fate(checker, file)
+        most = max(most, process.memory_info().rss - before - 2 * len(file.content))  # the test holds it twice itself
+        if became != file.fate and not (file.fate == "made harmless" and became == "refused"):
+            unexpected.append(f"{file.name}: {became}, not {file.fate}")
+    assert unexpected == []
+    assert most < 8 * MEGABYTE
+
+
+async def test_u3_an_image_is_written_anew_without_its_metadata(checker: Checker) -> None:
+    exif = Image.Exif()
+    exif[0x0112], exif[0x010E] = 6, "taken at 1 Home Street"
+    exif.get_ifd(GPS)[2] = (51.0, 30.0, 0.0)
+    for declared, kind in ((JPEG, "JPEG"), (PNG, "PNG")):
+        content = hostile_files.picture(kind, exif=exif.tobytes(), dpi=(300, 300))
+        media_type, kept, flags = await checked(checker, content, declared)
+        assert (media_type, flags) == (declared, ())
+        assert b"Home Street" not in kept
+        with Image.open(BytesIO(kept)) as made:
+            assert made.size == (40, 60)  # upright
+            assert dict(made.getexif()) == {}
+            assert not {"exif", "icc_profile", "comment", "xmp"} & made.info.keys()
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
+async def test_every_kind_of_png_is_read(checker: Checker, mode: str) -> None:
+    written = BytesIO()
+    Image.new(mode, (40, 30)).save(written, "PNG")
+    assert (await checked(checker, written.getvalue(), PNG))[0] == PNG
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
+async def test_every_kind_of_jpeg_is_read(checker: Checker, mode: str) -> None:
+    assert (await checked(checker, hostile_files.picture(mode=mode), JPEG))[0] == JPEG
+
+
+async def test_a_camera_may_put_more_pictures_behind_the_first_which_are_dropped(checker: Checker) -> None:
+    first, second = hostile_files.picture(), hostile_files.picture(size=(20, 10))
+    written = BytesIO()
+    with Image.open(BytesIO(first)) as picture, Image.open(BytesIO(second)) as further:
+        picture.save(written, "MPO", save_all=True, append_images=[further])
+    _, kept, _ = await checked(checker, written.getvalue(), JPEG)
+    with Image.open(BytesIO(kept)) as made:
+        assert (made.format, made.size, getattr(made, "n_frames", 1)) == ("JPEG", (60, 40), 1)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        hostile_pdfs.plain(200),
+        hostile_pdfs.pdf(page=hostile_pdfs.PAGE.replace(b"/Resources << >> ", b"")),
+        hostile_pdfs.pdf(catalogue=b"/OpenAction [3 0 R /Fit]"),
+        hostile_pdfs.pdf(b"<< /Type /Annot /Subtype /Link /A << /S /URI /URI (https://example.org) >> >>"),
+        hostile_pdfs.pdf(hostile_pdfs.packed(b"0 0 m" * 1000)),
+        hostile_pdfs.pdf(hostile_pdfs.stream(b"00>", b"/Filter /ASCIIHexDecode")),
+        hostile_pdfs.pdf().replace(b"\n%\xe2", b"\r\n%\xe2"[1:]) + b"\r\n",
+    ],
+)
+async def test_an_ordinary_pdf_is_kept_as_it_came(checker: Checker, content: bytes) -> None:
+    assert await checked(checker, content, PDF) == (PDF, content, ())
+
+
+_CONFINED = """
+import os, signal, socket
+from almoner.platform.uploads.confinement import confine
+import encodings.idna
+confine()
+try:
+    {act}
+except OSError as error:
+    os._exit(error.errno or 255)
+except MemoryError:
+    os._exit(254)
+os._exit(0)
+"""
+
+
+def confined(act: str) -> int:
+    """How a confined process ends that does this: the number of its error, 0 when nothing stopped it."""
+    folder = str(Path(confinement.__file__).parents[3])
+    return subprocess.run([sys.executable, "-c", _CONFINED.format(act=act)], env={"PYTHONPATH": folder}).returncode
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="system calls are confined on Linux alone")
+@pytest.mark.parametrize(
+    "act",
+    [
+        "os.open('/etc/passwd', os.O_RDONLY)",
+        "os.open('/tmp/almoner-escape', os.O_CREAT | os.O_WRONLY)",
+        "socket.socket(socket.AF_INET)",
+        "socket.socket(socket.AF_UNIX)",
+        "socket.socketpair()",
+        "os.fork()",
+        "os.execv('/bin/sh', ['sh'])",
+        "os.kill(os.getppid(), signal.SIGTERM)",
+        "os.listdir('/')",
+        "os.unlink('/tmp/almoner-escape')",
+        "os.mkdir('/tmp/almoner-escape')",
+    ],
+)
+def test_u8_a_confined_process_opens_nothing_and_starts_nothing(act: str) -> None:
+    assert confined(act) == errno.EPERM
+
+
+def test_u8_a_confined_process_has_half_a_gigabyte_and_ten_seconds() -> None:
+    assert confined("bytearray(512 * 1024 * 1024)") == 254
+    assert confined("bytearray(100 * 1024 * 1024)") == 0
+    assert confined("any(False for _ in iter(int, 1))") == -signal.SIGKILL
+
+
+def living(nursery: psutil.Process) -> list[psutil.Process]:
+    """The children that it has now."""
+    return [child for child in nursery.children() if child.status() != psutil.STATUS_ZOMBIE]
+
+
+async def test_u8_a_child_that_is_killed_costs_its_file_only(checker: Checker) -> None:
+    slow = next(file for file in hostile_files.corpus() if file.name == "a JPEG: thousands of scans")
+    await checked(checker, HONEST[PDF], PDF)
+    ours = psutil.Process().children()
+    (nursery,) = [each for each in ours if "almoner.platform.uploads" in " ".join(each.cmdline())]
+
+    async def kill() -> None:
+        for child in await eventually(lambda: living(nursery)):
+            child.kill()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(kill())
+        with pytest.raises(FiletypeNotSupported) as refused:
+            await checked(checker, slow.content, JPEG)
+    assert refused.value.reasons == ("body.file cannot be read within the limits of time and memory",)
+    assert (await checked(checker, HONEST[PDF], PDF))[0] == PDF
+    assert nursery.is_running()
+
+
+async def test_the_nursery_is_started_again_and_ends_with_its_checker() -> None:
+    told: list[str] = []
+    checker = Checker(lambda outcome, seconds: told.append(outcome))
+    before = set(psutil.Process().children())
+    await checked(checker, HONEST[PDF], PDF)
+    (nursery,) = set(psutil.Process().children()) - before
+    assert nursery.environ() == {}
+    nursery.kill()
+    await checked(checker, HONEST[PNG], PNG)
+    (again,) = set(psutil.Process().children()) - before
+    assert again.pid != nursery.pid
+    checker.close()
+    checker.close()
+    assert not set(psutil.Process().children()) - before
+    assert told == ["accepted", "accepted"]
+
+
+async def test_files_wait_for_their_turn(checker: Checker) -> None:
+    results = await asyncio.gather(*(checked(checker, HONEST[kind], kind) for kind in [JPEG, PNG, PDF] * 10))
+    assert len(results) == 30
