@@ -63,8 +63,8 @@ from almoner.platform.pages.rendering import Pages
 from almoner.platform.ratelimit import Limit, RateLimiter
 from almoner.platform.storage import Blobs
 from almoner.platform.telemetry import Telemetry
-from almoner.platform.work import Duties
 from almoner.platform.uploads.checking import Checker
+from almoner.platform.work import Duties
 from almoner.provider_test.app import ProviderTest
 from almoner.sandbox import (
     simulate_agents,

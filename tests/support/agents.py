@@ -1,8 +1,12 @@
 """Agent verifications as a partner sees them."""
 
+import re
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
+from almoner.validation.agents import service as agents
+from almoner.validation.agents.domain import Contact
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service
@@ -55,3 +59,38 @@ async def listed(api: Client, **query: Any) -> tuple[list[str], int]:
     """Ids and total of a list."""
     answer = await api.get(PATH, **query)
     return [row["id"] for row in data(answer)], answer.json()["totalResults"]
+
+
+async def mail_to(service: Service, api: Client, address: str) -> dict[str, Any]:
+    """The newest mail to an address, once all that is due was done."""
+    await service.drain()
+    mails = data(await api.get("/v1/sandbox/mailbox", to=address))
+    found: dict[str, Any] = mails[0]
+    return found
+
+
+def link_in(mail: dict[str, Any]) -> str:
+    """The address that the mail leads to."""
+    [link] = mail["links"]
+    return str(link)
+
+
+def code_in(mail: dict[str, Any]) -> str:
+    """The code of six digits in a mail."""
+    found = re.search(r"^\d{6}$", mail["text"], re.MULTILINE)
+    assert found, mail["text"]
+    return found[0]
+
+
+def path_of(link: str) -> str:
+    """An address without its host."""
+    parts = urlsplit(link)
+    return f"{parts.path}?{parts.query}"
+
+
+async def contact(service: Service, organisation: str, email: str = "info@relief.example") -> int:
+    """Record where a nonprofit is asked, as a reviewer does by command; how many applicants it is asked about."""
+    organisation_id = service.db.deployment.ids.parse("organisation", organisation)
+    assert organisation_id is not None
+    async with service.db.write() as tx:
+        return await agents.set_contact(tx, Contact(organisation_id, email, "the register's page"), "operator_olive")

@@ -93,7 +93,7 @@ create table agent_confirmation (
     wrong integer not null default 0 check (wrong >= 0)
 );
 comment on column agent_confirmation.sent_at is 'real time';
-create index agent_confirmation_of on agent_confirmation (verification_id, id);
+create index agent_confirmation_of on agent_confirmation (verification_id, sent_at, id);
 
 -- The nonprofit, asked at its own address whether the applicant speaks for it.
 create table agent_question (

@@ -36,7 +36,7 @@ async def newest_confirmation(tx: Tx, _scope: Everyone, verification_id: UUID) -
     row = await tx.fetchrow(
         """
         select id, verification_id, sent_at, wrong from agent_confirmation
-        where verification_id = $1 order by id desc limit 1
+        where verification_id = $1 order by sent_at desc, id desc limit 1
         """,
         verification_id,
     )
