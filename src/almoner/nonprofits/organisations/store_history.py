@@ -68,6 +68,10 @@ def _versions(conditions: str) -> str:
     """
 
 
+_OWN_VERSIONS: Final = _versions("e.number_key = o.number_key and e.source = o.source")
+_TOLD_VERSIONS: Final = _versions("e.number_key = o.number_key and e.source = s.code")
+
+
 async def listed_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> bool | None:
     """Whether its register listed a body as standing in the data of a day; None for one that no load told of."""
     row = await tx.fetchrow(
@@ -77,7 +81,7 @@ async def listed_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> b
             and coalesce((e.record->>'active')::boolean, true)
         ) as listed
         from organisation o
-        join lateral ({_versions("e.number_key = o.number_key and e.source = o.source")}) e on true
+        join lateral ({_OWN_VERSIONS}) e on true
         where o.id = $1
         """,
         organisation_id,
@@ -95,7 +99,7 @@ async def sources_at(tx: Tx, _: Scope, organisation_ids: Sequence[UUID], day: da
         join registry g on g.id = o.registry_id
         join register_source s on s.registry_id = o.registry_id
         cross join lateral (
-            select e.part from ({_versions("e.number_key = o.number_key and e.source = s.code")}) e
+            select e.part from ({_TOLD_VERSIONS}) e
             where e.valid_from <= $2 and (s.code = o.source or e.valid_to is null or e.valid_to > $2)
             order by e.id desc limit 1
         ) entry
@@ -113,18 +117,22 @@ async def sources_at(tx: Tx, _: Scope, organisation_ids: Sequence[UUID], day: da
     return [Source(*row) for row in rows]
 
 
-def _on_day(field: str, record: str) -> str:
-    """Joins of what a column held on the day ``$2``, as ``held.value``: what changes say of it, as ``domain.as_of``."""
-    told = f"from organisation_change c where c.organisation_id = {record}.id and c.field = '{field}'"
+def _on_day(field: str) -> str:
+    """Joins of what a column of ``o`` held on the day ``$2``, as ``held.value``: what its changes say (``as_of``)."""
+    told = f"from organisation_change c where c.organisation_id = o.id and c.field = '{field}'"
     return f"""
         left join lateral (
             select c.after as value, true as known {told} and c.at <= $2 order by c.id desc limit 1
         ) last on true
         left join lateral (select c.before as value, true as known {told} order by c.id limit 1) first on true
         cross join lateral (select case
-            when last.known then last.value when first.known then first.value else to_jsonb({record}.{field})
+            when last.known then last.value when first.known then first.value else to_jsonb(o.{field})
         end as value) held
     """
+
+
+_SAME_AS_HELD: Final = _on_day("same_as")
+_BRANCH_OF_HELD: Final = _on_day("branch_of")
 
 
 async def joined_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> list[UUID]:
@@ -145,7 +153,7 @@ async def joined_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> l
         select o.id from body
         join organisation o on o.registry_id = body.registry_id and o.number_key = body.number_key
             and o.partner_id is null
-        {_on_day("same_as", "o")}
+        {_SAME_AS_HELD}
         where o.id <> $1 and held.value = to_jsonb($1::uuid) order by o.id
         """,
         organisation_id,
@@ -167,7 +175,7 @@ async def had_branches(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -
                     where field = 'branch_of' and before = to_jsonb($1::uuid)
                 ) ever
                 join organisation o on o.id = ever.id
-                {_on_day("branch_of", "o")}
+                {_BRANCH_OF_HELD}
                 where held.value = to_jsonb($1::uuid) and o.first_seen <= $2
             )
             """,

@@ -11,7 +11,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.nonprofits.registers.records import LISTED
-from almoner.nonprofits.registers.sameness import same_but_quiet
+from almoner.nonprofits.registers.store_sameness import same_but_quiet
 from almoner.nonprofits.registers.store_staging import table_of
 from almoner.platform.db import Everyone, Tx
 
