@@ -19,6 +19,7 @@ READ_BY_HAND = frozenset(
         ("platform/lists.py", "page"),
         ("scim/store.py", "page"),
         ("scim/store.py", "total"),
+        ("validation/requests/store.py", "_narrowed"),
     }
 )
 """Put conditions together from tables of constants and the numbers of their parameters."""

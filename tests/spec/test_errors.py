@@ -49,6 +49,7 @@ DOMAIN_CODES = {
     "donation_session": "organisation_not_found user_not_found invalid_metadata cannot_accept_donations invalid_state",
     "user": "organisation_not_found",
     "monetary_donation_verification": "organisation_not_found invalid_metadata invalid_state",
+    "validation_request": "registry_not_found invalid_registry_id invalid_state",
     "agent_verification": "organisation_not_found validation_request_not_found invalid_metadata invalid_state",
     "event": "webhook_subscription_not_found",
     "sandbox": "record_not_found payment_declined",

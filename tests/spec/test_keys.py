@@ -21,6 +21,7 @@ from tests.spec.routes import NOT_BUILT_YET, ROUTES, Route
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
+from tests.support.validation import requested
 
 BUILT = tuple(route for route in ROUTES if not NOT_BUILT_YET.search(route.name))
 BROKEN = {"content": b"{broken", "headers": {"Content-Type": "text/plain"}}
@@ -65,6 +66,10 @@ async def _organisation(service: Service, _api: Client, tenant: Tenant) -> str:
     return await factories.nonprofit(service, partner=tenant.partner)
 
 
+async def _validation_request(_service: Service, api: Client, _tenant: Tenant) -> str:
+    return str((await requested(api))["id"])
+
+
 OWNED: dict[str, Make] = {
     "category": _category,
     "organisation": _organisation,
@@ -74,6 +79,7 @@ OWNED: dict[str, Make] = {
     "donation": _donation,
     "monetarydonationverification": _verification,
     "disbursement": _disbursement,
+    "validationrequest": _validation_request,
     "event": _event,
 }
 SHARED = {"activitytag", "registry"}
@@ -300,7 +306,7 @@ async def test_k10_ids_of_another_partner_in_bodies_are_400(
 async def test_k10_lists_show_the_callers_own_records_only(
     service: Service, api: Client, other: Client, tenant: Tenant
 ) -> None:
-    for type_ in ("category", "webhooksubscription", "donation", "monetarydonationverification"):
+    for type_ in ("category", "webhooksubscription", "donation", "monetarydonationverification", "validationrequest"):
         await OWNED[type_](service, api, tenant)
     lists = [
         e for e in service.endpoints if e.method == "GET" and e.lists and "{" not in e.path and e.key.value == "secret"

@@ -261,7 +261,7 @@ async def used(service: Service, partner: Partner, filters: Filters, page: Page,
         tx: Any = Explaining(reading)
         rows, total = await store.page(tx, partner, page, filters, sort)
         assert rows
-        assert total or filters == Filters(), "the counters were passed by"
+        assert total or (filters == Filters() and sort == "id"), "the counters were passed by"
     assert not tx.scans() - {"list_counter"}, tx.scans()
     indexes: set[str] = tx.indexes()
     return indexes

@@ -8,7 +8,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import searchable
-from almoner.platform import counters
+from almoner.platform import counters, lists
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.requests.domain import REQUEST, Asked, Filters, Sort, ValidationRequest
@@ -23,12 +23,10 @@ _OWN: Final = (
     "id, partner_id, status, registry_id, number_key, organisation_id, organisation_types, rejection_reason, "
     "rejection_reason_code, created_at, deleted_at, accepted_at, rejected_at"
 )
-_SELECT: Final = f"select {_OWN}, {_ASKED} from validation_request"
+_COLUMNS: Final = f"{_OWN}, {_ASKED}"
+_SELECT: Final = f"select {_COLUMNS} from validation_request"
 _LIST: Final = "validation_request"
 _TEXT: Final = "(search_name || ' ' || lower(number_key))"
-_TOTAL: Final = (
-    f"select coalesce(sum(n), 0)::bigint as total from list_counter where partner_id = $1 and list = '{_LIST}'"
-)
 
 
 def _request(row: Record) -> ValidationRequest:
@@ -108,8 +106,15 @@ async def page(
     tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
 ) -> tuple[list[ValidationRequest], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
+    if filters == Filters() and sort == "id":
+        rows, total = await lists.page(tx, partner, _LIST, _COLUMNS, page_)
+    else:
+        rows, total = await _narrowed(tx, partner, page_, filters, sort)
+    return [_request(row) for row in rows], total
+
+
+async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort) -> tuple[list[Record], int]:
     where, values = _conditions(filters)
-    total = f"select count(*) as total from validation_request where {where}" if values else _TOTAL
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
     keys = "search_name, id" if sort == "name" else "id"
     if page_.position is None:
@@ -122,9 +127,9 @@ async def page(
     by = ", ".join(f"{key} {order}" for key in keys.split(", "))
     rows = await tx.fetch(
         f"""
-        select {_OWN}, {_ASKED}, total from ({total}) counted
+        select {_COLUMNS}, total from (select count(*) as total from validation_request where {where}) counted
         left join lateral (
-            select {_OWN}, {_ASKED}, search_name from validation_request
+            select {_COLUMNS}, search_name from validation_request
             where {where} and {after} order by {by} limit $4
         ) listed on true
         order by {by}
@@ -135,7 +140,7 @@ async def page(
         page_.limit,
         *values,
     )
-    return [_request(row) for row in rows if row[0] is not None], rows[0]["total"]
+    return [row for row in rows if row[0] is not None], rows[0]["total"]
 
 
 def _conditions(filters: Filters) -> tuple[str, list[object]]:
