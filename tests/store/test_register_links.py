@@ -308,6 +308,20 @@ async def test_a_wrong_number_says_so(loader: Loader) -> None:
         assert (await organisations.by_number(tx, EVERYONE, "AUS", "ACNC", "AU-ABN-52 093 617 380")).name == "Fund"
 
 
+async def test_what_is_not_listed_in_some_parts_may_be_in_others(loader: Loader) -> None:
+    """Of a register in files of states, some may be loaded: who asks is told which."""
+    wyoming, hawaii = entry("830000001", "Fund", part="WY"), entry("990000001", "Fund", part="HI")
+    irs, said = Written("irs-bmf", "IRS"), []
+    for rows in ((wyoming,), (wyoming, hawaii)):
+        await loader.load(irs, DAYS[0], *rows)
+        async with loader.db.read() as tx:
+            with pytest.raises(NotFound) as refused:
+                await organisations.by_number(tx, EVERYONE, "USA", "IRS", "530196605")
+        said += refused.value.reasons
+    whole = f"the register IRS does not list this number in its data of {DAYS[0]:%Y-%m-%d}"
+    assert said == [whole, f"{whole}, of which these parts are loaded: HI, WY"]
+
+
 @pytest.mark.parametrize(
     "sql",
     [

@@ -90,7 +90,8 @@ async def by_number(tx: Tx, scope: Scope, country_code: str, registry: str, numb
         raise NotFound("the country has no registry of that id, code or name")
     days = [known.data_as_of for known in named if known.data_as_of is not None]
     doubts = [_doubt(checked) for checked in checks if checked.verdict != "ok"]
-    raise NotFound(*doubts, *map(_not_listed, named), data_as_of=min(days, default=None))
+    unlisted = [_not_listed(known, await registries.parts(tx, known.id)) for known in named]
+    raise NotFound(*doubts, *unlisted, data_as_of=min(days, default=None))
 
 
 async def find_by_key(tx: Tx, scope: Scope, registry_id: UUID, number_key: str) -> Organisation | None:
@@ -135,10 +136,12 @@ def _doubt(checked: registries_domain.Check) -> str:
     return f"registryId {_VERDICTS[checked.verdict]}: {checked.reason}{hints}"
 
 
-def _not_listed(registry: Registry) -> str:
+def _not_listed(registry: Registry, parts: Sequence[str]) -> str:
+    """What is known of a number without a body. It may be in a part that is not loaded, so those that are get named."""
     if registry.data_as_of is None:
         return f"the register {registry.code} is not loaded: whether it lists this number is not known"
-    return f"the register {registry.code} does not list this number in its data of {registry.data_as_of:%Y-%m-%d}"
+    told = f"the register {registry.code} does not list this number in its data of {registry.data_as_of:%Y-%m-%d}"
+    return f"{told}, of which these parts are loaded: {', '.join(parts)}" if len(parts) > 1 else told
 
 
 async def branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding:

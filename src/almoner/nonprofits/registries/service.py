@@ -20,6 +20,11 @@ async def of_country(tx: Tx, country_code: str) -> list[Registry]:
     return await store.of_country(tx, EVERYONE, country_code)
 
 
+async def parts(tx: Tx, registry_id: UUID) -> list[str]:
+    """The parts of a register that are loaded: one, where it comes whole."""
+    return await store.parts(tx, EVERYONE, registry_id)
+
+
 async def every(tx: Tx) -> list[Registry]:
     """All registries."""
     return await store.every(tx, EVERYONE)

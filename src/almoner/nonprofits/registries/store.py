@@ -46,6 +46,18 @@ async def every(tx: Tx, _: Everyone) -> list[Registry]:
     return [_registry(row) for row in rows]
 
 
+async def parts(tx: Tx, _: Everyone, registry_id: UUID) -> list[str]:
+    """What is loaded of the files that list a registry's bodies: for the IRS, states."""
+    rows = await tx.fetch(
+        """
+        select distinct p.part from register_part p join register_source s on s.code = p.source
+        where s.registry_id = $1 and s.lists and p.rows > 0 order by p.part
+        """,
+        registry_id,
+    )
+    return [row["part"] for row in rows]
+
+
 async def insert(tx: Tx, _: Everyone, declared: Declared) -> bool:
     """Enter a registry; false when its code is taken."""
     done = await tx.execute(
