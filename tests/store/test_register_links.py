@@ -311,7 +311,8 @@ async def test_a_wrong_number_says_so(loader: Loader) -> None:
 async def test_what_is_not_listed_in_some_parts_may_be_in_others(loader: Loader) -> None:
     """Of a register in files of states, some may be loaded: who asks is told which."""
     wyoming, hawaii = entry("830000001", "Fund", part="WY"), entry("990000001", "Fund", part="HI")
-    irs, said = Written("irs-bmf", "IRS"), []
+    irs = Written("irs-bmf", "IRS")
+    said: list[str] = []
     for rows in ((wyoming,), (wyoming, hawaii)):
         await loader.load(irs, DAYS[0], *rows)
         async with loader.db.read() as tx:
