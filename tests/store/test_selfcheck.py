@@ -318,6 +318,13 @@ def faults() -> Iterator[Fault]:
         insert into review (id, kind, subject_id, partner_id, reasons, asked_at, status, status_changed_at, ended_at)
         select id, 'validation_request', id, id, '{{x}}', created_at, {} from partner limit 1
     """
+    document = """
+        insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
+                              status_changed_at, created_at, lost_at)
+        select id, id, 'image/png', 1, decode(repeat('00', 32), 'hex'), repeat('0', 26), '{{}}', {} from partner limit 1
+    """
+    yield Fault("documents.kept", document.format("'clean', created_at, created_at, created_at"))
+    yield Fault("documents.scanned", document.format(f"'pending_scan', {OLD}, {OLD}, null"))
     yield Fault("reviews.open_are_undecided", review.format("'open', created_at, null"))
     yield Fault("reviews.decided_once", review.format("'decided', created_at, created_at"))
     for kind in ("validation_request", "agent_verification"):
@@ -350,6 +357,14 @@ def faults() -> Iterator[Fault]:
         """,
     )
     yield from of_requests()
+    yield Fault(
+        "agents.expired_are_recorded",
+        f"update agent_verification set expires_at = {OLD} where status = 'pending_review'",
+    )
+    yield Fault(
+        "agents.in_review_are_asked_about",
+        f"update agent_verification set status_changed_at = {OLD}; delete from review where status = 'open'",
+    )
 
 
 def of_requests() -> Iterator[Fault]:

@@ -24,6 +24,7 @@ from almoner.platform.work import Schedule
 
 _LEASED: Final = "uploads"
 _BATCH: Final = 1000
+_EVERY: Final = timedelta(hours=1)
 
 
 class Intake:
@@ -89,11 +90,11 @@ class Intake:
 
 
 async def _next_lost(tx: Tx) -> datetime | None:
-    return tx.now if await flow.lost(tx, EVERYONE, _LEASED) else None
+    return tx.now - _EVERY if await flow.lost(tx, EVERYONE, _LEASED) else None
 
 
 async def _forget_lost(tx: Tx) -> int:
     return len(await flow.collect_lost(tx, EVERYONE, _LEASED, _BATCH))
 
 
-schedules: Final = (Schedule("uploads.forget_lost", _next_lost, _forget_lost, every=timedelta(hours=1)),)
+schedules: Final = (Schedule("uploads.forget_lost", _next_lost, _forget_lost, every=_EVERY),)

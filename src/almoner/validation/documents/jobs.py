@@ -4,7 +4,7 @@ None of it reads or writes the storage while a transaction is open.
 """
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from typing import Final
@@ -27,6 +27,7 @@ SAMPLE: Final = 200
 """How many documents a night's look reads: those that were read longest ago."""
 
 _BATCH: Final = 500
+_EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_WAIT: Final = timedelta(seconds=15)
 _LONGEST_WAIT: Final = timedelta(minutes=15)
 LIMITS: Final = {SWEEP: timedelta(hours=2), VERIFY: timedelta(hours=1)}
@@ -126,7 +127,7 @@ async def _is_there(blobs: Blobs, document: Document) -> bool:
 
 async def _next_night(name: str, tx: Tx) -> datetime | None:
     last = await ran_at(tx, name)
-    return tx.now if last is None else last + DAY
+    return _EVER if last is None else last + DAY
 
 
 async def _enqueue(name: str, tx: Tx) -> int:
