@@ -1,6 +1,7 @@
 """Two names, word by word: which agree, which nearly, which only one has, and what tells them apart."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from rapidfuzz.distance import OSA
@@ -12,6 +13,7 @@ from almoner.screening.matching.words import BRANCHES
 _VETOED: Final = 0.45
 """The most that names may have which are told apart by a number, a direction or a place."""
 _ONE_NUMBERED: Final = 0.65
+_OTHER_SIDE: Final[dict[Finding, Finding]] = {"asked_only": "listed_only", "listed_only": "asked_only"}
 _COST_OF_LETTERS: Final = 2.0
 _REPLACED: Final = 0.5
 _OTHER_FORM: Final = 0.75
@@ -70,10 +72,21 @@ def _letters(asked: Prepared, listed: Prepared) -> float:
 
 
 def compare(asked: Prepared, listed: Prepared, *, loose: bool = False) -> Likeness:
-    """How alike two names are: the share of what their words are worth that agrees.
+    """How alike two names are: the share of what their words are worth that agrees. The same either way round.
 
     ``loose``: something else speaks for them, so that more slips are forgiven, and letters count as well as words.
     """
+    if asked.joined <= listed.joined:
+        return _compared(asked, listed, loose=loose)
+    turned = _compared(listed, asked, loose=loose)
+    return replace(turned, parts=tuple(map(_turned, turned.parts)), asked=asked.name, listed=listed.name)
+
+
+def _turned(part: Part) -> Part:
+    return Part(_OTHER_SIDE.get(part.finding, part.finding), part.points, part.listed, part.asked)
+
+
+def _compared(asked: Prepared, listed: Prepared, *, loose: bool) -> Likeness:
     total = asked.total + listed.total
     if not total:
         return Likeness(0.0, (), (), asked.name, listed.name)

@@ -14,7 +14,7 @@ FLAGGED: Final = 0.7
 """From here on a person looks at it."""
 _WEAK: Final = 0.8
 _COMMON: Final = 0.6
-_EXACT: Final = 0.85
+_EXACT: Final = 0.9
 _TELLING: Final = 2.0
 """What the words of a name must be worth for the name to tell anything by itself."""
 _FEWEST_WORDS: Final = 2

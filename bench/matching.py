@@ -1,0 +1,39 @@
+"""Matching beside its rivals: labelled pairs, listed names in other forms, bodies against all lists.
+
+``python -m bench.matching`` needs the data beside the repository. ``--nomenklatura PYTHON`` names the interpreter of an
+environment with nomenklatura in it (see ``matching_nomenklatura.py``), ``--share 0.1`` changes every tenth listed name,
+``--bodies 10000`` screens so many, ``--write`` puts all of it into docs/evidence/matching.md below its introduction.
+"""
+
+import argparse
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from bench import machine, matching_pairs, matching_screening
+
+REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "matching.md"
+MEASURED: Final = "## Measured\n"
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nomenklatura", type=Path, help="interpreter of an environment with nomenklatura")
+    parser.add_argument("--share", type=float, default=1.0, help="share of the listed names that are changed")
+    parser.add_argument("--bodies", type=int, help="bodies to screen, all by default")
+    parser.add_argument("--write", action="store_true", help="into docs/evidence/matching.md")
+    given = parser.parse_args()
+    lines = [f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC.", "", *(f"- {fact}" for fact in machine.facts("not used")), ""]
+    lines += [*matching_pairs.registers(given.nomenklatura), ""]
+    lines += [*matching_pairs.companies(given.nomenklatura), ""]
+    lines += matching_screening.measure(given.share, given.bodies)
+    report = "\n".join(lines) + "\n"
+    print(report)
+    if given.write:
+        introduction = REPORT.read_text().partition(MEASURED)[0]
+        REPORT.write_text(f"{introduction}{MEASURED}\n{report}")
+
+
+if __name__ == "__main__":
+    main()

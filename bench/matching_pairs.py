@@ -1,0 +1,173 @@
+"""Labelled pairs of names: how well each comparison tells them apart, with thresholds by cross-validation."""
+
+import csv
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from rapidfuzz import fuzz, utils
+
+from almoner.screening.matching.domain import Agreement, Party
+from almoner.screening.matching.service import CERTAIN, FLAGGED, agreement, compare, names_agree, prepare
+from bench.matching_lists import SHARED
+
+BENCHMARKS: Final = SHARED / "benchmarks"
+LABELS: Final = Path(__file__).parent / "matching_labels.csv"
+RIVAL: Final = Path(__file__).parent / "matching_nomenklatura.py"
+FOLDS: Final = 5
+BODIES: Final = ("Company", "Organization", "LegalEntity")
+BY_PEOPLE: Final = ("human_review", "tier1_screen")
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How well a threshold does. ``right`` and ``wrong`` are counts of what it takes for one body."""
+
+    threshold: float
+    precision: float
+    recall: float
+    right: int
+    wrong: int
+
+    @property
+    def f1(self) -> float:
+        """Both in one."""
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+
+def at(threshold: float, scores: Sequence[float], labels: Sequence[bool]) -> Figures:
+    """What a threshold takes."""
+    right = sum(score >= threshold and label for score, label in zip(scores, labels, strict=True))
+    wrong = sum(score >= threshold and not label for score, label in zip(scores, labels, strict=True))
+    return Figures(threshold, right / (right + wrong or 1), right / (sum(labels) or 1), right, wrong)
+
+
+def best(scores: Sequence[float], labels: Sequence[bool]) -> Figures:
+    """The threshold with the best F1."""
+    return max((at(one, scores, labels) for one in sorted(set(scores))), key=lambda figures: figures.f1)
+
+
+def validated(scores: Sequence[float], labels: Sequence[bool], groups: Sequence[str]) -> Figures:
+    """Each fifth judged by the threshold that is best for the others; what belongs to one body stays together."""
+    folds = [int(sha256(group.encode()).hexdigest(), 16) % FOLDS for group in groups]
+    right = wrong = 0
+    chosen = []
+    for fold in range(FOLDS):
+        others = [place for place, one in enumerate(folds) if one != fold]
+        chosen.append(best([scores[one] for one in others], [labels[one] for one in others]).threshold)
+        held = [place for place, one in enumerate(folds) if one == fold]
+        figures = at(chosen[-1], [scores[one] for one in held], [labels[one] for one in held])
+        right, wrong = right + figures.right, wrong + figures.wrong
+    return Figures(sum(chosen) / FOLDS, right / (right + wrong), right / sum(labels), right, wrong)
+
+
+def logic_v2(python: Path, pairs: Sequence[tuple[str, str, str]]) -> list[float]:
+    """What nomenklatura gives, asked in its own environment."""
+    lines = "".join(",".join(f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in pair) + "\n" for pair in pairs)
+    done = subprocess.run([python, RIVAL], input=lines, capture_output=True, text=True, check=True)
+    return [float(line) for line in done.stdout.split()]
+
+
+def _row(name: str, figures: Figures) -> str:
+    return (
+        f"| {name} | {figures.f1:.3f} | {figures.precision:.3f} | {figures.recall:.3f} | {figures.threshold:.3f} "
+        f"| {figures.wrong} |"
+    )
+
+
+HEAD: Final = ("| | F1 | precision | recall | threshold | wrong |", "|---|---|---|---|---|---|")
+Row = dict[str, str]
+
+
+def _names(row: Row, side: str) -> list[str]:
+    return [name for name in (row[f"name_{side}_raw_main"], row[f"name_{side}_raw_dba"]) if name]
+
+
+def _party(row: Row, side: str) -> Party:
+    place = (row[f"{part}_{side}"] for part in ("street", "city", "state", "zip5"))
+    return Party(_names(row, side), *place)
+
+
+def registers(python: Path | None) -> list[str]:
+    """Names and addresses of the register of awards against the master file."""
+    with (BENCHMARKS / "npmatch_pairs.csv").open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    labels = [row["is_match"] == "true" for row in rows]
+    groups = [row["uei"] for row in rows]
+    first = [(row["name_uss_raw_main"], row["name_bmf_raw_main"]) for row in rows]
+    scored: dict[str, list[float]] = {
+        "RapidFuzz ratio": [fuzz.ratio(*map(utils.default_process, pair)) / 100 for pair in first],
+        "RapidFuzz ratio, our words": [
+            fuzz.ratio(*(" ".join(prepare(name).words) for name in pair)) / 100 for pair in first
+        ],
+        "almoner, first lines": [compare(prepare(one), prepare(other)).score for one, other in first],
+        "almoner, all lines": [names_agree(_names(row, "uss"), _names(row, "bmf")).score for row in rows],
+    }
+    if python:
+        scored["nomenklatura logic-v2"] = logic_v2(python, [("Organization", *pair) for pair in first])
+        every = [("Organization", ";;".join(_names(row, "uss")), ";;".join(_names(row, "bmf"))) for row in rows]
+        scored["nomenklatura logic-v2, all lines"] = logic_v2(python, every)
+    people = [place for place, row in enumerate(rows) if row["gt_method"] in BY_PEOPLE]
+    lines_out = [f"### Names only: {len(rows):,} pairs, threshold by cross-validation", "", *HEAD]
+    lines_out += [_row(name, validated(scores, labels, groups)) for name, scores in scored.items()]
+    lines_out += ["", f"Labels by people alone ({len(people):,} pairs):", "", *HEAD]
+    for name, scores in scored.items():
+        part = [[these[one] for one in people] for these in (scores, labels)]
+        lines_out.append(
+            _row(name, validated(part[0], [bool(one) for one in part[1]], [groups[one] for one in people]))
+        )
+    found = [agreement(_party(row, "uss"), _party(row, "bmf")) for row in rows]
+    return [*lines_out, "", *_acceptance(rows, labels, found)]
+
+
+def _acceptance(rows: Sequence[Row], labels: Sequence[bool], found: Sequence[Agreement]) -> list[str]:
+    kinds: dict[str, Callable[[str], bool]] = {
+        "all": lambda _: True,
+        "by people": lambda method: method in BY_PEOPLE,
+        "algo_auto": lambda method: method == "algo_auto",
+    }
+    lines = ["### With addresses: accepted without a person", ""]
+    lines += ["| threshold | labels | precision | recall | right | wrong |", "|---|---|---|---|---|---|"]
+    for threshold in (0.88, 0.9, 0.91, 0.92, CERTAIN, 0.95, 0.96, 0.97, 0.98):
+        for kind, of in kinds.items():
+            chosen = [place for place, row in enumerate(rows) if of(row["gt_method"])]
+            scores = [found[one].score if found[one].likely and found[one].located else 0.0 for one in chosen]
+            figures = at(threshold, scores, [labels[one] for one in chosen])
+            told = f"**{threshold}**" if threshold == CERTAIN else str(threshold)
+            lines.append(
+                f"| {told} | {kind} | {figures.precision:.4f} | {figures.recall:.3f} "
+                f"| {figures.right} | {figures.wrong} |"
+            )
+    return lines
+
+
+def companies(python: Path | None) -> list[str]:
+    """Pairs of names of companies and organisations."""
+    with (BENCHMARKS / "name_bench.csv").open(newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["schema"] in BODIES]
+    with LABELS.open(newline="") as lines:
+        contested = {(row["name1"], row["name2"]) for row in csv.DictReader(lines)}
+    pairs = [(row["name1"], row["name2"]) for row in rows]
+    labels = [row["is_match"] == "true" for row in rows]
+    scored = {
+        "RapidFuzz WRatio": [fuzz.WRatio(*pair, processor=utils.default_process) / 100 for pair in pairs],
+        "almoner": [compare(prepare(one), prepare(other)).score for one, other in pairs],
+    }
+    if python:
+        scored["nomenklatura logic-v2"] = logic_v2(
+            python, [(row["schema"], *pair) for row, pair in zip(rows, pairs, strict=True)]
+        )
+    kept = [place for place, pair in enumerate(pairs) if pair not in contested]
+    lines_out = [f"### Names of companies and organisations: {len(rows)} pairs, best threshold", "", *HEAD]
+    lines_out += [_row(name, best(scores, labels)) for name, scores in scored.items()]
+    own = f"almoner at {FLAGGED}"
+    lines_out += [_row(own, at(FLAGGED, scored["almoner"], labels))]
+    lines_out += ["", f"Without the {len(rows) - len(kept)} labels of `bench/matching_labels.csv`:", "", *HEAD]
+    for name, scores in scored.items():
+        lines_out.append(_row(name, best([scores[one] for one in kept], [labels[one] for one in kept])))
+    here = [[these[one] for one in kept] for these in (scored["almoner"], labels)]
+    return [*lines_out, _row(own, at(FLAGGED, here[0], [bool(one) for one in here[1]]))]

@@ -1,0 +1,112 @@
+"""What is asked and what the register has: names, second lines, addresses."""
+
+import csv
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis.strategies import builds, lists, none, sampled_from
+
+from almoner.screening.matching.domain import Finding, Party
+from almoner.screening.matching.service import CERTAIN, agreement, names_agree
+
+PAIRS = Path(__file__).parents[1] / "data" / "matching" / "pairs.csv"
+
+parties = builds(
+    Party,
+    lists(sampled_from(["JA Worldwide", "JA Worldwide Foundation", "Salvation Army", "Local 32", "", "!", "St Mary"])),
+    none() | sampled_from(["131 Dartmouth St FL 3", "PO BOX 12", "1 N Main", "12"]),
+    none() | sampled_from(["Boston", "BOSTN", "Phoenix"]),
+    none() | sampled_from(["MA", "AZ"]),
+    none() | sampled_from(["02116", "02116-1234", "02110", "00000-0000"]),
+    none() | sampled_from(["USA", "US", "FRA"]),
+)
+
+
+def asked(name: str, street: str | None = "7900 Johnson Drive", state: str = "TN", postcode: str = "37998") -> Party:
+    return Party([name], street, "Knoxville", state, postcode)
+
+
+def test_the_same_name_at_the_same_address_is_certain() -> None:
+    found = agreement(asked("Johnson University"), asked("JOHNSON UNIVERSITY", "7900 JOHNSON DR STE 2"))
+    assert found.certain
+    assert found.likely
+    assert found.located
+    assert found.score >= CERTAIN
+
+
+def test_without_an_address_nothing_is_certain() -> None:
+    found = agreement(Party(["Johnson University"]), asked("JOHNSON UNIVERSITY"))
+    assert (found.certain, found.likely, found.located) == (False, True, False)
+    assert not agreement(asked("Johnson University"), asked("JOHNSON UNIVERSITY", None)).certain
+
+
+def test_a_rare_name_needs_the_state_and_a_common_one_the_street() -> None:
+    here = Party(["Hephzibah Guanacaste Ammonoosuc"], "1 A Street", "Ash", "MA", "01001")
+    there = Party(["HEPHZIBAH GUANACASTE AMMONOOSUC"], "PO BOX 9", "Oak", "MA", "02001")
+    assert agreement(here, there).certain
+    common = [Party(["Salvation Army"], one.street, one.city, one.state, one.postcode) for one in (here, there)]
+    assert not agreement(*common).certain
+    lions = [Party(["AMERICAN LEGION"], street, "Ash", "MA", "01001") for street in ("1 Elm", "1 Elm", "9 Oak")]
+    assert agreement(lions[0], lions[1]).certain
+    assert not agreement(lions[0], lions[2]).certain
+    assert any(part.finding == "common" for part in agreement(lions[0], lions[2]).parts)
+
+
+@pytest.mark.parametrize(
+    ("listed", "veto"),
+    [
+        (["American Association of Physicists in Medicine", "Connecticut Area"], "branch"),
+        (["American Association of Physicists in Medicine", "Delaware Valley Chapter"], "branch"),
+        (["American Association of Physicists in Medicine 2"], None),
+    ],
+)
+def test_a_chapter_is_not_the_body(listed: list[str], veto: Finding | None) -> None:
+    party = Party(["American Association of Physicists in Medicine"], "1631 Prince St", "Alexandria", "VA", "22314")
+    found = agreement(party, Party(listed, party.street, party.city, party.state, party.postcode))
+    assert not found.certain
+    assert veto is None or veto in found.vetoes
+
+
+def test_a_second_line_may_be_the_name() -> None:
+    assert names_agree(["The Arc of Monmouth"], ["ARC OF NEW JERSEY", "THE ARC OF MONMOUTH INC"]).score > 0.85
+    assert names_agree(["Cameron University"], ["PSI CHI HONOR SOCIETY", "CAMERON UNIVERSITY"]).score < 0.8
+    assert names_agree(["Other", "Johnson University"], ["JOHNSON UNIVERSITY"]).score < 1
+    assert names_agree([], ["JOHNSON UNIVERSITY"]).score == 0
+    assert names_agree(["Johnson University"], []).score == 0
+
+
+def test_another_country_is_another_place_but_a_code_is_no_name() -> None:
+    here = Party(["Johnson University"], "1 A St", country="USA")
+    assert agreement(here, Party(["Johnson University"], "1 A St", country="FRA")).score < CERTAIN
+    assert agreement(here, Party(["Johnson University"], "1 A St", country="US")).certain
+
+
+@given(parties, parties)
+def test_the_reasons_add_up(one: Party, other: Party) -> None:
+    found = agreement(one, other)
+    assert sum(part.points for part in found.parts) == pytest.approx(found.score)
+    assert 0 <= found.score <= 1
+    assert not found.certain or (found.likely and found.located and not found.vetoes)
+
+
+def test_labelled_pairs_are_told_apart() -> None:
+    with PAIRS.open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    place = ("street", "city", "state", "postcode")
+    found = [
+        (
+            agreement(
+                Party([row["name"]], *(row[part] for part in place)),
+                Party([row["listed_name"]], *(row[f"listed_{part}"] for part in place)),
+            ),
+            row["same"] == "true",
+        )
+        for row in rows
+    ]
+    certain = [same for one, same in found if one.certain]
+    likely = [same for one, same in found if one.likely]
+    total = sum(same for _, same in found)
+    assert sum(certain) / len(certain) >= 0.95
+    assert sum(certain) / total >= 0.75
+    assert 2 * sum(likely) / (len(likely) + total) >= 0.88

@@ -1,0 +1,164 @@
+"""Names read and compared: one spelling, what tells bodies apart, and reasons that add up."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import lists, sampled_from, text
+
+from almoner.screening.matching.alignment import alike
+from almoner.screening.matching.domain import Finding, Prepared
+from almoner.screening.matching.service import FLAGGED, LIKELY, compare, prepare
+from almoner.screening.matching.spelling import consonants, counted, numbered, plain
+from almoner.screening.matching.words import tokens
+
+WORDS = (
+    "the of and st saint first 2nd iii 7 44 2024 north south Dallas Phoenix New York foundation trust church Crédit "
+    "Красный крест AL-HARAMAIN islamic society inc llc GmbH bank (PUPIL) of a k.a. Y.M.C.A. O'Brien & Co Ltd limited "
+    "liability company joint stock international natl national association 4-H good will goodwill muhammad mohamed"
+).split()
+names = lists(sampled_from(WORDS), max_size=8).map(" ".join) | text(max_size=40)
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("Y.M.C.A. & Co (O'Brien)", "ymca and co obrien"),
+        ("A MOTHER S TOUCH", "a mothers touch"),
+        ("J. P. Morgan", "jp morgan"),
+        ("ООО «Газпром»", "ooo gazprom"),
+        ("Crédit", "credit"),
+        ("!!", ""),
+    ],
+)
+def test_letters_are_plain(written: str, words: str) -> None:
+    assert plain(written) == words
+
+
+def test_numbers_are_digits_however_they_are_written() -> None:
+    assert counted("no 07 and 7th") == "7 and 7"
+    assert numbered("brigade forty four".split()) == ["brigade", "44"]
+    assert numbered("forty houses".split()) == ["40", "houses"]
+    assert numbered("fund xii".split()) == ["fund", "12"]
+    assert numbered("forty".split()) == ["40"]
+    assert numbered("trust i".split()) == ["trust", "1"]
+    assert numbered("i hope".split()) == ["i", "hope"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "forms"),
+    [
+        ("THE ARC OF MONMOUTH, INC.", ("arc", "monmouth"), {"CORP"}),
+        ("Siemens Aktiengesellschaft", ("siemens",), {"JSC"}),
+        ("OOO Oboronnye Initsiativy", ("oboronnye", "initsiativy"), {"LLC"}),
+        ("NEXIGN JOINT STCOK COMPANY", ("nexign",), {"CO"}),
+        ("ST PAULS CH OF NEW YORK CITY", ("saint", "pauls", "church", "newyork"), set()),
+        ("INC", ("inc",), set()),
+        ("of the", ("of",), set()),
+        ("", (), set()),
+    ],
+)
+def test_words_are_in_one_spelling_and_legal_forms_aside(name: str, words: tuple[str, ...], forms: set[str]) -> None:
+    found = tokens(name)
+    assert (found.words, set(found.forms)) == (words, forms)
+
+
+def score(one: str, other: str) -> float:
+    return compare(prepare(one), prepare(other)).score
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Goodwill Company", "Good Will Company"),
+        ("ROSELAND COMMUNITY HOSPITAL ASSN", "Roseland Community Hospital Association"),
+        ("Brigade Forty-Four", "Brigade 44"),
+        ("MIDDLE ATLANTIC ACTURIAL CLUB", "THE MIDDLE ATLANTIC ACTUARIAL CLUB INC"),
+        ("GUANACASTE DRY FOREST CONSERVA", "GUANACASTE DRY FOREST CONSERVATION FUND"),
+        ("PEOPLE UPLIFTING PEOPLE IN LIFE (PUPIL), INC.", "PEOPLE UPLIFTING PEOPLE IN LIFE"),
+        ("EAST CENTRAL ALABAMA UNITED CEREBRAL PALSY", "UNITED CEREBRAL PALSY OF EAST CENTRAL ALABAMA"),
+        ("vanderbilt corp", "van der bilt corp"),
+        ("MOTHER THEODORE CORP III", "MOTHER THEODORE CORPORATION III"),
+        ("Al Qaeda", "Al-Qa'ida"),
+    ],
+)
+def test_these_are_one_name(one: str, other: str) -> None:
+    assert score(one, other) >= LIKELY
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "finding"),
+    [
+        ("Teamsters Local 32", "Teamsters Local 45", "number"),
+        ("Citigroup Capital Trust XV", "Citigroup Capital Trust XX", "number"),
+        ("Goldman Sachs Mortgage Loan Trust 2004-1", "Goldman Sachs Mortgage Loan Trust 2005-1", "number"),
+        ("North Hudson Community Action", "South Hudson Community Action", "direction"),
+        ("Bowne of Dallas, L.P.", "Bowne of Phoenix, Inc.", "place"),
+        ("Mendez, Denmark A/S", "Mendez Norge A/S", "place"),
+    ],
+)
+def test_another_number_direction_or_place_is_another_body(one: str, other: str, finding: Finding) -> None:
+    found = compare(prepare(one), prepare(other))
+    assert finding in found.vetoes
+    assert found.score < FLAGGED
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Cameron University", "Cameron University Foundation"),
+        ("Bowne Global Solutions, Inc.", "Bowne Global Solutions II, Inc."),
+        ("Saudi Arabian Gas Company", "Saudi Arabian Oil Company"),
+        ("Deutsche Bank AG", "Deutsche Bank GmbH"),
+        ("Mission of Mercy", "Ministry of Mercy"),
+    ],
+)
+def test_a_body_beside_another_is_not_the_other(one: str, other: str) -> None:
+    assert score(one, other) < LIKELY
+
+
+def test_a_rare_word_weighs_more_than_a_common_one() -> None:
+    assert score("Guanacaste Foundation", "Guanacaste Society") > score("Guanacaste Foundation", "Hephzibah Foundation")
+
+
+def test_words_that_exist_are_no_slips_of_each_other() -> None:
+    assert alike("action", "auction") < alike("acturial", "actuarial")
+    assert alike("develp", "development") > 0
+    assert alike("art", "arc") == 0
+    assert alike("hospital", "hospitals") > 0.9
+    assert consonants("muhammad") == consonants("mohamed")
+
+
+@given(names, names)
+@settings(max_examples=400)
+def test_the_reasons_add_up_to_the_score(one: str, other: str) -> None:
+    for loose in (False, True):
+        found = compare(prepare(one), prepare(other), loose=loose)
+        assert 0 <= found.score <= 1 + 1e-9
+        assert sum(part.points for part in found.parts) == pytest.approx(found.score)
+
+
+@given(names, names)
+@settings(max_examples=400)
+def test_it_does_not_matter_who_asks(one: str, other: str) -> None:
+    here, there = compare(prepare(one), prepare(other)), compare(prepare(other), prepare(one))
+    assert here.score == pytest.approx(there.score)
+    assert set(here.vetoes) == set(there.vetoes)
+
+
+@given(names)
+def test_a_name_is_like_itself_in_any_case_of_letters(name: str) -> None:
+    read = prepare(name)
+    if read.words:
+        assert compare(read, read).score == 1
+        assert _bare(prepare(name.upper())) == _bare(prepare(name.upper().lower()))
+
+
+def _bare(name: Prepared) -> tuple[object, ...]:
+    return name.words, name.weights, name.kinds, name.forms
+
+
+@given(names)
+def test_every_word_has_a_worth(name: str) -> None:
+    read = prepare(name)
+    assert len(read.words) == len(read.weights) == len(read.kinds)
+    assert all(0 < weight <= 1 for weight in read.weights)
+    assert all(word.isascii() and word.isalnum() for word in read.words)
