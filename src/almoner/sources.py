@@ -1,4 +1,4 @@
-"""The formats of registers that this service reads, and the schedule on which they refresh themselves."""
+"""The formats of registers and watch lists that this service reads, and the schedule on which registers refresh."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +19,8 @@ from almoner.adapters.registers_mapping import from_file
 from almoner.adapters.registers_nzcs import Nzcs
 from almoner.adapters.registers_oscr import Oscr
 from almoner.adapters.registers_rna import Rna
+from almoner.adapters.watchlist_ofac import CONSOLIDATED, SDN
+from almoner.adapters.watchlist_un import UnitedNations
 from almoner.nonprofits.registers import jobs
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.nonprofits.registers.jobs import Refresh, Refreshing
@@ -26,6 +28,8 @@ from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.addresses import Policy
 from almoner.platform.outbound import Outbound
 from almoner.platform.telemetry import Telemetry
+from almoner.screening.watchlists.domain import WatchlistRefused
+from almoner.screening.watchlists.ports import WatchlistSource
 from almoner.settings import Settings, UnsafeSettings
 
 REGISTER_SOURCES: Mapping[str, RegisterSource] = {
@@ -51,6 +55,24 @@ REGISTER_SOURCES: Mapping[str, RegisterSource] = {
     )
 }
 """The formats that `almoner registers import` reads."""
+
+
+WATCHLIST_SOURCES: Mapping[str, WatchlistSource] = {
+    source.code: source
+    for source in (
+        SDN,
+        CONSOLIDATED,
+        UnitedNations(),
+    )
+}
+"""The lists that `almoner watchlists import` reads."""
+
+
+def watchlist_source(named: str) -> WatchlistSource:
+    """The reader of that list. Raises WatchlistRefused."""
+    if named in WATCHLIST_SOURCES:
+        return WATCHLIST_SOURCES[named]
+    raise WatchlistRefused(f"{named!r} is not a list that is read: use one of {', '.join(WATCHLIST_SOURCES)}")
 
 
 def register_source(named: str) -> RegisterSource:

@@ -60,6 +60,7 @@ class Ofac:
     least: int
     licence: str = "public domain (US government work)"
     category: Category = "sanction"
+    unverified: bool = False
 
     def published(self, files: Sequence[Path]) -> datetime | None:  # noqa: ARG002
         """The files do not say."""

@@ -39,6 +39,7 @@ class UnitedNations:
     title = "UN Security Council consolidated list"
     licence = "public list of the United Nations"
     category: Category = "sanction"
+    unverified = False
     least = 500
 
     def published(self, files: Sequence[Path]) -> datetime | None:

@@ -31,6 +31,7 @@ from almoner.migrations import MigrationRefused
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.platform.audit_heads import NotExported
 from almoner.platform.programs import DatabaseUnavailable
+from almoner.screening.watchlists.domain import WatchlistRefused
 from almoner.validation.reviews.domain import ReviewRefused
 
 _PLACES: Final = {
@@ -42,6 +43,7 @@ _PLACES: Final = {
     "partners": "access.partners",
     "keys": "access.keys",
     "registers": "registers.commands",
+    "watchlists": "watchlists.commands",
     "activities": "activities.commands",
     "organisations": "organisations.commands",
     "suspense": "suspense.commands",
@@ -111,6 +113,7 @@ _TOLD_AS_THEY_ARE = (
     Refused,
     ReportRefused,
     ReviewRefused,
+    WatchlistRefused,
 )
 
 _LISTED: dict[type[BaseException], str] = {

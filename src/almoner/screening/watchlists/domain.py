@@ -1,8 +1,10 @@
 """Watch lists: who is on them, under which names, and in which version of the list (settled 4)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Final, Literal, get_args
+from uuid import UUID
 
 Category = Literal["warning", "sanction", "hateSpeech", "commercial", "adverseMedia", "controversial"]
 CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
@@ -38,7 +40,8 @@ class Listed:
 
     ``key`` is the list's own number. ``countries``: three letters each, those of addresses, nationalities and
     registrations. ``identifiers``: numbers of registers, tax offices and the like, as the list writes them, never those
-    of papers of persons. ``birth_years``: of a person. ``category``: where the list has several.
+    of papers of persons. ``birth_years``: of a person. ``category``: where the list has several. ``told_at``: the
+    address at which what the entry says can be read.
     """
 
     key: str
@@ -51,6 +54,8 @@ class Listed:
     programmes: tuple[str, ...] = ()
     listed_on: date | None = None
     category: Category | None = None
+    note: str | None = None
+    told_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +64,108 @@ class BadEntry:
 
     place: str
     why: str
+
+
+LOADED: Final = "internal.watchlist_loaded"
+"""Told when a list has another version, with a ``Told`` in it."""
+REFUSED: Final = "internal.watchlist_refused"
+"""Told when files of a list were refused, with a ``Told`` in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Which list, and which load of it. ``load`` has the columns of ``Load``."""
+
+    list: str
+    load: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """One file of a load."""
+
+    name: str
+    sha256: str
+    bytes: int
+
+
+LoadStatus = Literal["loaded", "refused", "unchanged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One load of a list. ``unchanged``: the files are what is loaded already, and nothing was written.
+
+    ``published_at``: of which moment the list is, where that is known. ``categories``: what its entries are.
+    ``reasons``: why it was refused.
+    """
+
+    id: UUID
+    list: str
+    status: LoadStatus
+    published_at: datetime | None
+    retrieved_at: datetime
+    loaded_at: datetime
+    sha256: bytes
+    files: Sequence[FileFacts]
+    categories: Sequence[Category]
+    entries: int
+    added: int = 0
+    removed: int = 0
+    changed: int = 0
+    bad: int = 0
+    forced: bool = False
+    reasons: Sequence[str] = ()
+
+    @property
+    def version(self) -> str:
+        """How the version is named to people: its day, and the beginning of the hash of its files."""
+        return f"{self.published_at or self.retrieved_at:%Y-%m-%d} {self.sha256.hex()[:12]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A list as it is loaded now. ``refused``: the newest load that was refused since, if any."""
+
+    code: str
+    title: str
+    licence: str
+    unverified: bool
+    load: Load
+    refused: Load | None = None
+
+    @property
+    def version(self) -> str:
+        """As ``Load.version``."""
+        return self.load.version
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a list says of somebody, from a load on. ``category`` of the entry within is never None."""
+
+    list: str
+    listed: Listed
+    category: Category
+    content: bytes
+    since: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a load changed. ``changed``: as it was, and as it is."""
+
+    added: Sequence[Entry]
+    removed: Sequence[Entry]
+    changed: Sequence[tuple[Entry, Entry]]
+
+
+class LoadRefused(WatchlistRefused):
+    """The files were read and are no good: ``load`` keeps why, and what was loaded before stays."""
+
+    def __init__(self, load: Load) -> None:
+        super().__init__(
+            f"these files of {load.list} are refused, and what was loaded before stays: {'; '.join(load.reasons)}. "
+            "Fetch them again, or load them as they are with --force"
+        )
+        self.load = load

@@ -32,6 +32,11 @@ class WatchlistSource(Protocol):
         ...
 
     @property
+    def unverified(self) -> bool:
+        """Written from the layout alone, never run on a real file."""
+        ...
+
+    @property
     def least(self) -> int:
         """Entries that every whole list has at least; fewer are a list that was cut off."""
         ...

@@ -1,0 +1,147 @@
+"""``almoner watchlists``: loading the lists that bodies and applicants are compared with, and how they stand."""
+
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from almoner.cli.access import table
+from almoner.cli.database import with_database
+from almoner.cli.officer import administrator
+from almoner.kit.time import iso
+from almoner.platform.audit import DEPLOYMENT
+from almoner.platform.db import Database, Tx
+from almoner.screening.watchlists import flows, service
+from almoner.screening.watchlists.domain import Load, Version
+from almoner.sources import WATCHLIST_SOURCES, watchlist_source
+
+commands = typer.Typer(
+    help="The watch lists that bodies and applicants are compared with: load them, see how they stand.",
+    no_args_is_help=True,
+)
+
+_SHOW_EVERY_SECONDS: Final = 0.2
+
+Source = Annotated[str, typer.Argument(help=f"The list: {', '.join(WATCHLIST_SOURCES)}.")]
+
+
+@commands.command("import")
+def import_list(
+    source: Source,
+    places: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Files as published, folders, or .zip.", exists=True)
+    ],
+    published: Annotated[
+        datetime | None,
+        typer.Option(
+            formats=["%Y-%m-%d"], help="The day of the list; else the one told inside, or in the name of a file."
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Load what the guards are against: a list that shrank, or is older.")
+    ] = False,
+) -> None:
+    """Load the files of one list as its next version: all of them or, when something is wrong, nothing.
+
+    Earlier versions are kept. The same files again change nothing. What looks broken is refused: what was loaded
+    before stays, `watchlists status` says why, and the exit status is 1.
+    """
+    reader = watchlist_source(source)
+    day = published.replace(tzinfo=UTC) if published else None
+
+    async def load(database: Database) -> Load:
+        who = await administrator(database)
+        async with database.write() as tx:
+            await who(tx)  # refused before the seconds that it takes, and again when all is read
+
+        async def record(tx: Tx, done: Load) -> None:
+            officer = await who(tx)
+            if done.status == "refused":
+                reasons = "; ".join(done.reasons)[:2000]
+                await officer.record(tx, DEPLOYMENT, "watchlist.refused", done.list, reasons=reasons)
+                return
+            version, entries = done.version, done.entries
+            await officer.record(
+                tx, DEPLOYMENT, "watchlist.imported", done.list, version=version, entries=entries, forced=force
+            )
+
+        return await flows.import_files(
+            database, reader, places, published=day, force=force, report=_reporter(), record=record
+        )
+
+    typer.echo(f"{reader.title}. Licence: {reader.licence}.")
+    if reader.unverified:
+        typer.echo("Its reader was written from the layout alone and never run on a real file: look at what it loaded.")
+    began = time.monotonic()
+    try:
+        loaded = with_database(load)
+    finally:
+        _clear()
+    _tell(loaded, time.monotonic() - began)
+
+
+@commands.command("status")
+def show_status() -> None:
+    """Show how each list stands: its version, where it is from, and what its last load changed.
+
+    A category without a loaded list is never clear. Nobody tried an unverified reader on a real file.
+    """
+
+    async def read(database: Database) -> tuple[list[Version], list[Load]]:
+        async with database.snapshot() as tx:
+            return await service.loaded(tx), await service.refused(tx)
+
+    versions, refused = with_database(read)
+    titles = (
+        "list", "version", "published", "retrieved", "sha256", "categories", "entries", "in", "out", "changed", "aside",
+        "verified", "licence",
+    )  # fmt: skip
+    table(titles, map(_standing, versions))
+    for one in refused:
+        typer.echo(f"\nRefused at {iso(one.loaded_at)}: {one.list}, {' '.join(file.name for file in one.files)}")
+        for reason in one.reasons:
+            typer.echo(f"  - {reason}")
+    if refused:
+        typer.echo("\nFetch these files again and import them, or take them as they are with `import --force`.")
+
+
+def _standing(one: Version) -> tuple[object, ...]:
+    load = one.load
+    moments = (f"{load.published_at:%Y-%m-%d}" if load.published_at else "-", f"{load.retrieved_at:%Y-%m-%d}")
+    counts = (load.entries, load.added, load.removed, load.changed, load.bad)
+    verified = "unverified" if one.unverified else "yes"
+    categories = " ".join(load.categories)
+    return (one.code, one.version, *moments, load.sha256.hex(), categories, *counts, verified, one.licence)
+
+
+def _reporter() -> Callable[[int], None]:
+    """Shows progress on a terminal, on one line, and nothing elsewhere."""
+    shown = 0.0
+
+    def report(entries: int) -> None:
+        nonlocal shown
+        if not sys.stdout.isatty() or time.monotonic() - shown < _SHOW_EVERY_SECONDS:
+            return
+        shown = time.monotonic()
+        typer.echo(f"\r  reading: {entries:,} entries", nl=False)
+
+    return report
+
+
+def _clear() -> None:
+    if sys.stdout.isatty():
+        typer.echo("\r" + " " * 78 + "\r", nl=False)
+
+
+def _tell(load: Load, seconds: float) -> None:
+    if load.status == "unchanged":
+        typer.echo("These files are loaded already: nothing to do.")
+        return
+    typer.echo(
+        f"Loaded {load.entries:,} entries of {load.list}, version {load.version}: {load.added:,} in, "
+        f"{load.removed:,} out, {load.changed:,} changed, {load.bad:,} put aside; {seconds:.1f} s."
+    )

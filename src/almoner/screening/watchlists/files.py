@@ -1,0 +1,88 @@
+"""Files of a list as they lie on disk: plain, in a folder or in a zip, hashed by their content."""
+
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import file_digest, sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+from zipfile import BadZipFile, ZipFile
+
+from almoner.screening.watchlists.domain import FileFacts, WatchlistRefused
+
+_DAY: Final = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
+_MOST_UNPACKED: Final = 4 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The files of a load, plain on the disk. ``sha256``: of the hashes of all; ``day``: the latest one in a name."""
+
+    paths: Sequence[Path]
+    facts: Sequence[FileFacts]
+    sha256: bytes
+    retrieved_at: datetime
+    day: datetime | None
+
+
+@contextmanager
+def found(places: Sequence[Path]) -> Iterator[Found]:
+    """The files that the places stand for; what a zip holds lies in a folder of its own meanwhile.
+
+    Raises WatchlistRefused when one cannot be read.
+    """
+    with TemporaryDirectory(prefix="almoner-watchlist-") as folder:
+        try:
+            paths = [path for place in places for path in _at(place, Path(folder))]
+            if not paths:
+                raise WatchlistRefused(f"there is no file in {places[0]}" if places else "no file was named")
+            facts = sorted((_facts(path) for path in paths), key=lambda one: one.sha256)
+            written = max(place.stat().st_mtime for place in (*places, *paths))
+        except (OSError, EOFError, BadZipFile, NotImplementedError, RuntimeError) as error:
+            raise WatchlistRefused(f"a file cannot be read ({error}): fetch it again") from error
+        whole = sha256(b"".join(bytes.fromhex(one.sha256) for one in facts)).digest()
+        days = [day for path in (*places, *paths) if (day := _named_day(path.name))]
+        yield Found(paths, facts, whole, datetime.fromtimestamp(written, UTC), max(days, default=None))
+
+
+def _at(place: Path, folder: Path) -> Iterator[Path]:
+    if place.is_dir():
+        for inner in sorted(place.iterdir()):
+            if inner.is_file() and not inner.name.startswith("."):
+                yield from _at(inner, folder)
+    elif place.suffix.lower() == ".zip":
+        yield from _unpacked(place, folder)
+    else:
+        yield place
+
+
+def _unpacked(archive: Path, folder: Path) -> Iterator[Path]:
+    with ZipFile(archive) as packed:
+        members = [one for one in packed.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
+        if sum(one.file_size for one in members) > _MOST_UNPACKED:
+            raise WatchlistRefused(f"{archive.name} unpacks to over 4 GiB: it is no such list")
+        for number, member in enumerate(members):
+            inner = folder / f"{archive.name}-{number}"
+            inner.mkdir()
+            path = inner / Path(member.filename).name
+            with packed.open(member) as content, path.open("wb") as out:
+                shutil.copyfileobj(content, out)
+            yield path
+
+
+def _facts(path: Path) -> FileFacts:
+    with path.open("rb") as content:
+        return FileFacts(path.name, file_digest(content, "sha256").hexdigest(), path.stat().st_size)
+
+
+def _named_day(name: str) -> datetime | None:
+    for year, month, day in _DAY.findall(name):
+        try:
+            return datetime(int(year), int(month), int(day), tzinfo=UTC)
+        except ValueError:
+            continue
+    return None

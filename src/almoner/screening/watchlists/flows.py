@@ -1,0 +1,151 @@
+"""Loading a list: its files are read, judged, and kept as its next version in one transaction."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from almoner.platform import outbox
+from almoner.platform.crypto import digest
+from almoner.platform.db import EVERYONE, Database, Tx
+from almoner.screening.watchlists import files, guards, store
+from almoner.screening.watchlists.domain import (
+    CATEGORIES,
+    LOADED,
+    REFUSED,
+    BadEntry,
+    Category,
+    Entry,
+    Listed,
+    Load,
+    LoadRefused,
+    Told,
+    WatchlistRefused,
+)
+from almoner.screening.watchlists.files import Found
+from almoner.screening.watchlists.ports import WatchlistSource
+
+Report = Callable[[int], None]
+"""Told how many entries were read so far; called from another thread."""
+RecordLoad = Callable[[Tx, Load], Awaitable[None]]
+_EVERY: Final = 1_000
+_SHOWN_BAD: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    entries: dict[str, tuple[Listed, Category, bytes]]
+    bad: list[BadEntry]
+
+
+async def import_files(
+    db: Database,
+    source: WatchlistSource,
+    places: Sequence[Path],
+    *,
+    published: datetime | None = None,
+    force: bool = False,
+    report: Report | None = None,
+    record: RecordLoad | None = None,
+) -> Load:
+    """Load the files of one list as its next version, all or nothing.
+
+    ``published``: of which moment they are, else as they say, or as a name says. ``force`` loads what the guards are
+    against. ``record`` is called in the transaction of the load. Files that are what is loaded already change nothing.
+    Raises LoadRefused when they are no good, and WatchlistRefused when they are no such list.
+    """
+    with files.found(places) as found:
+        async with db.read() as tx:
+            standing = await store.find_current(tx, EVERYONE, source.code)
+        if standing is not None and standing.sha256 == found.sha256:
+            return replace(standing, status="unchanged", added=0, removed=0, changed=0)
+        told = published or await asyncio.to_thread(source.published, found.paths) or found.day
+        read = await asyncio.to_thread(_read, source, found.paths, report)
+    async with db.write() as tx:
+        load = await _merge(tx, source, found, told, read, force=force)
+        if record is not None:
+            await record(tx, load)
+    if load.status == "refused":
+        raise LoadRefused(load)
+    return load
+
+
+def _read(source: WatchlistSource, paths: Sequence[Path], report: Report | None) -> _Read:
+    read = _Read({}, [])
+    for one in source.read(paths):
+        if isinstance(one, BadEntry):
+            read.bad.append(one)
+        elif one.key in read.entries:
+            read.bad.append(BadEntry(one.key, "the list has two entries with this number"))
+        elif (category := one.category or source.category) is None:
+            read.bad.append(BadEntry(one.key, "the entry says nothing of its category"))
+        else:
+            read.entries[one.key] = (one, category, digest(msgspec.json.encode((one, category))))
+        if report is not None and len(read.entries) % _EVERY == 0:
+            report(len(read.entries))
+    return read
+
+
+async def _merge(
+    tx: Tx, source: WatchlistSource, found: Found, told: datetime | None, read: _Read, *, force: bool
+) -> Load:
+    before = await store.know(tx, EVERYONE, source)
+    standing = await store.contents(tx, EVERYONE, source.code)
+    added = read.entries.keys() - standing.keys()
+    removed = standing.keys() - read.entries.keys()
+    changed = [key for key, content in standing.items() if key in read.entries and read.entries[key][2] != content]
+    load = Load(
+        id=tx.new_id(),
+        list=source.code,
+        status="loaded",
+        published_at=told,
+        retrieved_at=found.retrieved_at,
+        loaded_at=tx.now,
+        sha256=found.sha256,
+        files=tuple(found.facts),
+        categories=_categories(source, read),
+        entries=len(read.entries),
+        added=len(added),
+        removed=len(removed),
+        changed=len(changed),
+        bad=len(read.bad),
+        forced=force,
+    )
+    moments = (told, before.published_at if before else None)
+    reasons = list(guards.problems(source, load.entries, load.bad, load.removed, len(standing), moments))
+    if reasons and not read.entries:
+        raise WatchlistRefused(f"the files hold no entry of {source.title}{_told(read.bad)}")
+    if reasons and not force:
+        refused = replace(load, status="refused", added=0, removed=0, changed=0, reasons=(*reasons, *_first(read.bad)))
+        await store.insert_load(tx, EVERYONE, refused)
+        await outbox.emit(tx, None, REFUSED, Told(load.list, load.id))
+        return refused
+    await store.insert_load(tx, EVERYONE, load)
+    await store.end(tx, EVERYONE, source.code, [*removed, *changed], load.id)
+    fresh = {*added, *changed}
+    await store.insert(tx, EVERYONE, (_entry(load, *read.entries[key]) for key in read.entries if key in fresh))
+    await outbox.emit(tx, None, LOADED, Told(load.list, load.id))
+    return load
+
+
+def _entry(load: Load, listed: Listed, category: Category, content: bytes) -> Entry:
+    return Entry(load.list, listed, category, content, load.id)
+
+
+def _categories(source: WatchlistSource, read: _Read) -> tuple[Category, ...]:
+    if source.category is not None:
+        return (source.category,)
+    held = {category for _, category, _ in read.entries.values()}
+    return tuple(one for one in CATEGORIES if one in held)
+
+
+def _first(bad: Sequence[BadEntry]) -> list[str]:
+    return [f"{one.place}: {one.why}" for one in bad[:_SHOWN_BAD]]
+
+
+def _told(bad: Sequence[BadEntry]) -> str:
+    return f": {'; '.join(_first(bad))}" if bad else ""

@@ -1,0 +1,59 @@
+"""What other parts ask of watch lists."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+from almoner.kit.errors import NotFound
+from almoner.platform.db import EVERYONE, Tx
+from almoner.screening.watchlists import store
+from almoner.screening.watchlists.domain import Changes, Entry, Load, Version
+
+_AT_ONCE: Final = 2_000
+
+
+async def loaded(tx: Tx) -> list[Version]:
+    """Which lists are loaded, and in which version."""
+    return await store.versions(tx, EVERYONE)
+
+
+async def current_loads(tx: Tx) -> Mapping[str, UUID]:
+    """Which load of each list is current: cheap, to see whether one has changed."""
+    return await store.current_loads(tx, EVERYONE)
+
+
+async def entries(tx: Tx, code: str) -> AsyncIterator[Entry]:
+    """What a list says now, in the order of its keys."""
+    after = ""
+    while batch := await store.current(tx, EVERYONE, code, after, _AT_ONCE):
+        for entry in batch:
+            yield entry
+        after = batch[-1].listed.key
+
+
+async def named(tx: Tx, code: str, keys: Sequence[str]) -> list[Entry]:
+    """What a list says now under these of its keys."""
+    return await store.named(tx, EVERYONE, code, keys)
+
+
+async def changes(tx: Tx, load_id: UUID) -> Changes:
+    """What a load changed. Raises NotFound."""
+    if await store.find_load(tx, EVERYONE, load_id) is None:
+        raise NotFound
+    came = {one.listed.key: one for one in await store.since(tx, EVERYONE, load_id)}
+    ended = {one.listed.key: one for one in await store.until(tx, EVERYONE, load_id)}
+    return Changes(
+        added=[one for key, one in came.items() if key not in ended],
+        removed=[one for key, one in ended.items() if key not in came],
+        changed=[(ended[key], one) for key, one in came.items() if key in ended],
+    )
+
+
+async def loads(tx: Tx, code: str | None, limit: int) -> list[Load]:
+    """The newest loads of a list or of all, newest first; also those that were refused."""
+    return await store.loads(tx, EVERYONE, code, limit)
+
+
+async def refused(tx: Tx) -> list[Load]:
+    """What was refused since the last good load of its list."""
+    return await store.refused(tx, EVERYONE)

@@ -1,0 +1,263 @@
+"""SQL of watch lists: versions, and what each said from one load until another."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Final
+from uuid import UUID
+
+import msgspec
+from asyncpg import Record
+
+from almoner.platform.db import Everyone, Tx
+from almoner.screening.watchlists.domain import Entry, FileFacts, Listed, ListedAddress, ListedName, Load, Version
+from almoner.screening.watchlists.ports import WatchlistSource
+
+_LOAD: Final = """
+    l.id, l.list, l.status, l.published_at, l.retrieved_at, l.loaded_at, l.sha256, l.files, l.categories, l.entries,
+    l.added, l.removed, l.changed, l.bad, l.forced, l.reasons
+"""
+_ENTRY: Final = """
+    list, entry_key, content, kind, category, names, countries, addresses, identifiers, birth_years, programmes,
+    listed_on, note, told_at, since_load
+"""
+_AT_ONCE: Final = 2_000
+
+
+async def know(tx: Tx, _: Everyone, source: WatchlistSource) -> Load | None:
+    """Enter the list, or what its reader says of it now, and lock it; its current load."""
+    await tx.execute(
+        """
+        insert into watchlist (code, title, licence, unverified) values ($1, $2, $3, $4)
+        on conflict (code) do update
+        set title = excluded.title, licence = excluded.licence, unverified = excluded.unverified
+        """,
+        source.code,
+        source.title,
+        source.licence,
+        source.unverified,
+    )
+    row = await tx.fetchrow(
+        f"select {_LOAD} from watchlist_load l join watchlist w on w.current_load = l.id where w.code = $1",
+        source.code,
+    )
+    return _load(row) if row else None
+
+
+async def find_current(tx: Tx, _: Everyone, code: str) -> Load | None:
+    """The current load of a list."""
+    row = await tx.fetchrow(
+        f"select {_LOAD} from watchlist_load l join watchlist w on w.current_load = l.id where w.code = $1", code
+    )
+    return _load(row) if row else None
+
+
+async def insert_load(tx: Tx, _: Everyone, load: Load) -> None:
+    """Keep a load; one that was loaded is the list's current one from now on."""
+    await tx.execute(
+        """
+        insert into watchlist_load (id, list, status, published_at, retrieved_at, loaded_at, sha256, files, categories,
+            entries, added, removed, changed, bad, forced, reasons)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+        """,
+        load.id,
+        load.list,
+        load.status,
+        load.published_at,
+        load.retrieved_at,
+        load.loaded_at,
+        load.sha256,
+        load.files,
+        load.categories,
+        load.entries,
+        load.added,
+        load.removed,
+        load.changed,
+        load.bad,
+        load.forced,
+        load.reasons,
+    )
+    if load.status == "loaded":
+        await tx.execute("update watchlist set current_load = $2 where code = $1", load.list, load.id)
+
+
+async def contents(tx: Tx, _: Everyone, code: str) -> Mapping[str, bytes]:
+    """The hash of what each current entry says, by its key."""
+    rows = await tx.fetch("select entry_key, content from watchlist_entry where list = $1 and until_load is null", code)
+    return {row["entry_key"]: row["content"] for row in rows}
+
+
+async def end(tx: Tx, _: Everyone, code: str, keys: Sequence[str], load_id: UUID) -> None:
+    """These entries are said until now."""
+    await tx.execute(
+        """
+        update watchlist_entry set until_load = $3
+        where list = $1 and entry_key = any($2) and until_load is null
+        """,
+        code,
+        keys,
+        load_id,
+    )
+
+
+async def insert(tx: Tx, _: Everyone, entries: Iterable[Entry]) -> None:
+    """These are said from now on."""
+    waiting = iter(entries)
+    while batch := list(islice(waiting, _AT_ONCE)):
+        await tx.execute(
+            f"""
+            insert into watchlist_entry (id, {_ENTRY})
+            select id, {_ENTRY} from jsonb_to_recordset($1) as t (
+                id uuid, list text, entry_key text, content bytea, kind text, category text, names jsonb,
+                countries text[], addresses jsonb, identifiers text[], birth_years integer[], programmes text[],
+                listed_on date, note text, told_at text, since_load uuid
+            )
+            """,
+            [_values(tx.new_id(), one) for one in batch],
+        )
+
+
+def _values(entry_id: UUID, one: Entry) -> dict[str, object]:
+    listed = one.listed
+    return {
+        "id": entry_id,
+        "list": one.list,
+        "entry_key": listed.key,
+        "content": f"\\x{one.content.hex()}",
+        "kind": listed.kind,
+        "category": one.category,
+        "names": listed.names,
+        "countries": listed.countries,
+        "addresses": listed.addresses,
+        "identifiers": listed.identifiers,
+        "birth_years": listed.birth_years,
+        "programmes": listed.programmes,
+        "listed_on": listed.listed_on,
+        "note": listed.note,
+        "told_at": listed.told_at,
+        "since_load": one.since,
+    }
+
+
+async def current_loads(tx: Tx, _: Everyone) -> Mapping[str, UUID]:
+    """Which load of each list is current."""
+    rows = await tx.fetch("select code, current_load from watchlist where current_load is not null")
+    return {row["code"]: row["current_load"] for row in rows}
+
+
+async def versions(tx: Tx, _: Everyone) -> list[Version]:
+    """The lists as they are loaded, by their codes."""
+    rows = await tx.fetch(
+        f"""
+        select w.code, w.title, w.licence, w.unverified, {_LOAD} from watchlist w
+        join watchlist_load l on l.id = w.current_load order by w.code
+        """
+    )
+    return [Version(row["code"], row["title"], row["licence"], row["unverified"], _load(row)) for row in rows]
+
+
+async def refused(tx: Tx, _: Everyone) -> list[Load]:
+    """The newest load of each list, where it was refused."""
+    rows = await tx.fetch(
+        f"""
+        select {_LOAD} from watchlist w cross join lateral (
+            select * from watchlist_load where list = w.code order by id desc limit 1
+        ) l where l.status = 'refused' order by w.code
+        """
+    )
+    return [_load(row) for row in rows]
+
+
+async def loads(tx: Tx, _: Everyone, code: str | None, limit: int) -> list[Load]:
+    """The newest loads, newest first."""
+    rows = await tx.fetch(
+        f"select {_LOAD} from watchlist_load l where $1::text is null or list = $1 order by id desc limit $2",
+        code,
+        limit,
+    )
+    return [_load(row) for row in rows]
+
+
+async def find_load(tx: Tx, _: Everyone, load_id: UUID) -> Load | None:
+    """One load."""
+    row = await tx.fetchrow(f"select {_LOAD} from watchlist_load l where id = $1", load_id)
+    return _load(row) if row else None
+
+
+async def current(tx: Tx, _: Everyone, code: str, after: str, limit: int) -> list[Entry]:
+    """Current entries of a list in the order of their keys."""
+    rows = await tx.fetch(
+        f"""
+        select {_ENTRY} from watchlist_entry
+        where list = $1 and until_load is null and entry_key > $2 order by entry_key limit $3
+        """,
+        code,
+        after,
+        limit,
+    )
+    return [_entry(row) for row in rows]
+
+
+async def since(tx: Tx, _: Everyone, load_id: UUID) -> list[Entry]:
+    """What a load brought."""
+    rows = await tx.fetch(f"select {_ENTRY} from watchlist_entry where since_load = $1 order by entry_key", load_id)
+    return [_entry(row) for row in rows]
+
+
+async def until(tx: Tx, _: Everyone, load_id: UUID) -> list[Entry]:
+    """What a load ended."""
+    rows = await tx.fetch(f"select {_ENTRY} from watchlist_entry where until_load = $1 order by entry_key", load_id)
+    return [_entry(row) for row in rows]
+
+
+async def named(tx: Tx, _: Everyone, code: str, keys: Sequence[str]) -> list[Entry]:
+    """Current entries by their keys."""
+    rows = await tx.fetch(
+        f"select {_ENTRY} from watchlist_entry where list = $1 and entry_key = any($2) and until_load is null",
+        code,
+        keys,
+    )
+    return [_entry(row) for row in rows]
+
+
+async def figures(tx: Tx, _: Everyone) -> list[Record]:
+    """How many loads of each list became what."""
+    return await tx.fetch("select list, status, count(*) from watchlist_load group by list, status")
+
+
+def _load(row: Record) -> Load:
+    return Load(
+        row["id"],
+        row["list"],
+        row["status"],
+        row["published_at"],
+        row["retrieved_at"],
+        row["loaded_at"],
+        row["sha256"],
+        msgspec.convert(row["files"], tuple[FileFacts, ...]),
+        tuple(row["categories"]),
+        row["entries"],
+        row["added"],
+        row["removed"],
+        row["changed"],
+        row["bad"],
+        row["forced"],
+        tuple(row["reasons"]),
+    )
+
+
+def _entry(row: Record) -> Entry:
+    listed = Listed(
+        key=row["entry_key"],
+        kind=row["kind"],
+        names=tuple(ListedName(one["text"], one["kind"]) for one in row["names"]),
+        countries=tuple(row["countries"]),
+        addresses=tuple(ListedAddress(one["text"], one["country"]) for one in row["addresses"]),
+        identifiers=tuple(row["identifiers"]),
+        birth_years=tuple(row["birth_years"]),
+        programmes=tuple(row["programmes"]),
+        listed_on=row["listed_on"],
+        category=row["category"],
+        note=row["note"],
+        told_at=row["told_at"],
+    )
+    return Entry(row["list"], listed, row["category"], row["content"], row["since_load"])

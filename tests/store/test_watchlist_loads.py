@@ -1,0 +1,163 @@
+"""Loading watch lists: versions are kept, what looks broken is refused, and what a newer file changes is told."""
+
+import csv
+import zipfile
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from almoner.adapters.watchlist_ofac import Ofac
+from almoner.platform.db import Database
+from almoner.screening.screenings.domain import Asked
+from almoner.screening.screenings.service import Screener
+from almoner.screening.watchlists import flows, service
+from almoner.screening.watchlists.domain import Load, LoadRefused, WatchlistRefused
+from tests.support.database import TestDatabase
+from tests.support.service import Service, serving
+
+SDN = Ofac("ofac-sdn", "OFAC Specially Designated Nationals", 3)
+NAMES = ("AL-FAROUK RELIEF TRUST", "BANCO NACIONAL DEL CACAO", "ZAVOD IMENI DEGTYAREVA", "KOREA UNHA TRADING")
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    async with serving(empty_database) as service:
+        yield service
+
+
+@pytest.fixture
+def db(alone: Service) -> Database:
+    return alone.db
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Iterator[Path]:
+    return (tmp_path / f"sdn{nth}.csv" for nth in count())
+
+
+def row(number: int, name: str, kind: str = "-0- ", programme: str = "SDGT", remarks: str = "-0- ") -> list[str]:
+    return [str(number), name, kind, programme, *["-0- "] * 7, remarks]
+
+
+def write(path: Path, rows: list[list[str]]) -> Path:
+    """In the layout of sdn.csv, to its last byte."""
+    with path.open("w", encoding="cp1252", newline="") as out:
+        csv.writer(out).writerows(rows)
+        out.write("\x1a")
+    return path
+
+
+def rows(names: tuple[str, ...] = NAMES) -> list[list[str]]:
+    return [row(number, name) for number, name in enumerate(names, 1)]
+
+
+async def load(db: Database, *files: Path, force: bool = False, source: Ofac = SDN) -> Load:
+    return await flows.import_files(db, source, files, force=force)
+
+
+async def current(db: Database, code: str = "ofac-sdn") -> list[str]:
+    async with db.read() as tx:
+        return [entry.listed.names[0].text async for entry in service.entries(tx, code)]
+
+
+async def test_a_load_keeps_what_was_loaded_from_where(db: Database, paths: Iterator[Path]) -> None:
+    file = write(next(paths), rows())
+    made = await load(db, file)
+    assert (made.status, made.entries, made.added, made.removed, made.changed) == ("loaded", 4, 4, 0, 0)
+    async with db.read() as tx:
+        (version,) = await service.loaded(tx)
+    assert version.load == made
+    assert (version.code, version.licence) == ("ofac-sdn", "public domain (US government work)")
+    assert [one.name for one in made.files] == [file.name]
+    assert await current(db) == list(NAMES)
+
+
+async def test_the_same_files_again_change_nothing_packed_or_not(db: Database, paths: Iterator[Path]) -> None:
+    file = write(next(paths), rows())
+    first = await load(db, file)
+    packed = file.with_suffix(".zip")
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.write(file, "sdn.csv")
+    assert (await load(db, file)).status == "unchanged"
+    assert (await load(db, packed)).status == "unchanged"
+    async with db.read() as tx:
+        assert [one.id for one in await service.loads(tx, None, 10)] == [first.id]
+
+
+async def test_a_newer_file_ends_and_begins_entries_and_overwrites_none(db: Database, paths: Iterator[Path]) -> None:
+    first = await load(db, write(next(paths), rows()))
+    newer = [row(1, NAMES[0], programme="SDGT] [FTO"), *rows()[1:3], row(9, "MARTYRS FOUNDATION OF TYRE")]
+    second = await load(db, write(next(paths), newer))
+    assert (second.added, second.removed, second.changed) == (1, 1, 1)
+    async with db.read() as tx:
+        changes = await service.changes(tx, second.id)
+        kept = await tx.fetch("select entry_key, since_load, until_load from watchlist_entry order by id")
+    assert [one.listed.key for one in changes.added] == ["9"]
+    assert [one.listed.key for one in changes.removed] == ["4"]
+    assert [(old.listed.programmes, new.listed.programmes) for old, new in changes.changed] == [
+        (("SDGT",), ("SDGT", "FTO"))
+    ]
+    assert {row["since_load"] for row in kept} == {first.id, second.id}
+    assert len(kept) == 6
+
+
+async def test_what_looks_broken_is_refused_and_the_last_good_version_stays(
+    db: Database, paths: Iterator[Path]
+) -> None:
+    first = await load(db, write(next(paths), rows()))
+    cut = write(next(paths), rows()[:2])
+    with pytest.raises(LoadRefused, match="every whole list has at least 3"):
+        await load(db, cut)
+    assert await current(db) == list(NAMES)
+    async with db.read() as tx:
+        (version,) = await service.loaded(tx)
+        (refused,) = await service.refused(tx)
+        told = await tx.fetch("select type from internal_event order by id")
+    assert version.load.id == first.id
+    assert refused.reasons == ("it has 2 entries, and every whole list has at least 3",)
+    assert [row["type"] for row in told] in (
+        [],
+        ["internal.watchlist_refused"],
+        ["internal.watchlist_loaded", "internal.watchlist_refused"],
+    )
+    assert (await load(db, cut, force=True)).removed == 2
+
+
+async def test_a_list_that_lost_a_share_or_is_older_is_refused(db: Database, paths: Iterator[Path]) -> None:
+    many = [row(number, f"COMPANY OF TOWN {number}") for number in range(1, 101)]
+    days = [datetime(2026, 5, day, tzinfo=UTC) for day in (1, 3)]
+    await flows.import_files(db, SDN, [write(next(paths), many)], published=days[1])
+    with pytest.raises(LoadRefused, match="21 of the 100 entries that are loaded are not in it"):
+        await load(db, write(next(paths), many[21:]))
+    with pytest.raises(LoadRefused, match="it is of 2026-05-01, and what is loaded of 2026-05-03"):
+        await flows.import_files(db, SDN, [write(next(paths), many[1:])], published=days[0])
+
+
+async def test_files_of_something_else_are_refused_and_leave_no_trace(db: Database, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("name,street\nA,B\n")
+    with pytest.raises(WatchlistRefused, match="none of the files has the entries"):
+        await load(db, other)
+    async with db.read() as tx:
+        assert await tx.fetchval("select count(*) from watchlist_load") == 0
+
+
+async def test_who_is_compared_meets_the_version_that_is_loaded_now(db: Database, paths: Iterator[Path]) -> None:
+    screener = Screener()
+    asked = Asked("organisation", ("Zavod imeni Degtyareva",))
+    async with db.read() as tx:
+        before = await screener.screen(tx, asked)
+    assert (before.hits, before.checked["sanction"]) == ((), False)
+    first = await load(db, write(next(paths), rows()))
+    async with db.read() as tx:
+        found = await screener.screen(tx, asked)
+    (hit,) = found.hits
+    assert (hit.list, hit.entry_key, hit.load, hit.category) == ("ofac-sdn", "3", first.id, "sanction")
+    assert hit.score == pytest.approx(sum(part.points for part in hit.parts))
+    assert (found.checked["sanction"], found.checked["warning"]) == (True, False)
+    await load(db, write(next(paths), [*rows()[:2], rows()[3]]), force=True)
+    async with db.read() as tx:
+        assert (await screener.screen(tx, asked)).hits == ()
