@@ -195,6 +195,8 @@ async def the_queue(world: World) -> None:
     await world.does("reviews", "release", accepted["id"])
     await world.does("reviews", "show", accepted["id"])
     await world.does("reviews", "accept", accepted["id"], *NOTE)
+    made = data(await world.api.get(f"/v1/validation-requests/{accepted['id']}"))
+    await world.does("organisations", "publish", made["organisationId"], *NOTE)
     await world.does("reviews", "show", rejected["id"])
     await world.does("reviews", "reject", rejected["id"], "--reason", "other", *NOTE)
 

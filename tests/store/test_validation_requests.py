@@ -9,14 +9,17 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
+from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.organisations.domain import Unlisted
+from almoner.nonprofits.organisations.checks import checks as organisation_checks
+from almoner.nonprofits.organisations.domain import NumberTaken, Unlisted
+from almoner.platform import selfcheck
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.requests import store, store_evidence
 from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, Filters
 from tests.support import factories
-from tests.support.client import Client
+from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.plans import Explaining
 from tests.support.service import Service, Tenant, serving
@@ -171,9 +174,7 @@ async def test_a_document_of_another_partner_is_no_evidence(service: Service, ap
     assert "document" in str(await refuses(service, attach, document, own))
 
 
-async def test_one_organisation_of_a_number_for_a_partner_and_publishing_it(
-    service: Service, tenant: Tenant, other: Client
-) -> None:
+async def test_one_organisation_of_a_number_for_a_partner_and_publishing_it(service: Service, tenant: Tenant) -> None:
     new = Unlisted(factories.IRS, "98-7654321", "987654321", "Somewhere Fund", "USA")
     theirs = (await service.tenant()).partner
     async with service.db.write() as tx:
@@ -184,13 +185,37 @@ async def test_one_organisation_of_a_number_for_a_partner_and_publishing_it(
     again = "insert into organisation select (o).* from (select o from organisation o where id = $1) x"
     assert await refuses(service, again, ours.id) == "organisation_pkey"
     async with service.db.write() as tx:
-        assert await organisations.publish(tx, ours.id)
+        await organisations.publish(tx, ours.id)
         assert (await organisations.get(tx, EVERYONE, ours.id)).partner_id is None
-        assert not await organisations.publish(tx, second.id), "another of its number is published"
-        assert not await organisations.publish(tx, ours.id), "it is published already"
+        with pytest.raises(NumberTaken):
+            await organisations.publish(tx, second.id)
+        with pytest.raises(NotFound):
+            await organisations.publish(tx, ours.id)
         found = await organisations.find_by_key(tx, theirs, factories.IRS, "987654321")
         assert found is not None
         assert found.id == ours.id
+
+
+async def test_what_is_published_is_found_by_everybody(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as service:
+        api, other = [service.client((await service.tenant()).secret) for _ in range(2)]
+        made = await decided(service, api, name="test_accept", city="Zanesville")
+        ids = service.db.deployment.ids
+        organisation = ids.parse("organisation", made["organisationId"])
+        assert organisation is not None
+        for words in ("test accept", "zanesville"):
+            assert [row["id"] for row in data(await api.get("/v1/organisations", query=words))] == [
+                made["organisationId"]
+            ]
+            assert data(await other.get("/v1/organisations", query=words)) == []
+        async with service.db.write() as tx:
+            await organisations.publish(tx, organisation)
+        assert [row["id"] for row in data(await other.get("/v1/organisations", query="test accept"))] == [
+            made["organisationId"]
+        ]
+        assert (await selfcheck.run(service.db, organisation_checks)).findings == ()
+        for client in (api, other):
+            await client.close()
 
 
 async def fill(service: Service, partners: list[UUID]) -> None:

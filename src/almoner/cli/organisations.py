@@ -1,24 +1,29 @@
 """``almoner organisations``: how a nonprofit is shown, and that all are found."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from almoner.cli.database import with_database
-from almoner.cli.officer import Officer, administer, administrator
+from almoner.cli.officer import Note, Officer, administer, administrator, decide
 from almoner.cli.progress import Line
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.branding import domain, service
 from almoner.nonprofits.branding.domain import Shown
 from almoner.nonprofits.branding.service import Wish
 from almoner.nonprofits.organisations import flows
+from almoner.nonprofits.organisations import service as organisations_service
+from almoner.nonprofits.organisations.domain import NumberTaken
 from almoner.nonprofits.organisations.flows import Reindexed
 from almoner.platform import images
 from almoner.platform.audit import DEPLOYMENT
 from almoner.platform.db import Database, Tx
 from almoner.platform.images import Image
 from almoner.platform.uploads.problems import FiletypeNotSupported
+
+MAX_NOTE_LENGTH: Final = 2000
+_REVIEWER: Final = "reviewer"
 
 commands = typer.Typer(help="How nonprofits are shown, and that they are found.", no_args_is_help=True)
 
@@ -104,6 +109,32 @@ def reindex() -> None:
     done = with_database(run)
     line.clear()
     typer.echo(f"{done.bodies:,} organisations: {done.mended:,} of them and {done.words:,} words mended.")
+
+
+@commands.command("publish")
+def publish_organisation(
+    organisation: Annotated[str, typer.Argument(help="Identifier, as an accepted validation request shows it.")],
+    note: Note,
+) -> None:
+    """Have everybody see an organisation that no register here lists and that one partner saw alone."""
+    told = note.strip()
+    if not 1 <= len(told) <= MAX_NOTE_LENGTH:
+        raise typer.BadParameter(f"--note must say on what evidence, in 1 to {MAX_NOTE_LENGTH} characters")
+
+    async def use(tx: Tx, officer: Officer) -> None:
+        organisation_id = tx.ids.parse("organisation", organisation)
+        try:
+            if organisation_id is None:
+                raise NotFound
+            await organisations_service.publish(tx, organisation_id)
+        except NotFound:
+            raise typer.BadParameter(f"there is no organisation {organisation} that one partner sees alone") from None
+        except NumberTaken as error:
+            raise typer.BadParameter(str(error)) from None
+        await officer.record(tx, DEPLOYMENT, "organisation.published", organisation, note=told)
+
+    decide(_REVIEWER, use)
+    typer.echo(f"{organisation} is published.")
 
 
 async def _image(file: _File, side: int) -> Image:

@@ -117,6 +117,10 @@ class Organisation:
         return receivable_currencies(self.country_code) if can_receive(self.types, active=self.active) else ()
 
 
+class NumberTaken(Exception):
+    """Another organisation of this number is published; the message says so, in one line for people."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unlisted:
     """What is known of a body that no register here lists. ``registry_number`` is its number as people write it."""

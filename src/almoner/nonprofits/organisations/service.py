@@ -18,7 +18,15 @@ from almoner.nonprofits.organisations import (
     store_own,
     store_search,
 )
-from almoner.nonprofits.organisations.domain import Branding, Change, Milestone, Organisation, ShownAnew, Unlisted
+from almoner.nonprofits.organisations.domain import (
+    Branding,
+    Change,
+    Milestone,
+    NumberTaken,
+    Organisation,
+    ShownAnew,
+    Unlisted,
+)
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.organisations.ports import Followers
 from almoner.nonprofits.organisations.ranking import Placed
@@ -119,9 +127,12 @@ async def register_own(tx: Tx, partner: Partner, unlisted: Unlisted) -> Organisa
     return found
 
 
-async def publish(tx: Tx, organisation_id: UUID) -> bool:
-    """Have everybody see an organisation that one partner saw; false when another of its number is seen already."""
-    return await store_own.publish(tx, EVERYONE, organisation_id)
+async def publish(tx: Tx, organisation_id: UUID) -> None:
+    """Have everybody see an organisation that one partner sees alone (settled 5). Raises NotFound, NumberTaken."""
+    if not await store_own.is_own(tx, EVERYONE, organisation_id):
+        raise NotFound
+    if not await store_own.publish(tx, EVERYONE, organisation_id):
+        raise NumberTaken("another organisation of its number is published: requests are accepted as that one")
 
 
 _VERDICTS: Final[Mapping[registries_domain.Verdict, str]] = {

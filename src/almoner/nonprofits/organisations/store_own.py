@@ -39,15 +39,25 @@ async def insert(tx: Tx, partner: Partner, new: Unlisted) -> None:
     )
 
 
+async def is_own(tx: Tx, _: Everyone, organisation_id: UUID) -> bool:
+    """Whether one partner sees it alone."""
+    own = await tx.fetchval("select partner_id is not null from organisation where id = $1", organisation_id)
+    return bool(own)
+
+
 async def publish(tx: Tx, _: Everyone, organisation_id: UUID) -> bool:
     """Have everybody see it; False when another of its number is published."""
+    # Triggers keep what search reads by what loads change; whose it is changes here alone.
     published = await tx.fetchval(
         """
-        update organisation o set partner_id = null, updated_at = $2
-        where id = $1 and partner_id is not null and not exists (
-            select from organisation other where other.number_key = o.number_key
-                and other.registry_id = o.registry_id and other.partner_id is null
-        ) returning true
+        with published as (
+            update organisation o set partner_id = null, updated_at = $2
+            where id = $1 and partner_id is not null and not exists (
+                select from organisation other where other.number_key = o.number_key
+                    and other.registry_id = o.registry_id and other.partner_id is null
+            ) returning id
+        )
+        update organisation_search s set partner_id = null from published where s.id = published.id returning true
         """,
         organisation_id,
         tx.now,
