@@ -17,6 +17,7 @@ from almoner.nonprofits.organisations import checks as organisation_checks
 from almoner.nonprofits.registers import checks as register_checks
 from almoner.platform import checks as background_checks
 from almoner.platform.selfcheck import Check
+from almoner.validation.agents import checks as agent_checks
 from almoner.validation.documents import checks as document_checks
 from almoner.validation.requests import checks as request_checks
 from almoner.validation.reviews import checks as review_checks
@@ -41,4 +42,5 @@ CHECKS: Final[tuple[Check, ...]] = (
     *document_checks.checks,
     *review_checks.checks,
     *request_checks.checks,
+    *agent_checks.checks,
 )

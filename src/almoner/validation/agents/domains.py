@@ -139,10 +139,10 @@ def resembles(domain: Domain, other: Domain) -> bool:
     """Whether one may be taken for the other and is another: same look, one slip away, or under another suffix."""
     if domain.registered == other.registered:
         return False
-    one, two = _look(domain.label), _look(other.label)
-    if one == two:
+    pairs = [(_look(domain.label), _look(other.label)), (domain.label, other.label)]
+    if any(one == two for one, two in pairs):
         return True
-    return min(len(one), len(two)) >= 4 and OSA.distance(one, two, score_cutoff=1) <= 1
+    return any(min(len(one), len(two)) >= 4 and OSA.distance(one, two, score_cutoff=1) <= 1 for one, two in pairs)
 
 
 def _written(label: str) -> str:

@@ -1,0 +1,36 @@
+"""What the self-check asks of agent verifications."""
+
+from typing import Final
+
+from almoner.platform.selfcheck import Check
+
+checks: Final = (
+    Check(
+        "agents.expired_are_recorded",
+        "An expiry is recorded within 15 minutes",
+        "See that a worker runs, and look for sweep_failed in the log",
+        """
+        select id from agent_verification where expires_at < (select at from moment) - interval '15 min'
+        """,
+        "agentverification",
+    ),
+    Check(
+        "agents.in_review_are_asked_about",
+        "A person is asked, within an hour, about everybody whom the rules do not let through",
+        "See that a worker runs, and look for dead jobs of agent_verifications.review; enqueue another one",
+        """
+        select a.id from agent_verification a
+        where status = 'pending_review' and organisation_id is not null
+            and status_changed_at < (select at from moment) - interval '1 hour'
+            and not exists (
+                select from review
+                where kind = 'agent_verification' and subject_id = a.id and status in ('open', 'decided')
+            )
+            and not exists (
+                select from validation_request r where r.id = a.validation_request_id
+                    and coalesce(r.accepted_at, r.rejected_at) > (select at from moment) - interval '1 hour'
+            )
+        """,
+        "agentverification",
+    ),
+)

@@ -1,0 +1,196 @@
+"""Agent verifications: every move against settled 5, expiry to the instant, codes and limits."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from uuid import uuid4
+
+import pytest
+
+from almoner.validation.agents import domain, triggers
+from almoner.validation.agents.domain import (
+    CODE_TRIES,
+    EVENTS,
+    LIFETIME,
+    MAILS_A_DAY,
+    MAILS_IN_ALL,
+    OPEN,
+    REASONS,
+    REJECTIONS,
+    VERIFICATION,
+    Agent,
+    AgentVerification,
+    Confirmation,
+    InvalidState,
+    Nonprofit,
+    PersonalMailbox,
+    TypedCode,
+)
+
+NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+MS = timedelta(milliseconds=1)
+SETTLED = {
+    ("pending", "pending_review"),  # the applicant confirms
+    ("pending", "pending_user_verification"),  # the review passes
+    ("pending_user_verification", "approved"),  # the applicant confirms
+    ("pending_review", "approved"),  # the review passes
+    ("pending", "rejected"),
+    ("pending_user_verification", "rejected"),
+    ("pending_review", "rejected"),
+}
+CODES_OF_SETTLED_4 = """
+validation_request_failed user_verification_expired user_failed_percent_review reapply fake_email_used
+no_online_presence nonprofit_association_expired invalid_documentation fake_documentation mismatched_information
+blank_corrupted_documentation suspicious_application other
+""".split()
+TRIGGERS_OF_4_11 = """
+test_accept test_reject_validation_request_failed test_reject_user_verification_expired
+test_reject_user_failed_percent_review test_reject_reapply test_reject_fake_email_used test_reject_no_online_presence
+test_reject_nonprofit_association_expired test_reject_other
+""".split()
+
+
+def received(*, email_check: bool = True) -> AgentVerification:
+    """A new one."""
+    agent = Agent("Ada", "Byron", "ada@charity.example")
+    nonprofit = Nonprofit(uuid4(), "Relief")
+    return domain.received(uuid4(), uuid4(), agent, nonprofit, None, NOW, email_check=email_check)
+
+
+STATES: dict[str, Callable[[], AgentVerification]] = {
+    "pending": received,
+    "pending_user_verification": lambda: received().passed(NOW),
+    "pending_review": lambda: received().confirmed(NOW),
+    "approved": lambda: received().confirmed(NOW).passed(NOW),
+    "rejected": lambda: received().rejected("other", NOW),
+}
+MOVES: dict[str, tuple[Callable[[AgentVerification], AgentVerification], dict[str, str]]] = {
+    "confirms": (
+        lambda one: one.confirmed(NOW),
+        {"pending": "pending_review", "pending_user_verification": "approved"},
+    ),
+    "passes": (
+        lambda one: one.passed(NOW),
+        {"pending": "pending_user_verification", "pending_review": "approved"},
+    ),
+    "fails": (lambda one: one.rejected("other", NOW), dict.fromkeys(OPEN, "rejected")),
+}
+
+
+def test_the_arrows_are_those_of_settled_5() -> None:
+    assert set(VERIFICATION.arrows()) == SETTLED
+    assert VERIFICATION.states() == STATES.keys()
+    assert list(REJECTIONS) == CODES_OF_SETTLED_4
+    assert REASONS.keys() == set(CODES_OF_SETTLED_4)
+    assert set(EVENTS.values()) == {f"agent_verification.{state}" for state in STATES if state != "pending"}
+
+
+@pytest.mark.parametrize(("source", "move"), list(product(STATES, MOVES)))
+def test_s1_every_move_is_made_or_refused_as_settled(source: str, move: str) -> None:
+    one = STATES[source]()
+    assert one.status == source
+    make, targets = MOVES[move]
+    if (target := targets.get(source)) is None:
+        with pytest.raises(InvalidState):
+            make(one)
+        return
+    moved = make(one)
+    assert (moved.status, (source, target) in SETTLED) == (target, True)
+    assert (moved.processed_at is not None) is (target in ("approved", "rejected"))
+    assert moved.awaits_outsider is (target == "pending_user_verification")
+
+
+def test_without_an_e_mail_check_the_review_comes_at_once() -> None:
+    one = received(email_check=False)
+    assert (one.status, one.expires_at, one.awaits_outsider) == ("pending_review", None, False)
+    assert one.passed(NOW).status == "approved"
+    with pytest.raises(InvalidState):
+        one.confirmed(NOW)
+
+
+@pytest.mark.parametrize("state", ["pending", "pending_user_verification"])
+def test_s3_who_does_not_confirm_is_rejected_at_the_instant(state: str) -> None:
+    one = STATES[state]()
+    assert one.as_at(NOW + LIFETIME - MS) == one
+    for late in (timedelta(), timedelta(days=400)):
+        ended = one.as_at(NOW + LIFETIME + late)
+        assert (ended.status, ended.rejection_code) == ("rejected", "user_verification_expired")
+        assert ended.processed_at == NOW + LIFETIME
+
+
+def test_s3_a_nonprofit_that_does_not_answer_ends_it_and_one_that_does_not() -> None:
+    asked = STATES["pending_review"]().asking(NOW + LIFETIME)
+    assert asked.awaits_outsider
+    assert asked.as_at(NOW + LIFETIME - MS) == asked
+    assert asked.as_at(NOW + LIFETIME).rejection_code == "nonprofit_association_expired"
+    answered = asked.answered()
+    assert not answered.awaits_outsider
+    assert answered.as_at(NOW + 10 * LIFETIME).status == "pending_review"
+    for state in STATES:
+        if state != "pending_review":
+            with pytest.raises(InvalidState):
+                STATES[state]().asking(NOW)
+        with pytest.raises(InvalidState):
+            STATES[state]().answered()
+
+
+def test_4_11_the_test_values_are_those_of_the_table() -> None:
+    assert list(triggers.TRIGGERS) == TRIGGERS_OF_4_11
+    for name, asked_for in triggers.TRIGGERS.items():
+        assert triggers.asked_for(name) == asked_for == name.removeprefix("test_").removeprefix("reject_")
+    for near in ("Test_accept", "test_accept ", "test_reject_invalid_documentation", "test_reject_", "Ada", ""):
+        assert triggers.asked_for(near) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("012345", TypedCode.RIGHT),
+        (" 012-345 ", TypedCode.RIGHT),
+        ("٠١٢٣٤٥", TypedCode.RIGHT),
+        ("12345", TypedCode.WRONG),
+        ("0123456", TypedCode.WRONG),
+        ("", TypedCode.MISSING),
+        ("abc", TypedCode.MISSING),
+    ],
+)
+def test_codes_are_read_as_people_type_them(typed: str, answer: TypedCode) -> None:
+    code = Confirmation(uuid4(), uuid4(), NOW, CODE_TRIES - 1)
+    assert code.judge(typed, "012345") is answer
+    over = Confirmation(uuid4(), uuid4(), NOW, CODE_TRIES)
+    assert over.judge(typed, "012345") is (TypedCode.MISSING if answer is TypedCode.MISSING else TypedCode.OVER)
+
+
+def test_mails_have_limits_by_minute_day_and_in_all() -> None:
+    assert domain.may_send([], NOW)
+    assert not domain.may_send([NOW], NOW + timedelta(seconds=59))
+    assert domain.may_send([NOW], NOW + timedelta(seconds=60))
+    day = [NOW + timedelta(hours=hour) for hour in range(MAILS_A_DAY)]
+    assert not domain.may_send(day, NOW + timedelta(hours=23))
+    assert domain.may_send(day, NOW + timedelta(days=1))
+    month = [NOW + timedelta(days=day) for day in range(MAILS_IN_ALL)]
+    assert domain.may_send(month[1:], month[-1] + timedelta(days=1))
+    assert not domain.may_send(month, month[-1] + timedelta(days=1))
+
+
+def test_a_guesser_is_right_less_than_once_in_5000_verifications() -> None:
+    assert MAILS_IN_ALL * CODE_TRIES / 10**domain.CODE_DIGITS <= 1 / 5000
+
+
+@pytest.mark.parametrize(
+    "office", ["info@a.example", "Contact@a.example", "head.office@a.example", "sekretariat@a.example"]
+)
+def test_an_office_is_asked(office: str) -> None:
+    domain.ensure_office(office)
+
+
+@pytest.mark.parametrize("person", ["ada@a.example", "ada.byron@a.example", "a.b-1815@a.example", "informal@a.example"])
+def test_a_person_is_not_asked(person: str) -> None:
+    with pytest.raises(PersonalMailbox):
+        domain.ensure_office(person)
+
+
+def test_unknown_codes_are_no_reason() -> None:
+    assert domain.rejection(None) == "other"
+    with pytest.raises(ValueError, match="mood"):
+        domain.rejection("mood")
