@@ -1,5 +1,7 @@
 """Somebody against a list: evidence, ceilings, and an index that loses nothing."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import lists, sampled_from
@@ -51,6 +53,10 @@ def test_another_country_lowers_and_the_same_raises() -> None:
     same, other = (match(subject([HOLY_LAND], [one]), listed) for one in ("PSE", "USA"))
     nowhere = match(subject([HOLY_LAND]), listed)
     assert other.score < nowhere.score <= same.score
+    assert not other.flagged
+    assert match(subject([HOLY_LAND], ["USA"], ["EIN 1"]), replace(listed, identifiers=frozenset(("EIN 1",)))).flagged
+    assert Watchlist([listed]).matches(subject([HOLY_LAND], ["USA"])) == []
+    assert Watchlist([listed]).matches(subject([HOLY_LAND], ["PSE"])) == [same]
     assert same.flagged
     assert nowhere.flagged
     assert any(part.finding == "country" and part.points < 0 for part in other.parts)

@@ -15,10 +15,11 @@ FLAGGED: Final = 0.7
 _WEAK: Final = 0.8
 _COMMON: Final = 0.6
 _EXACT: Final = 0.9
+_ALIKE: Final = 1.0
 _TELLING: Final = 2.0
 """What the words of a name must be worth for the name to tell anything by itself."""
 _FEWEST_WORDS: Final = 2
-_COUNTRY_SAME, _COUNTRY_OTHER = 0.05, -0.3
+_COUNTRY_SAME, _COUNTRY_OTHER = 0.05, -0.35
 _IDENTIFIER: Final = 0.3
 _ADDRESS: Final = 0.15
 _MOST_ADDED: Final = _IDENTIFIER + _ADDRESS + _COUNTRY_SAME
@@ -91,11 +92,14 @@ def match(
 
     ``home``: countries where so many subjects are that to be there too tells little.
     """
-    evidence = _evidence(subject, entry, home)
-    listed_names = entry.names if names is None else [entry.names[number] for number in names]
+    listed = entry.names if names is None else [entry.names[number] for number in names]
+    return _best(subject, entry, listed, _evidence(subject, entry, home))
+
+
+def _best(subject: Subject, entry: Entry, names: Iterable[ListedName], evidence: _Evidence) -> Match:
     best = Match(entry.id, 0.0, flagged=False, parts=(), vetoes=(), asked="", listed="")
     for asked in subject.names:
-        for listed in listed_names:
+        for listed in names:
             likeness = compare(asked, listed.name, loose=evidence.strongly or not evidence.possible)
             if likeness.score + _MOST_ADDED > best.score:
                 score, parts = _weighed(likeness, asked, listed, evidence)
@@ -126,11 +130,16 @@ class Watchlist:
 
     def matches(self, subject: Subject) -> list[Match]:
         """Entries that a person should look at, best first."""
-        found = (
-            match(subject, self.entries[entry], names, home=self.home)
-            for entry, names in self.candidates(subject).items()
-        )
-        return sorted((one for one in found if one.flagged), key=lambda one: (-one.score, one.entry))
+        found = []
+        for number, places in self.candidates(subject).items():
+            entry = self.entries[number]
+            evidence = _evidence(subject, entry, self.home)
+            if _ALIKE + sum(part.points for part in evidence.parts) < FLAGGED:
+                continue  # in another country, even the very name is not enough by itself
+            one = _best(subject, entry, [entry.names[place] for place in sorted(places)], evidence)
+            if one.flagged:
+                found.append(one)
+        return sorted(found, key=lambda one: (-one.score, one.entry))
 
 
 def subject(

@@ -13,6 +13,7 @@ _SIMPLE: Final = re.compile(r"[a-z0-9 ]*")
 _OWNED: Final = re.compile(r"\b([a-z]{2,}) s\b(?! [a-z]\b)")
 _SPELT: Final = re.compile(r"\b[a-z](?: [a-z]\b)+")
 _DOTTED: Final = re.compile(r"\b(?:[a-z]\.){2,}(?:[a-z]\b)?|\b[a-z]\.[a-z]\b(?!\.)")
+_DIGIT: Final = re.compile(r"\d")
 _NUMBERED: Final = re.compile(r"\b(?:no|nr|num|number) (?=\d)")
 _COUNTED: Final = re.compile(r"\b0*(\d+)(?:st|nd|rd|th)?\b")
 
@@ -27,6 +28,7 @@ _WORDS: Final = {
 }
 _TENFOLD: Final = {**{word: 20 + 10 * place for place, word in enumerate(_TENS)}, "fourty": 40}
 _ROMAN_NUMBERS: Final = {numeral: str(number) for number, numeral in enumerate(_ROMAN, 1)}
+_NUMERALS: Final = frozenset((*_WORDS, *_TENFOLD, *_ROMAN))
 _UNMISTAKABLE: Final = {numeral for numeral in _ROMAN if len(numeral) > 1}
 
 
@@ -45,11 +47,13 @@ def plain(text: str) -> str:
 
 def counted(text: str) -> str:
     """Numbers in one form: ``No. 07`` and ``7th`` -> ``7``."""
-    return _COUNTED.sub(r"\1", _NUMBERED.sub("", text)) if any(map(str.isdigit, text)) else text
+    return _COUNTED.sub(r"\1", _NUMBERED.sub("", text)) if _DIGIT.search(text) else text
 
 
 def numbered(words: Sequence[str]) -> list[str]:
     """Number words and Roman numerals as digits: ``forty four`` -> ``44``; single letters at the end only."""
+    if _NUMERALS.isdisjoint(words):
+        return [*words]
     found: list[str] = []
     tens = 0
     last = len(words) - 1

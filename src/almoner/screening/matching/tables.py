@@ -67,7 +67,7 @@ def senses() -> Mapping[str, str]:
 
 
 @cache
-def places() -> Mapping[tuple[str, ...], str]:
+def places() -> dict[tuple[str, ...], str]:
     """Spellings of a place -> one word for it: (``new``, ``york``) -> ``newyork``."""
     found = {}
     for line in _lines("places.txt"):

@@ -1,6 +1,6 @@
 """A name, read once: its words in one spelling, what each is worth, its legal forms. All comparisons are of these."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -54,7 +54,6 @@ _LONG_LEGAL: Final = 6
 _SHORT_LEGAL: Final = 4
 _EXISTS: Final = 12
 _LONGEST_FORM: Final = 7
-_LONGEST_PLACE: Final = 3
 _NUMBER: Final = 0.9
 _WORN: Final = 0.55
 _YEARS: Final = range(1800, 2100)
@@ -69,22 +68,36 @@ class Tokens(NamedTuple):
     written: str
 
 
+@lru_cache(maxsize=1)
+def _edges() -> tuple[frozenset[str], frozenset[str]]:
+    """The first words of legal forms, and the last ones."""
+    known = tables.legal_forms()
+    return frozenset(form[0] for form in known), frozenset(form[-1] for form in known)
+
+
+def _form_at_an_end(words: list[str]) -> tuple[list[str], str | None]:
+    """The words without the longest legal form at one of their ends, and its kind."""
+    known = tables.legal_forms()
+    firsts, lasts = _edges()
+    begins, ends = words[0] in firsts, words[-1] in lasts
+    for length in range(min(_LONGEST_FORM, len(words) - 1), 0, -1) if begins or ends else ():
+        if ends and (kind := known.get(tuple(words[-length:]))):
+            return words[:-length], kind
+        if begins and (kind := known.get(tuple(words[:length]))):
+            return words[length:], kind
+    return words, None
+
+
 def _stripped(words: list[str], forms: set[str]) -> list[str]:
     """Legal forms at both ends are taken off as long as something is left."""
-    known = tables.legal_forms()
-    found = True
-    while found and len(words) > 1:
-        found = False
-        for length in range(min(_LONGEST_FORM, len(words) - 1), 0, -1):
-            if kind := known.get(tuple(words[-length:])):
-                words, found = words[:-length], True
-            elif kind := known.get(tuple(words[:length])):
-                words, found = words[length:], True
-            if kind:
-                forms.add(kind)
-                break
+    while len(words) > 1:
+        words, kind = _form_at_an_end(words)
+        if kind:
+            forms.add(kind)
         if len(words) > 1 and words[-1] in ("the", "and"):
-            words, found = words[:-1], True
+            words = words[:-1]
+        elif not kind:
+            break
     return words
 
 
@@ -106,21 +119,28 @@ def _without_legal(words: list[str]) -> list[str]:
     return rest if core and len(legal) > 1 and rest else words
 
 
+@lru_cache(maxsize=1)
+def _phrases() -> Mapping[str, Mapping[tuple[str, ...], str]]:
+    """Phrases and places that become one word, by the first of theirs."""
+    found: dict[str, dict[tuple[str, ...], str]] = {}
+    for phrase, one in (tables.places() | _PHRASES).items():
+        found.setdefault(phrase[0], {})[phrase] = one
+    return found
+
+
 def _phrased(words: Sequence[str]) -> list[str]:
     """Places and a few phrases of several words become one."""
-    known = tables.places()
+    known = _phrases()
     found: list[str] = []
     place = 0
     while place < len(words):
-        for length in range(min(4, len(words) - place), 0, -1):
-            part = tuple(words[place : place + length])
-            if one := _PHRASES.get(part) or (known.get(part) if length <= _LONGEST_PLACE else None):
-                found.append(one)
-                place += length
-                break
-        else:
-            found.append(words[place])
-            place += 1
+        word = words[place]
+        length = 1
+        for phrase, one in known.get(word, {}).items():
+            if len(phrase) >= length and tuple(words[place : place + len(phrase)]) == phrase:
+                word, length = one, len(phrase)
+        found.append(word)
+        place += length
     return found
 
 
