@@ -1,8 +1,10 @@
 """The ladder by itself: what decides, what only warns, and that every reason has its sentence."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -227,6 +229,12 @@ def test_every_reason_has_a_sentence() -> None:
     assert set(SENTENCES) == set(REJECTION_REASONS)
     reached = {reason for _, _, _, reasons in REVIEWED for reason in reasons}
     assert set(REVIEW_REASONS) - reached == {"wrong_check_digit", "address_disagrees", "revoked"}
+
+
+def test_the_guide_tells_every_reason() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "validation-requests.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+\.) \|$", guide, re.MULTILINE))
+    assert rows == dict(REVIEW_REASONS)
 
 
 def test_the_test_values_are_those_of_the_specification() -> None:
