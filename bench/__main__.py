@@ -5,7 +5,7 @@ import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import api, audit, imports, ledger, machine, page, receipts, scim, search
+from bench import api, audit, imports, ledger, machine, matching_screening, page, receipts, scim, search
 from bench import deliveries as webhooks
 from bench.stage import Stage, staged
 
@@ -43,6 +43,7 @@ def main() -> None:
     lines += ["## Memory at rest", "", f"- server {server / MEBIBYTE:.0f} MiB, worker {worker / MEBIBYTE:.0f} MiB", ""]
     lines += ["## Import of a register", "", *imports.measure(given.repeat), ""]
     lines += ["## Organisation search", "", *search.measure(), ""]
+    lines += ["## Screening against watch lists", "", *matching_screening.speed(), ""]
     lines += ["## Postings to the ledger", "", *ledger.measure(given.seconds, given.repeat), ""]
     lines += ["## The audit chain", "", *audit.measure(given.repeat), ""]
     lines += ["## SCIM", "", *scim.measure(), ""]

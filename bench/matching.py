@@ -28,6 +28,8 @@ def main() -> None:
     lines += [*matching_pairs.registers(given.nomenklatura), ""]
     lines += [*matching_pairs.companies(given.nomenklatura), ""]
     lines += matching_screening.measure(given.share, given.bodies)
+    if given.nomenklatura:
+        lines += ["", *matching_pairs.rivals_speed(given.nomenklatura)]
     report = "\n".join(lines) + "\n"
     print(report)
     if given.write:

@@ -124,6 +124,13 @@ def aliases() -> list[str]:
     return lines_out
 
 
+def speed(count: int = 20_000) -> list[str]:
+    """Bodies against all lists, for ``make bench``."""
+    if not SHARED.exists():
+        return ["- not measured: the watch lists are not at hand"]
+    return register(lists(), count)
+
+
 def measure(share: float, count: int | None) -> list[str]:
     """All of it."""
     entries = lists()

@@ -76,6 +76,15 @@ def test_a_second_line_may_be_the_name() -> None:
     assert names_agree(["Johnson University"], []).score == 0
 
 
+def test_other_names_are_second_lines_in_the_united_states_alone() -> None:
+    names = ["OXFAM", "OXFAM SCOTLAND"]
+    here = Party(["Oxfam"], "1 John Smith Drive", "Oxford", None, "OX4 2JY", "GBR")
+    there = Party(names, "1 JOHN SMITH DRIVE", "OXFORD", None, "OX4 2JY", "GBR")
+    assert agreement(here, there).certain
+    assert not agreement(here, Party(names, there.street, there.city, None, there.postcode)).certain
+    assert names_agree(["Oxfam Scotland"], names, lines=False).score == pytest.approx(0.94)
+
+
 def test_another_country_is_another_place_but_a_code_is_no_name() -> None:
     here = Party(["Johnson University"], "1 A St", country="USA")
     assert agreement(here, Party(["Johnson University"], "1 A St", country="FRA")).score < CERTAIN

@@ -11,6 +11,7 @@ from typing import Final
 from almoner.screening.matching.comparison import compare
 from almoner.screening.matching.domain import Agreement, Finding, Likeness, Part, Party, Prepared
 from almoner.screening.matching.places import Nearness, Place, nearness, place
+from almoner.screening.matching.spelling import plain
 from almoner.screening.matching.words import prepare
 
 CERTAIN: Final = 0.935
@@ -52,6 +53,8 @@ _CHAPTERS: Final = frozenset(
 )
 """Words of a second line that say which part of the body on the first line, or which trust for it, is meant."""
 
+_HAS_LINES: Final = frozenset(("us", "usa", "united states"))
+
 _read = lru_cache(maxsize=4096)(prepare)
 
 
@@ -85,12 +88,22 @@ def _against(asked: Prepared, first: Prepared, seconds: Sequence[Prepared]) -> I
     yield whole
 
 
-def names_agree(asked: Sequence[str], listed: Sequence[str]) -> Likeness:
-    """The best of all pairs of their names. What a body is also called counts a little less than its name."""
+def _either(asked: Prepared, first: Prepared, others: Sequence[Prepared]) -> Iterator[Likeness]:
+    yield compare(asked, first)
+    for other in others:
+        yield _less(compare(asked, other), "other_name", _OTHER_ASKED)
+
+
+def names_agree(asked: Sequence[str], listed: Sequence[str], *, lines: bool = True) -> Likeness:
+    """The best of all pairs of their names. What a body is also called counts a little less than its name.
+
+    ``lines``: the other listed names are second lines, as the IRS has them: a chapter, a trust, another name; else they
+    are names like the first.
+    """
     first, *seconds = [read for name in listed if (read := _read(name)).words] or [_read("")]
     found: list[Likeness] = []
     for rank, name in enumerate(asked):
-        pairs = _against(_read(name), first, seconds)
+        pairs = _against(_read(name), first, seconds) if lines else _either(_read(name), first, seconds)
         found += [_less(pair, "other_name", _OTHER_ASKED) for pair in pairs] if rank else pairs
     return max(found, key=lambda pair: pair.score, default=Likeness(0.0, (), (), "", ""))
 
@@ -112,7 +125,7 @@ def _addressed(one: Place) -> bool:
 
 def agreement(asked: Party, listed: Party) -> Agreement:
     """How well what is asked agrees with what is listed."""
-    likeness = names_agree(asked.names, listed.names)
+    likeness = names_agree(asked.names, listed.names, lines=plain(listed.country or "us") in _HAS_LINES)
     mine, theirs = _read(likeness.asked), _read(likeness.listed)
     here, there = place(asked), place(listed)
     near = nearness(here, there)
