@@ -6,6 +6,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 import psutil
@@ -13,7 +14,6 @@ import psutil
 from almoner.screening.matching.domain import Subject
 from almoner.screening.matching.screening import Watchlist, match, subject
 from almoner.screening.matching.words import prepare
-from bench import bodies
 from bench.matching_lists import SHARED, Listed, country, lists
 from bench.matching_slips import KINDS
 
@@ -21,6 +21,15 @@ SEED: Final = 20261122
 HOME: Final = "united states"
 EVIDENCE: Final = {"country", "identifier", "street"}
 CORES: Final = 2
+
+
+Row = dict[str, str]
+
+
+def _master_file() -> Iterator[Row]:
+    for path in sorted((SHARED / "us_irs_bmf" / "2026-04-13").glob("*.csv")):
+        with path.open(newline="") as lines:
+            yield from csv.DictReader(lines)
 
 
 def watchlist(entries: Sequence[Listed], *, persons: bool) -> Watchlist:
@@ -58,12 +67,12 @@ def recall(entries: Sequence[Listed], share: float) -> list[str]:
     return [*lines, f"| both | **all** | {both['asked']:,} | **{both['right'] / both['asked']:.2%}** |"]
 
 
-def _body(row: bodies.Row) -> Subject:
+def _body(row: Row) -> Subject:
     here = HOME if row["STATE"] else country(row["CITY"])
     return subject([row["NAME"]], [here] if here else [])
 
 
-def _flagged(work: tuple[list[Listed], list[bodies.Row]]) -> tuple[int, float, int, list[tuple[str, str, float, bool]]]:
+def _flagged(work: tuple[list[Listed], list[Row]]) -> tuple[int, float, int, list[tuple[str, str, float, bool]]]:
     """(bodies, seconds, MB, those flagged: name, listed name, score, whether anything but the name speaks for it)."""
     entries, rows = work
     watched = watchlist(entries, persons=False)
@@ -77,14 +86,14 @@ def _flagged(work: tuple[list[Listed], list[bodies.Row]]) -> tuple[int, float, i
     return len(rows), seconds, psutil.Process().memory_info().rss // 2**20, found
 
 
-def _halves(rows: Sequence[bodies.Row]) -> Iterator[list[bodies.Row]]:
+def _halves(rows: Sequence[Row]) -> Iterator[list[Row]]:
     for half in range(CORES):
         yield list(rows[half::CORES])
 
 
 def register(entries: Sequence[Listed], count: int | None) -> list[str]:
     """The bodies of the master file against all lists, on two cores."""
-    rows = [{key: row[key] for key in ("NAME", "STATE", "CITY")} for row in bodies.originals()][:count]
+    rows = [{key: row[key] for key in ("NAME", "STATE", "CITY")} for row in islice(_master_file(), count)]
     listed = {prepare(name).whole for one in entries if not one.person for name, _ in one.names}
     bare = [row for row in rows if prepare(row["NAME"]).whole in listed]
     context = multiprocessing.get_context("spawn")

@@ -127,6 +127,12 @@ def test_words_that_exist_are_no_slips_of_each_other() -> None:
     assert consonants("muhammad") == consonants("mohamed")
 
 
+@pytest.mark.parametrize("written", ["1" * 5000, "twenty " + "1" * 5000, "a." * 3000, "s " * 3000, "'" * 9000])
+def test_endless_names_are_read_too(written: str) -> None:
+    read = prepare(written)
+    assert 0 <= compare(read, prepare("Forty Houses")).score < LIKELY
+
+
 @given(names, names)
 @settings(max_examples=400)
 def test_the_reasons_add_up_to_the_score(one: str, other: str) -> None:

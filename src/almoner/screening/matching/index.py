@@ -23,7 +23,7 @@ _SHARED: Final = LEAST / (2 - LEAST)
 _RUN: Final = 3
 _ROUNDING: Final = 0.25
 _MOST_SLIPS: Final = 3
-_REMEMBERED: Final = 300_000
+_REMEMBERED: Final = 100_000
 
 
 class Index:

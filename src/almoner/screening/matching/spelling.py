@@ -59,7 +59,7 @@ def numbered(words: Sequence[str]) -> list[str]:
     last = len(words) - 1
     for place, word in enumerate(words):
         if tens:
-            follows = 0 < (unit := _WORDS.get(word, int(word) if word.isdigit() else 0)) < 10
+            follows = 0 < (unit := _WORDS.get(word, int(word) if word.isdigit() and len(word) == 1 else 0)) < 10
             found.append(str(tens + unit if follows else tens))
             tens = 0
             if follows:

@@ -1,5 +1,6 @@
 """A name, read once: its words in one spelling, what each is worth, its legal forms. All comparisons are of these."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -56,7 +57,9 @@ _EXISTS: Final = 12
 _LONGEST_FORM: Final = 7
 _NUMBER: Final = 0.9
 _WORN: Final = 0.55
-_YEARS: Final = range(1800, 2100)
+_YEAR: Final = re.compile(r"(?:18|19|20)\d\d")
+_LONGEST: Final = 1_000
+"""Letters of a name that are read."""
 
 
 class Tokens(NamedTuple):
@@ -147,7 +150,7 @@ def _phrased(words: Sequence[str]) -> list[str]:
 def tokens(name: str) -> Tokens:
     """The words of a name in one spelling."""
     forms: set[str] = set()
-    written = plain(name)
+    written = plain(name[:_LONGEST])
     words = _without_legal(_stripped(counted(written).split(), forms))
     if not words:
         return Tokens((), frozenset(forms), "", written)
@@ -161,7 +164,7 @@ def tokens(name: str) -> Tokens:
 
 def _kind(word: str) -> Kind:
     if any(map(str.isdigit, word)):
-        return "year" if word.isdigit() and int(word) in _YEARS else "number"
+        return "year" if _YEAR.fullmatch(word) else "number"
     if word in _DIRECTIONS:
         return "direction"
     return "place" if word in _place_words() else "word"
@@ -172,7 +175,7 @@ def _place_words() -> frozenset[str]:
     return frozenset(tables.places().values())
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=65_536)
 def _read(word: str) -> tuple[float, Kind]:
     kind = _kind(word)
     weight = tables.words().weight(word)
