@@ -50,6 +50,7 @@ async def world(postgres_server: Server, tmp_path_factory: pytest.TempPathFactor
         await lists.listing(IrsPub78(), APRIL, lines("pub78.txt"))
         await lists.listing(IrsRevocations(), APRIL, lines("revocations.txt"))
         await lists.listing(Irs990N(), APRIL, lines("notices_990n.txt"))
+        await service.drain()  # what waits has been considered anew
         yield service
 
 

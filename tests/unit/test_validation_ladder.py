@@ -153,7 +153,7 @@ def test_a_wrong_check_digit_counts_where_the_register_does_not_list_it() -> Non
         ),
         ("CCEW", {"gift_aid": False}, {"deductibility": ("warn", "no_gift_aid")}),
         ("CCEW", {"reporting_status": "Submission Overdue"}, {"reports": ("warn", "reports_overdue")}),
-        ("CCEW", {"reporting_status": "Submission Double Defaulter"}, {"reports": ("warn", "reports_overdue")}),
+        ("CCEW", {"reporting_status": "Submission Double Default"}, {"reports": ("warn", "reports_overdue")}),
         ("CCNI", {"status": "Overdue"}, {"reports": ("warn", "reports_overdue")}),
         ("CCNI", {"status": "Received"}, {"reports": ("pass", "reports_in_time")}),
         ("ACNC", {"PBI": "Y"}, {"deductibility": ("unknown", "deductibility_not_told")}),

@@ -63,7 +63,7 @@ _STATUS_FACTS: Final = (
     "reregistered",
     "date_disso",
 )
-_LATE: Final = ("overdue", "defaulter")
+_LATE: Final = ("overdue", "default")
 _INSOLVENT: Final = ("insolvent", "in_administration", "cio_is_dissolved")
 
 
