@@ -42,6 +42,8 @@ SCOPES: Final = frozenset(
         "donation_sessions:write",
         "donations:read",
         "donations:write",
+        "eligibility_subscriptions:read",
+        "eligibility_subscriptions:write",
         "events:read",
         "monetary_donation_verifications:read",
         "monetary_donation_verifications:write",

@@ -61,6 +61,17 @@ class Application:
 
 NOTHING: Final = Activities((), MappingProxyType({}))
 
+APPLIED: Final = "internal.activities_applied"
+"""Told when all bodies were gone through by the rules, with a ``RulesApplied`` in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RulesApplied:
+    """By which going through, and how many bodies are tagged otherwise since."""
+
+    application: UUID
+    changed: int
+
 
 def id_of(kind: str, code: str) -> UUID:
     """The id for ever of a code: UUIDv7 in form, with the kind and the code in place of chance (settled 1)."""

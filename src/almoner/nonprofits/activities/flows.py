@@ -6,9 +6,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from almoner.nonprofits.activities import rules, store
-from almoner.nonprofits.activities.domain import Activities, Application
+from almoner.nonprofits.activities.domain import APPLIED, Activities, Application, RulesApplied
 from almoner.nonprofits.activities.store import Tagged
 from almoner.nonprofits.registers.domain import Entry
+from almoner.platform import outbox
 from almoner.platform.db import EVERYONE, Database, Tx
 
 Report = Callable[[Application], None]
@@ -41,6 +42,7 @@ async def apply(
                 application = replace(application, done_at=tx.now)
             await store.count(tx, EVERYONE, application)
             if not bodies:
+                await outbox.emit(tx, None, APPLIED, RulesApplied(application.id, application.changed))
                 if record is not None:
                     await record(tx, application)
                 return application

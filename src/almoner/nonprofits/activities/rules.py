@@ -163,3 +163,10 @@ def tags_of(registry_code: str, entry: Entry) -> Activities:
     """What a register says that a body does."""
     read = REGISTERS.get(registry_code)
     return read(entry) if read else NOTHING
+
+
+def words_of(registry_code: str, name: str) -> Mapping[str, str]:
+    """By the code of a sub-tag the rule of the words in a body's name that gives it; none where names are not asked."""
+    if registry_code not in REGISTERS:
+        return NOTHING.rules
+    return _made(tuple(by_name(name))).rules

@@ -1,5 +1,6 @@
 """What can be asked about activities."""
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
@@ -24,6 +25,11 @@ def get_tag(tag_id: UUID) -> Tag:
 def tags_of(registry_code: str, entry: Entry) -> Activities:
     """What a register says that a body does: pure, and quick enough for every row of a load."""
     return rules.tags_of(registry_code, entry)
+
+
+def words_of(registry_code: str, name: str) -> Mapping[str, str]:
+    """By the code of a sub-tag the rule of the words in a body's name that gives it, whatever its register says."""
+    return rules.words_of(registry_code, name)
 
 
 def suggest(name: str, activities: str = "", objects: str = "") -> list[Suggestion]:

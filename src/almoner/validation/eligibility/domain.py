@@ -1,0 +1,281 @@
+"""Eligibility subscriptions: the record, its states and the decision (spec 2.5, 4.5; settled 4 and 5)."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.kit.errors import BadRequest
+from almoner.kit.states import Lifecycle
+from almoner.nonprofits.activities.domain import SUB_TAGS, in_order
+
+SUBSCRIPTION: Final = Lifecycle(
+    "eligibility_subscription",
+    {
+        "pending": frozenset({"live", "cannot_define_eligibility", "cancelled"}),  # settled 5
+        "pending_validation_request": frozenset({"pending", "validation_request_failed", "cancelled"}),
+        "validation_request_failed": frozenset({"cancelled"}),
+        "live": frozenset({"cannot_define_eligibility", "cancelled"}),
+        "cannot_define_eligibility": frozenset({"live", "cancelled"}),
+    },
+)
+SubscriptionStatus = Literal[
+    "pending",
+    "pending_validation_request",
+    "validation_request_failed",
+    "live",
+    "cancelled",
+    "cannot_define_eligibility",
+]
+EligibilityStatus = Literal["pass", "fail"]
+Occasion = Literal["created", "organisation_changed", "rules_changed", "configuration_changed", "simulated"]
+"""Why a subscription is evaluated."""
+FindingVerdict = Literal["confirmed", "rejected", "left_out"]
+_Evaluated = Literal["live", "cannot_define_eligibility"]
+
+FOLLOWING: Final[tuple[SubscriptionStatus, ...]] = ("pending", "live", "cannot_define_eligibility")
+"""Those whose results depend on what is known of the organisation."""
+
+UPDATED: Final = "eligibility_subscription.updated"
+BY_SANDBOX: Final = "sandbox"
+"""The rule of what a partner of the sandbox said."""
+
+
+class EntityNotFound(BadRequest):
+    code = "eligibility_subscription/entity_not_found"
+    message = "There is no organisation or validation request with this id"
+
+
+class OrganisationNotActive(BadRequest):
+    code = "eligibility_subscription/organisation_not_active"
+    message = "The register does not list the organisation as active"
+
+
+class InvalidSubTags(BadRequest):
+    code = "eligibility_subscription/invalid_sub_tags"
+    message = "One or more of the activity sub-tags are not known"
+
+
+class AlreadyCancelled(BadRequest):
+    code = "eligibility_subscription/already_cancelled"
+    message = "The subscription is cancelled already"
+
+
+class InvalidMetadata(BadRequest):
+    code = "eligibility_subscription/invalid_metadata"
+    message = "The metadata break the rules: at most 20 keys of up to 40 characters, values of up to 250"
+
+
+class InvalidState(BadRequest):
+    code = "eligibility_subscription/invalid_state"
+    message = "The subscription is in a state that does not allow this"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a configuration allows: the codes of sub-tags, None for every one."""
+
+    codes: frozenset[str] | None = None
+
+    def allows(self, code: str) -> bool:
+        """Whether an activity is allowed: itself, or the wider one that it is a kind of."""
+        return self.codes is None or code in self.codes or SUB_TAGS[code].within in self.codes
+
+
+EVERY: Final = Allowed()
+"""What partners without a configuration allow."""
+NONE: Final = Allowed(frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of an organisation: by the code of a sub-tag the rule that gives it.
+
+    ``classification``: what its register says. ``words``: what words of its name say (the text rules of activities).
+    """
+
+    organisation_id: UUID
+    classification: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found of one sub-tag. ``rule``: what gave it, None where nothing did, so that it is left out."""
+
+    code: str
+    rule: str | None
+    suggested: bool
+    verdict: FindingVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """``confirmed``: by the code of a sub-tag the rule that gave it; ``rejected``: those of them not allowed.
+
+    ``status`` is None until it is known, and where nothing can be confirmed.
+    """
+
+    status: EligibilityStatus | None = None
+    confirmed: Mapping[str, str] = field(default_factory=dict)
+    rejected: tuple[str, ...] = ()
+
+    def same_as(self, other: "Results") -> bool:
+        """Whether a partner sees the same."""
+        return (self.status, dict(self.confirmed), set(self.rejected)) == (
+            other.status,
+            dict(other.confirmed),
+            set(other.rejected),
+        )
+
+    @property
+    def leads_to(self) -> _Evaluated:
+        """The state of a subscription with these results."""
+        return "cannot_define_eligibility" if self.status is None else "live"
+
+
+UNKNOWN: Final = Results()
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """One decision with all that it rests on, kept for good. ``told``: whether the partner heard of it."""
+
+    id: UUID
+    occasion: Occasion
+    known: Known
+    allowed: Allowed
+    results: Results
+    findings: tuple[Finding, ...]
+    told: bool
+    evaluated_at: datetime
+
+    def same_as(self, other: "Evaluation") -> bool:
+        """Whether both rest on the same and say the same."""
+        mine, theirs = self.known, other.known
+        return (
+            mine.organisation_id == theirs.organisation_id
+            and dict(mine.classification) == dict(theirs.classification)
+            and dict(mine.words) == dict(theirs.words)
+            and self.allowed == other.allowed
+            and self.results.same_as(other.results)
+            and set(self.findings) == set(other.findings)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a partner asks: one of ``organisation_id`` and ``validation_request_id``, as text ids."""
+
+    organisation_id: str | None = None
+    validation_request_id: str | None = None
+    suggested: tuple[str, ...] = ()
+    metadata: Mapping[str, str] | None = None
+    configuration_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """One subscription, as a store read it.
+
+    ``name``: of the organisation, before it is one of the validation request. ``suggested``: codes of sub-tags;
+    ``asked_for``: what a test value of the sandbox asked for in their place.
+    """
+
+    id: UUID
+    partner_id: UUID
+    organisation_id: UUID | None
+    validation_request_id: UUID | None
+    configuration_id: UUID | None
+    name: str
+    suggested: tuple[str, ...]
+    asked_for: EligibilityStatus | None
+    metadata: Mapping[str, str] | None
+    status: SubscriptionStatus
+    results: Results
+    created_at: datetime
+    updated_at: datetime
+    cancelled_at: datetime | None = None
+
+    def adopted(self, organisation_id: UUID, name: str, now: datetime) -> "Subscription":
+        """The validation request was accepted as this organisation. Raises InvalidState."""
+        self._ensure("pending")
+        return replace(self, status="pending", organisation_id=organisation_id, name=name, updated_at=now)
+
+    def failed(self, now: datetime) -> "Subscription":
+        """The validation request was rejected. Raises InvalidState."""
+        self._ensure("validation_request_failed")
+        return replace(self, status="validation_request_failed", updated_at=now)
+
+    def with_results(self, results: Results, now: datetime) -> "Subscription":
+        """Evaluated, for the first time or anew. Raises InvalidState."""
+        if self.status != results.leads_to:
+            self._ensure(results.leads_to)
+        return replace(self, status=results.leads_to, results=results, updated_at=now)
+
+    def cancelled(self, now: datetime) -> "Subscription":
+        """Ended by the partner; the last results stay. Raises AlreadyCancelled."""
+        if self.status == "cancelled":
+            raise AlreadyCancelled
+        self._ensure("cancelled")
+        return replace(self, status="cancelled", cancelled_at=now, updated_at=now)
+
+    def _ensure(self, target: SubscriptionStatus) -> None:
+        if not SUBSCRIPTION.allows(self.status, target):
+            raise InvalidState(f"the subscription is {self.status} and cannot become {target}")
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a list may be narrowed by; None: not narrowed."""
+
+    status: SubscriptionStatus | None = None
+
+
+def judge(
+    known: Known, suggested: Sequence[str], allowed: Allowed, asked_for: EligibilityStatus | None = None
+) -> tuple[Results, tuple[Finding, ...]]:
+    """The decision, with what was found of each sub-tag in the order of the file.
+
+    What the register says is confirmed. Words of the name count for what was suggested, and where the register says
+    nothing. A wider sub-tag that was suggested is confirmed by a narrower one: orchestras are performing arts.
+    ``asked_for``: a test value decides in place of ``allowed``.
+    """
+    rules = dict(known.classification or known.words)
+    for code in suggested:
+        rule = rules.get(code) or known.words.get(code) or _by_narrower(code, {**known.words, **rules})
+        if rule is not None:
+            rules[code] = rule
+    if asked_for is not None:
+        allowed = EVERY if asked_for == "pass" else NONE
+    confirmed = {sub.code: rules[sub.code] for sub in in_order(rules)}
+    rejected = tuple(code for code in confirmed if not allowed.allows(code))
+    status = asked_for or _status(confirmed, rejected)
+    return Results(status, confirmed, rejected), _findings(confirmed, suggested, rejected)
+
+
+def _by_narrower(code: str, rules: Mapping[str, str]) -> str | None:
+    for narrower, rule in rules.items():
+        if narrower in SUB_TAGS and SUB_TAGS[narrower].within == code:
+            return f"{rule} (as {narrower})"
+    return None
+
+
+def _status(confirmed: Collection[str], rejected: Collection[str]) -> EligibilityStatus | None:
+    """One allowed activity suffices; what else it does is told as rejected, for partners who want to be stricter."""
+    if not confirmed:
+        return None
+    return "pass" if len(rejected) < len(confirmed) else "fail"
+
+
+def _findings(confirmed: Mapping[str, str], suggested: Sequence[str], rejected: Collection[str]) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(
+            sub.code,
+            confirmed.get(sub.code),
+            sub.code in suggested,
+            "left_out" if sub.code not in confirmed else "rejected" if sub.code in rejected else "confirmed",
+        )
+        for sub in in_order({*confirmed, *suggested})
+    )

@@ -1,0 +1,236 @@
+"""What can be done with eligibility subscriptions.
+
+Whatever changes one holds its row first. The partner hears when results become known or change, when nothing can be
+decided, and when the validation request was rejected; never of what it did itself.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+
+from almoner.kit import metadata as metadata_rules
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.activities.domain import SUB_TAGS
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform import queue
+from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.platform.queue import NewJob
+from almoner.validation.eligibility import domain, evaluating, schemas, store, store_evidence, triggers
+from almoner.validation.eligibility.domain import (
+    BY_SANDBOX,
+    EVERY,
+    FOLLOWING,
+    Asked,
+    EligibilityStatus,
+    Evaluation,
+    Filters,
+    Finding,
+    InvalidState,
+    Occasion,
+    Results,
+    Subscription,
+)
+from almoner.validation.eligibility.schemas import EligibilitySubscriptionOut
+from almoner.validation.requests import service as requests
+
+Scope = Partner | Everyone
+
+EVALUATE: Final = "eligibility_subscriptions.evaluate"
+REEVALUATE: Final = "eligibility_subscriptions.reevaluate"
+_AT_ONCE: Final = 1000
+_CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
+
+
+async def create(tx: Tx, partner: Partner, asked: Asked) -> Subscription:
+    """A new subscription; it is evaluated right after the commit.
+
+    Raises EntityNotFound, OrganisationNotActive, InvalidSubTags, InvalidMetadata.
+    """
+    if asked.metadata and (found := metadata_rules.problems(asked.metadata)):
+        raise domain.InvalidMetadata(*found)
+    asked_for = triggers.asked_for(asked.suggested) if tx.deployment.sandbox else None
+    suggested = () if asked_for else codes_of(tx, asked.suggested)
+    organisation_id, request_id, name = await _entity(tx, partner, asked)
+    made = Subscription(
+        id=tx.new_id(),
+        partner_id=partner.id,
+        organisation_id=organisation_id,
+        validation_request_id=request_id,
+        configuration_id=asked.configuration_id,
+        name=name,
+        suggested=suggested,
+        asked_for=asked_for,
+        metadata=asked.metadata,
+        status="pending_validation_request" if organisation_id is None else "pending",
+        results=domain.UNKNOWN,
+        created_at=tx.now,
+        updated_at=tx.now,
+    )
+    await store.insert(tx, partner, made)
+    await _enqueue(tx, [made.id], "created")
+    return made
+
+
+def codes_of(tx: Tx, texts: Sequence[str], field: str = "suggestedActivitySubTags") -> tuple[str, ...]:
+    """The codes of sub-tags by their ids, each once. Raises InvalidSubTags naming all that are unknown."""
+    found = {text: _CODES.get(parsed) if (parsed := tx.ids.parse("activitysubtag", text)) else None for text in texts}
+    if unknown := [text for text, code in found.items() if code is None]:
+        raise domain.InvalidSubTags(
+            *(f"body.{field} '{text[:100]}' is the id of no activity sub-tag" for text in unknown)
+        )
+    return tuple(code for code in found.values() if code is not None)
+
+
+async def _entity(tx: Tx, partner: Partner, asked: Asked) -> tuple[UUID | None, UUID | None, str]:
+    """Organisation or validation request, and its name. Raises EntityNotFound, OrganisationNotActive."""
+    if asked.organisation_id is not None:
+        named = tx.ids.parse("organisation", asked.organisation_id)
+        try:
+            organisation = await organisations.get(tx, partner, named) if named else None
+        except NotFound:
+            organisation = None
+        if organisation is None:
+            raise domain.EntityNotFound(f"body.organisationId '{asked.organisation_id[:100]}' names no organisation")
+        if not organisation.active:
+            raise domain.OrganisationNotActive(f"body.organisationId '{asked.organisation_id}' names an inactive one")
+        return organisation.id, None, organisation.shown_name
+    text = asked.validation_request_id or ""
+    wanted = tx.ids.parse("validationrequest", text)
+    try:
+        request = await requests.get(tx, partner, wanted) if wanted else None
+    except NotFound:
+        request = None
+    if request is None:
+        raise domain.EntityNotFound(f"body.validationRequestId '{text[:100]}' names no validation request")
+    return None, request.id, request.asked.name
+
+
+async def get(tx: Tx, scope: Scope, subscription_id: UUID) -> Subscription:
+    """One subscription. Raises NotFound."""
+    if (found := await store.find(tx, scope, subscription_id)) is None:
+        raise NotFound
+    return found
+
+
+def record(tx: Tx, subscription: Subscription) -> EligibilitySubscriptionOut:
+    """The subscription as partners see it."""
+    return schemas.subscription_out(tx, subscription)
+
+
+async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Subscription], int]:
+    """One page and the exact total."""
+    return await store.page(tx, partner, page_, filters)
+
+
+async def evaluations(tx: Tx, subscription_id: UUID) -> list[Evaluation]:
+    """The evidence: what each decision rested on, oldest first."""
+    return await store_evidence.every(tx, EVERYONE, subscription_id)
+
+
+async def change_metadata(
+    tx: Tx, partner: Partner, subscription_id: UUID, patch: Mapping[str, str | None] | None
+) -> Subscription:
+    """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
+    if patch and (found := metadata_rules.problems(patch)):
+        raise domain.InvalidMetadata(*found)
+    held = await _hold(tx, partner, subscription_id)
+    merged = None if patch is None else metadata_rules.merge(held.metadata or {}, patch)
+    if merged and (found := metadata_rules.problems(merged)):
+        raise domain.InvalidMetadata(*found)
+    changed = replace(held, metadata=merged, updated_at=tx.now)
+    await store.set_metadata(tx, changed)
+    return changed
+
+
+async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> Subscription:
+    """End it: nothing is evaluated any more, the last results stay. Raises NotFound, AlreadyCancelled."""
+    cancelled = (await _hold(tx, partner, subscription_id)).cancelled(tx.now)
+    await evaluating.stored(tx, cancelled)
+    return cancelled
+
+
+async def set_results(
+    tx: Tx,
+    partner: Partner,
+    subscription_id: UUID,
+    status: EligibilityStatus | None,
+    confirmed: Iterable[str],
+    rejected: Iterable[str],
+) -> Subscription:
+    """What a partner of the sandbox wants to be decided, by codes; a later evaluation decides anew (settled 9).
+
+    Raises NotFound, InvalidState.
+    """
+    held = await _hold(tx, partner, subscription_id)
+    if held.status not in FOLLOWING:
+        raise InvalidState(f"the subscription is {held.status}: there is nothing to decide")
+    turned_down = tuple(dict.fromkeys(rejected))
+    results = Results(status, dict.fromkeys((*confirmed, *turned_down), BY_SANDBOX), turned_down)
+    if status is None and results.confirmed:
+        raise InvalidState("where eligibilityStatus is null nothing is confirmed")
+    findings = tuple(
+        Finding(code, BY_SANDBOX, code in held.suggested, "rejected" if code in turned_down else "confirmed")
+        for code in results.confirmed
+    )
+    known = await evaluating.known_of(tx, held)
+    return await evaluating.settle(tx, held, known, EVERY, results, findings, "simulated")
+
+
+async def _hold(tx: Tx, scope: Scope, subscription_id: UUID) -> Subscription:
+    if (held := await store.lock(tx, scope, subscription_id)) is None:
+        raise NotFound
+    return held
+
+
+async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+    """The partners with a subscription that follows each of these organisations: they hear when it changes."""
+    return await store.followers(tx, EVERYONE, organisation_ids)
+
+
+async def follow_requests(tx: Tx, request_ids: Sequence[UUID]) -> None:
+    """Validation requests were decided: evaluate what waits for them."""
+    await _enqueue(tx, await store.of_requests(tx, EVERYONE, request_ids), "created")
+
+
+async def follow_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> None:
+    """A partner was told of changed organisations: evaluate its subscriptions of them anew."""
+    await _enqueue(tx, await store.of_organisations(tx, partner, organisation_ids), "organisation_changed")
+
+
+async def reevaluate(tx: Tx, partner: Partner, configuration_id: UUID | None) -> None:
+    """What a configuration allows has changed, None for the partner's default: evaluate its subscriptions anew."""
+    payload = {
+        "occasion": "configuration_changed",
+        "partner": str(partner.id),
+        "configuration": str(configuration_id) if configuration_id else None,
+    }
+    await queue.enqueue(tx, REEVALUATE, payload, unique=f"{partner.id} {configuration_id}")
+
+
+async def reevaluate_all(tx: Tx) -> None:
+    """The rules of activities have changed: evaluate every subscription anew."""
+    await queue.enqueue(
+        tx, REEVALUATE, {"occasion": "rules_changed", "partner": None, "configuration": None}, unique="all"
+    )
+
+
+async def reevaluate_batch(
+    tx: Tx, occasion: Occasion, partner: Partner | None, configuration_id: UUID | None, after: UUID
+) -> UUID | None:
+    """Have the next ones after an id evaluated anew; the last of them, None after the last of all."""
+    if partner is None:
+        found = await store.following(tx, EVERYONE, after, _AT_ONCE)
+    else:
+        found = await store.with_configuration(tx, partner, configuration_id, after, _AT_ONCE)
+    await _enqueue(tx, found, occasion)
+    return found[-1] if len(found) == _AT_ONCE else None
+
+
+async def _enqueue(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
+    jobs = [
+        NewJob(EVALUATE, {"subscription": str(one), "occasion": occasion}, unique=f"{occasion} {one}")
+        for one in subscription_ids
+    ]
+    await queue.enqueue_all(tx, jobs)
