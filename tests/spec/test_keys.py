@@ -18,7 +18,7 @@ from almoner.platform.http.caller import NAMED_ONLY
 from almoner.platform.http.endpoints import Endpoint
 from almoner.scim import application as scim
 from tests.spec.routes import NOT_BUILT_YET, ROUTES, Route
-from tests.support import factories
+from tests.support import agents, factories
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
 from tests.support.validation import requested
@@ -50,6 +50,10 @@ async def _donation(service: Service, api: Client, _tenant: Tenant) -> str:
     return str((await factories.donation(service, api))["id"])
 
 
+async def _agent(service: Service, api: Client, _tenant: Tenant) -> str:
+    return str((await agents.create(service, api))["id"])
+
+
 async def _verification(service: Service, api: Client, _tenant: Tenant) -> str:
     return str((await factories.verification(service, api))["id"])
 
@@ -78,6 +82,7 @@ OWNED: dict[str, Make] = {
     "donationsession": _session,
     "donation": _donation,
     "monetarydonationverification": _verification,
+    "agentverification": _agent,
     "disbursement": _disbursement,
     "validationrequest": _validation_request,
     "event": _event,
@@ -301,12 +306,21 @@ async def test_k10_ids_of_another_partner_in_bodies_are_400(
     answer = await other.post("/v1/monetary-donation-verifications", {"organisationId": theirs})
     code = "monetary_donation_verification/organisation_not_found"
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
+    answer = await other.post(agents.PATH, {"organisationId": theirs, **agents.ADA})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "agent_verification/organisation_not_found")
 
 
 async def test_k10_lists_show_the_callers_own_records_only(
     service: Service, api: Client, other: Client, tenant: Tenant
 ) -> None:
-    for type_ in ("category", "webhooksubscription", "donation", "monetarydonationverification", "validationrequest"):
+    for type_ in (
+        "category",
+        "webhooksubscription",
+        "donation",
+        "monetarydonationverification",
+        "validationrequest",
+        "agentverification",
+    ):
         await OWNED[type_](service, api, tenant)
     lists = [
         e for e in service.endpoints if e.method == "GET" and e.lists and "{" not in e.path and e.key.value == "secret"
