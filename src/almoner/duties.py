@@ -39,12 +39,14 @@ from almoner.platform.pages.rendering import Pages
 from almoner.platform.storage import Blobs
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Duties, Handler, Schedule
+from almoner.screening.screenings.service import Screener
 from almoner.selfchecks import CHECKS
 from almoner.validation.agents import jobs as agent_jobs
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.ports import MailHosts
 from almoner.validation.documents import jobs as document_jobs
 from almoner.validation.documents.ports import Scanner
+from almoner.validation.matches import jobs as match_jobs
 from almoner.validation.requests import jobs as request_jobs
 from almoner.webhooks.deliveries import jobs as webhook_jobs
 
@@ -83,6 +85,7 @@ REACTIONS = (
     *register_jobs.reactions,
     *request_jobs.reactions,
     *agent_jobs.reactions,
+    *match_jobs.reactions,
 )
 
 
@@ -101,6 +104,7 @@ def duties(
     hosts: MailHosts,
     blobs: Blobs,
     scanner: Scanner | None,
+    screener: Screener,
 ) -> Duties:
     """What every slice does in the background."""
     handlers = {
@@ -115,6 +119,7 @@ def duties(
     handlers |= register_jobs.handlers(registers)
     handlers |= document_jobs.handlers(blobs, scanner)
     handlers |= request_jobs.handlers(name_agreement)
+    handlers |= match_jobs.handlers(screener)
     if provider is not None:
         handlers |= {**donation_jobs.handlers(provider, figures), **suspense_jobs.handlers(provider)}
     return Duties(

@@ -4,8 +4,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from almoner.validation.agents.cases import CASE as AGENTS
+from almoner.validation.matches.cases import CASE as MATCHES
 from almoner.validation.requests.cases import CASE as REQUESTS
 from almoner.validation.reviews.domain import Kind
 from almoner.validation.reviews.ports import Case
 
-CASES: Final[Mapping[Kind, Case]] = {"validation_request": REQUESTS, "agent_verification": AGENTS}
+CASES: Final[Mapping[Kind, Case]] = {
+    "validation_request": REQUESTS,
+    "agent_verification": AGENTS,
+    "match": MATCHES,
+}

@@ -19,8 +19,11 @@ from almoner.adapters.registers_mapping import from_file
 from almoner.adapters.registers_nzcs import Nzcs
 from almoner.adapters.registers_oscr import Oscr
 from almoner.adapters.registers_rna import Rna
+from almoner.adapters.watchlist_europe import EuropeanUnion, UnitedKingdom
 from almoner.adapters.watchlist_ofac import CONSOLIDATED, SDN
+from almoner.adapters.watchlist_tables import OpenSanctions, OwnFindings
 from almoner.adapters.watchlist_un import UnitedNations
+from almoner.adapters.watchlist_us import ConsolidatedScreening, DeniedPersons
 from almoner.nonprofits.registers import jobs
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.nonprofits.registers.jobs import Refresh, Refreshing
@@ -63,6 +66,12 @@ WATCHLIST_SOURCES: Mapping[str, WatchlistSource] = {
         SDN,
         CONSOLIDATED,
         UnitedNations(),
+        UnitedKingdom(),
+        EuropeanUnion(),
+        DeniedPersons(),
+        ConsolidatedScreening(),
+        OpenSanctions(),
+        OwnFindings(),
     )
 }
 """The lists that `almoner watchlists import` reads."""

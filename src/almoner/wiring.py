@@ -80,6 +80,7 @@ from almoner.sandbox.routes import sandbox_routes
 from almoner.sandbox.simulate import Simulation
 from almoner.scim.application import ScimApplication
 from almoner.screening.matching.service import CERTAIN
+from almoner.screening.screenings.service import Screener
 from almoner.settings import Rate, Settings, deployment_of
 from almoner.sources import refreshing
 from almoner.validation.agents.pages import TEMPLATES as AGENT_TEMPLATES
@@ -276,6 +277,7 @@ def _duties(
         MailHostsOfSandbox() if settings.sandbox else MailHostsByDns(),
         blobs,
         _scanner(settings),
+        Screener(),
     )
 
 

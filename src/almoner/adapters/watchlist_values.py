@@ -1,10 +1,16 @@
-"""What watch lists write in many ways, read in one: countries, years."""
+"""What watch lists write in many ways, read in one: tables, countries, years, and entries told in several rows."""
 
+import csv
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
-from almoner.nonprofits.countries.domain import COUNTRIES
+from almoner.nonprofits.countries.domain import COUNTRIES, OF_TWO_LETTERS
+from almoner.screening.watchlists.domain import Category, Kind, Listed, ListedAddress, ListedName, WatchlistRefused
 
 _YEAR: Final = re.compile(r"(?<!\d)(1[89]\d\d|20\d\d)(?!\d)")
 _OTHER_NAMES: Final = {
@@ -65,10 +71,86 @@ _NAMES: Final = {country.name.casefold(): country.code for country in COUNTRIES.
 
 @lru_cache(maxsize=4096)
 def country_of(name: str) -> str | None:
-    """The three letters of a country's English name; None for what names none."""
+    """The three letters of a country by its English name or its code; None for what names none."""
+    if (code := name.strip()) in COUNTRIES:
+        return code
+    if len(code) == 2:
+        return OF_TWO_LETTERS.get(code.upper())
     return _NAMES.get(" ".join(name.replace("\u2019", "'").casefold().split()))
 
 
 def years_of(text: str) -> tuple[int, ...]:
     """The years that a text names, each once."""
     return tuple(dict.fromkeys(int(year) for year in _YEAR.findall(text)))
+
+
+def day_of(text: str) -> date | None:
+    """A day as 31/12/2020 or 2020-12-31; None for what is none."""
+    for form in ("%d/%m/%Y", "%Y-%m-%d"):
+        try:
+            return datetime.strptime(text.strip()[:10], form).date()  # noqa: DTZ007
+        except ValueError:
+            continue
+    return None
+
+
+def rows(
+    file: Path, needed: Sequence[str], *, delimiter: str = ",", skip: int = 0, title: str = ""
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a table with a header, stripped, each with its line. Raises WatchlistRefused without a needed column.
+
+    ``skip``: lines before the header.
+    """
+    with file.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
+        for _ in range(skip):
+            next(lines, None)
+        table = csv.reader(lines, delimiter=delimiter)
+        try:
+            header = [cell.strip() for cell in next(table, [])]
+            missing = [name for name in needed if name not in header]
+            if missing:
+                raise WatchlistRefused(f"{file.name} is no file of {title}: it has no column {', '.join(missing)}")
+            for cells in table:
+                if any(cell.strip() for cell in cells):
+                    filled = [*cells, *[""] * (len(header) - len(cells))]
+                    yield table.line_num, dict(zip(header, (" ".join(cell.split()) for cell in filled), strict=False))
+        except csv.Error as error:
+            raise WatchlistRefused(f"{file.name} cannot be read after line {table.line_num}: {error}") from error
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What several rows tell of one entry."""
+
+    key: str
+    kind: Kind
+    names: list[ListedName] = field(default_factory=list)
+    countries: list[str | None] = field(default_factory=list)
+    addresses: list[ListedAddress] = field(default_factory=list)
+    identifiers: list[str] = field(default_factory=list)
+    birth_years: list[int] = field(default_factory=list)
+    programmes: list[str] = field(default_factory=list)
+    listed_on: date | None = None
+
+    def at(self, lines: Sequence[str], country: str) -> None:
+        """One address, in lines."""
+        known = country_of(country)
+        self.countries.append(known)
+        if text := ", ".join(line for line in lines if line):
+            self.addresses.append(ListedAddress(text, known))
+
+    def listed(self, category: Category | None = None) -> Listed:
+        """The entry; the primary name first."""
+        names = sorted(dict.fromkeys(self.names), key=lambda name: name.kind != "primary")
+        return Listed(
+            key=self.key,
+            kind=self.kind,
+            names=tuple(names),
+            countries=tuple(dict.fromkeys(country for country in self.countries if country)),
+            addresses=tuple(dict.fromkeys(self.addresses)),
+            identifiers=tuple(dict.fromkeys(filter(None, self.identifiers))),
+            birth_years=tuple(dict.fromkeys(self.birth_years)),
+            programmes=tuple(dict.fromkeys(filter(None, self.programmes))),
+            listed_on=self.listed_on,
+            category=category,
+        )

@@ -14,7 +14,7 @@ TYPES = frozenset(
     "validationrequest validationrequestdocument validationinvite validationsubmission validationsubmissiondocument "
     "hostedconfiguration monitoringsubscription eligibilitysubscription activitytag activitysubtag agentverification "
     "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment "
-    "operator operatortoken signin passkey registerload".split()
+    "operator operatortoken signin passkey registerload screeningmatch".split()
 )
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -17,16 +17,16 @@ class Country:
     endonyms: Mapping[str, str]
 
 
-def _read() -> dict[str, Country]:
-    text = files("almoner.nonprofits.countries").joinpath("countries.json").read_text(encoding="utf-8")
-    return {
-        row["code"]: Country(row["code"], row["name"], row["currency"], row["endonyms"])
-        for row in json.loads(text)["countries"]
-    }
+_ROWS: Final = json.loads(files("almoner.nonprofits.countries").joinpath("countries.json").read_text(encoding="utf-8"))[
+    "countries"
+]
 
-
-COUNTRIES: Final[Mapping[str, Country]] = _read()
+COUNTRIES: Final[Mapping[str, Country]] = {
+    row["code"]: Country(row["code"], row["name"], row["currency"], row["endonyms"]) for row in _ROWS
+}
 """By three-letter code, in the order of the codes."""
+OF_TWO_LETTERS: Final[Mapping[str, str]] = {row["code2"]: row["code"] for row in _ROWS}
+"""The three letters of a country that is written with two."""
 
 
 def currency_of(country_code: str) -> str | None:

@@ -12,8 +12,8 @@ from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import Entry as Compared
 from almoner.screening.matching.domain import ListedName as ComparedName
 from almoner.screening.matching.domain import Match, Party, Subject
-from almoner.screening.screenings.domain import HOME, Asked, Hit, SubjectKind
-from almoner.screening.watchlists.domain import Category, Entry, Kind, Version
+from almoner.screening.screenings.domain import HOME, Asked, Hit, Side, SubjectKind
+from almoner.screening.watchlists.domain import Category, Entry, Kind, ListedAddress, Version
 
 KINDS: Final[Mapping[SubjectKind, frozenset[Kind]]] = {
     "organisation": frozenset(("organisation", "unknown")),
@@ -30,6 +30,7 @@ class Held:
     key: str
     kind: Kind
     category: Category
+    since: UUID
     compared: Compared
 
 
@@ -44,9 +45,15 @@ def held(entry: Entry) -> Held | None:
         tuple(name for name in names if name.name.words),
         frozenset(listed.countries),
         frozenset(filter(None, map(identifier, listed.identifiers))),
-        tuple(Party((), street=one.text, country=one.country) for one in listed.addresses),
+        tuple(map(_party, listed.addresses)),
     )
-    return Held(entry.list, listed.key, listed.kind, entry.category, compared)
+    return Held(entry.list, listed.key, listed.kind, entry.category, entry.since, compared)
+
+
+def _party(address: ListedAddress) -> Party:
+    """Lists write an address in one line: the street, then the place."""
+    street, _, city = address.text.partition(", ")
+    return Party((), street=street, city=city or None, country=address.country)
 
 
 def identifier(text: str) -> str | None:
@@ -85,4 +92,32 @@ class Lists:
     def _hit(self, found: Match) -> Hit:
         one = self._of[found.entry]
         version, load = self._named[one.list]
-        return Hit(one.list, version, load, one.category, one.key, found.score, found.parts, found.asked, found.listed)
+        subject_side, entry_side = _sides(found, one.category)
+        return Hit(
+            list=one.list,
+            version=version,
+            load=load,
+            since=one.since,
+            category=one.category,
+            entry_key=one.key,
+            score=found.score,
+            parts=found.parts,
+            asked=found.asked,
+            listed=found.listed,
+            subject_side=subject_side,
+            entry_side=entry_side,
+        )
+
+
+def _sides(found: Match, category: Category) -> tuple[Side, Side]:
+    """What mattered of each side: another spelling of the same words, or a new address elsewhere, does not."""
+    mine = {"name": matching.prepare(found.asked).joined}
+    theirs = {"name": matching.prepare(found.listed).joined, "category": category}
+    for part in found.parts:
+        if part.finding == "country":
+            mine["countries"], theirs["countries"] = part.asked, part.listed
+        elif part.finding in ("identifier", "street"):
+            theirs[part.finding] = part.listed
+        elif part.finding == "weak":
+            theirs["weak"] = "yes"
+    return mine, theirs

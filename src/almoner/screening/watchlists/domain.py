@@ -155,6 +155,7 @@ class Entry:
 class Changes:
     """What a load changed. ``changed``: as it was, and as it is."""
 
+    list: str
     added: Sequence[Entry]
     removed: Sequence[Entry]
     changed: Sequence[tuple[Entry, Entry]]

@@ -38,15 +38,21 @@ async def named(tx: Tx, code: str, keys: Sequence[str]) -> list[Entry]:
 
 async def changes(tx: Tx, load_id: UUID) -> Changes:
     """What a load changed. Raises NotFound."""
-    if await store.find_load(tx, EVERYONE, load_id) is None:
+    if (load := await store.find_load(tx, EVERYONE, load_id)) is None:
         raise NotFound
     came = {one.listed.key: one for one in await store.since(tx, EVERYONE, load_id)}
     ended = {one.listed.key: one for one in await store.until(tx, EVERYONE, load_id)}
     return Changes(
+        list=load.list,
         added=[one for key, one in came.items() if key not in ended],
         removed=[one for key, one in ended.items() if key not in came],
         changed=[(ended[key], one) for key, one in came.items() if key in ended],
     )
+
+
+async def covers_anew(tx: Tx, load_id: UUID) -> bool:
+    """Whether a load covers other categories than the one before it."""
+    return await store.covers_anew(tx, EVERYONE, load_id)
 
 
 async def loads(tx: Tx, code: str | None, limit: int) -> list[Load]:

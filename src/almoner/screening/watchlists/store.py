@@ -139,8 +139,13 @@ def _values(entry_id: UUID, one: Entry) -> dict[str, object]:
 
 
 async def current_loads(tx: Tx, _: Everyone) -> Mapping[str, UUID]:
-    """Which load of each list is current."""
-    rows = await tx.fetch("select code, current_load from watchlist where current_load is not null")
+    """Which load of each list is current. A load that is about to change it waits for the transaction's end.
+
+    So whoever is compared with a version is there to be compared again when the next one is announced.
+    """
+    rows = await tx.fetch(
+        "select code, current_load from watchlist where current_load is not null order by code for share"
+    )
     return {row["code"]: row["current_load"] for row in rows}
 
 
@@ -181,6 +186,22 @@ async def find_load(tx: Tx, _: Everyone, load_id: UUID) -> Load | None:
     """One load."""
     row = await tx.fetchrow(f"select {_LOAD} from watchlist_load l where id = $1", load_id)
     return _load(row) if row else None
+
+
+async def covers_anew(tx: Tx, _: Everyone, load_id: UUID) -> bool:
+    """Whether a load has other categories than the good one before it."""
+    return bool(
+        await tx.fetchval(
+            """
+            select l.categories is distinct from (
+                select before.categories from watchlist_load before
+                where before.list = l.list and before.status = 'loaded' and before.id < l.id
+                order by before.id desc limit 1
+            ) from watchlist_load l where l.id = $1
+            """,
+            load_id,
+        )
+    )
 
 
 async def current(tx: Tx, _: Everyone, code: str, after: str, limit: int) -> list[Entry]:

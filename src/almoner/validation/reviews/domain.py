@@ -17,6 +17,7 @@ Verdict = Literal["accepted", "rejected"]
 ID_TYPES: Final[Mapping[Kind, str]] = {
     "validation_request": "validationrequest",
     "agent_verification": "agentverification",
+    "match": "screeningmatch",
 }
 """A review is known by the identifier of its subject, whose type tells the kind."""
 CLAIM: Final = timedelta(minutes=15)

@@ -1,0 +1,124 @@
+"""Reads the sanctions lists of the United Kingdom and of the European Union, from their layouts.
+
+Both tell one entry in several rows, one for each name and address (and, in the Union's, each birth and document). No
+real file could be had: both are unverified.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from almoner.adapters.watchlist_values import Gathered, country_of, day_of, rows, years_of
+from almoner.screening.watchlists.domain import BadEntry, Category, Kind, Listed, ListedName, NameKind
+
+_UK_NEEDED: Final = ("Unique ID", "Name 6", "Name 1", "Name type", "Designation Type")
+_UK_NAMES: Final = ("Name 1", "Name 2", "Name 3", "Name 4", "Name 5", "Name 6")
+_UK_KINDS: Final[Mapping[str, Kind]] = {"individual": "person", "entity": "organisation", "ship": "vessel"}
+_UK_LINES: Final = (*(f"Address Line {number}" for number in range(1, 7)), "Address Postal Code")
+_EU_NEEDED: Final = ("Entity_LogicalId", "Entity_SubjectType", "NameAlias_WholeName")
+_EU_KINDS: Final[Mapping[str, Kind]] = {
+    "P": "person",
+    "E": "organisation",
+    "person": "person",
+    "enterprise": "organisation",
+}
+_EU_LINES: Final = ("Address_Street", "Address_PoBox", "Address_ZipCode", "Address_City", "Address_Place")
+
+
+class UnitedKingdom:
+    """The reader of ``UK-Sanctions-List.csv``."""
+
+    code = "uk-sanctions"
+    title = "UK Sanctions List (Foreign, Commonwealth and Development Office)"
+    licence = "Open Government Licence v3.0"
+    category: Category = "sanction"
+    unverified = True
+    least = 1_000
+
+    def published(self, files: Sequence[Path]) -> datetime | None:
+        """The day in the first line: ``Report Date: 08-Oct-2026``."""
+        for file in files:
+            with file.open(encoding="utf-8-sig", errors="replace") as lines:
+                first = lines.readline().partition("Report Date:")[2].strip(' ",\r\n')
+            try:
+                return datetime.strptime(first, "%d-%b-%Y").replace(tzinfo=UTC)
+            except ValueError:
+                continue
+        return None
+
+    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+        """The entries. Raises WatchlistRefused."""
+        entries: dict[str, Gathered] = {}
+        for file in files:
+            for line, row in rows(file, _UK_NEEDED, skip=1, title=self.title):
+                key, name = row["Unique ID"], " ".join(filter(None, (row[part] for part in _UK_NAMES)))
+                if not key or not name:
+                    yield BadEntry(f"{file.name}, line {line}", "the row has no number, or no name")
+                    continue
+                kind = _UK_KINDS.get(row["Designation Type"].lower(), "unknown")
+                _uk(entries.setdefault(key, Gathered(key, kind)), name, row)
+        yield from (one.listed() for one in entries.values())
+
+
+def _uk(one: Gathered, name: str, row: Mapping[str, str]) -> None:
+    """One row: one name, one address."""
+    kind: NameKind = "primary" if row["Name type"].lower() == "primary name" else "alias"
+    if "low" in row.get("Alias strength", "").lower():
+        kind = "weak_alias"
+    one.names.append(ListedName(name, kind))
+    if original := row.get("Name non-latin script"):
+        one.names.append(ListedName(original, "alias"))
+    one.at([row.get(line, "") for line in _UK_LINES], row.get("Address Country", ""))
+    one.countries += [country_of(part) for part in row.get("Nationality(/ies)", "").split(";")]
+    if one.kind != "person":
+        one.identifiers += [part.strip() for part in row.get("Business registration number (s)", "").split(";")]
+    one.birth_years += years_of(row.get("D.O.B", ""))
+    one.programmes.append(row.get("Regime Name", ""))
+    one.listed_on = one.listed_on or day_of(row.get("Date Designated", ""))
+
+
+class EuropeanUnion:
+    """The reader of ``csvFullSanctionsList_1_1``."""
+
+    code = "eu-consolidated"
+    title = "EU consolidated financial sanctions list"
+    licence = "reuse allowed with the source named: European Commission, FSF"
+    category: Category = "sanction"
+    unverified = True
+    least = 1_000
+
+    def published(self, files: Sequence[Path]) -> datetime | None:
+        """The day on which the file was made, as its rows say."""
+        for file in files:
+            for _, row in rows(file, _EU_NEEDED, delimiter=";", title=self.title):
+                day = day_of(row.get("fileGenerationDate", ""))
+                return datetime(day.year, day.month, day.day, tzinfo=UTC) if day else None
+        return None
+
+    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+        """The entries. Raises WatchlistRefused."""
+        entries: dict[str, Gathered] = {}
+        for file in files:
+            for line, row in rows(file, _EU_NEEDED, delimiter=";", title=self.title):
+                if not (key := row["Entity_LogicalId"]):
+                    yield BadEntry(f"{file.name}, line {line}", "the row has no number")
+                    continue
+                kind = _EU_KINDS.get(row["Entity_SubjectType"], "unknown")
+                _eu(entries.setdefault(key, Gathered(key, kind)), row)
+        for one in entries.values():
+            yield one.listed() if one.names else BadEntry(one.key, "the entry has no name")
+
+
+def _eu(one: Gathered, row: Mapping[str, str]) -> None:
+    """One row: a name, an address, a birth, a document or a citizenship."""
+    if name := row["NameAlias_WholeName"]:
+        one.names.append(ListedName(name, "alias" if one.names else "primary"))
+    place = row.get("Address_CountryIsoCode", "") or row.get("Address_CountryDescription", "")
+    one.at([row.get(line, "") for line in _EU_LINES], place)
+    one.countries.append(country_of(row.get("Citizenship_CountryIsoCode", "")))
+    one.birth_years += years_of(f"{row.get('BirthDate_BirthDate', '')} {row.get('BirthDate_Year', '')}")
+    if one.kind != "person":
+        one.identifiers.append(row.get("Identification_Number", ""))
+    one.programmes.append(row.get("Entity_Regulation_Programme", ""))
+    one.listed_on = one.listed_on or day_of(row.get("Entity_DesignationDate", ""))

@@ -1,0 +1,139 @@
+"""Reads findings of an operator's own, and OpenSanctions' simple table of targets where somebody has a licence for it.
+
+An operator's own file has the columns ``key``, ``kind`` (person, organisation, vessel, aircraft or unknown), ``name``,
+``category``, and as far as known ``aliases``, ``countries``, ``addresses`` and ``identifiers`` (several between
+semicolons), ``note`` and ``source`` (the address at which it can be read). docs/runbooks/watchlists.md.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final, cast, get_args
+
+from almoner.adapters.watchlist_values import country_of, day_of, rows, years_of
+from almoner.screening.watchlists.domain import (
+    CATEGORIES,
+    BadEntry,
+    Category,
+    Kind,
+    Listed,
+    ListedAddress,
+    ListedName,
+)
+
+_OWN_NEEDED: Final = ("key", "kind", "name", "category")
+_TARGETS_NEEDED: Final = ("id", "schema", "name", "aliases", "countries", "addresses", "identifiers", "sanctions")
+_SCHEMATA: Final[Mapping[str, Kind]] = {
+    "Person": "person",
+    "Organization": "organisation",
+    "Company": "organisation",
+    "PublicBody": "organisation",
+    "LegalEntity": "unknown",
+    "Vessel": "vessel",
+    "Airplane": "aircraft",
+}
+
+
+class OwnFindings:
+    """The reader of an operator's own table, comma-separated, UTF-8."""
+
+    code = "own"
+    title = "Findings of our own"
+    licence = "our own"
+    category: Category | None = None
+    unverified = False
+    least = 1
+
+    def published(self, files: Sequence[Path]) -> datetime | None:  # noqa: ARG002
+        """The file does not say."""
+        return None
+
+    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+        """The entries. Raises WatchlistRefused."""
+        for file in files:
+            for line, row in rows(file, _OWN_NEEDED, title="an operator's own findings"):
+                problems = list(_problems(row))
+                yield BadEntry(f"{file.name}, line {line}", "; ".join(problems)) if problems else _own(row)
+
+
+def _problems(row: Mapping[str, str]) -> Iterator[str]:
+    for column in ("key", "name"):
+        if not row[column]:
+            yield f"{column} is empty"
+    if len(row["key"]) > 200:
+        yield "key has over 200 characters"
+    if row["kind"] not in get_args(Kind):
+        yield f"kind {row['kind']!r} is none of {', '.join(get_args(Kind))}"
+    if row["category"] not in CATEGORIES:
+        yield f"category {row['category']!r} is none of {', '.join(CATEGORIES)}"
+    for name in _several(row, "countries"):
+        if country_of(name) is None:
+            yield f"countries names {name!r}, which is no country"
+    for column in ("note", "source"):
+        if len(row.get(column, "")) > 2000:
+            yield f"{column} has over 2000 characters"
+
+
+def _own(row: Mapping[str, str]) -> Listed:
+    countries = tuple(dict.fromkeys(filter(None, map(country_of, _several(row, "countries")))))
+    only = countries[0] if len(countries) == 1 else None
+    return Listed(
+        key=row["key"],
+        kind=cast("Kind", row["kind"]),
+        names=_names(row),
+        countries=countries,
+        addresses=tuple(ListedAddress(text, only) for text in _several(row, "addresses")),
+        identifiers=tuple(_several(row, "identifiers")),
+        category=cast("Category", row["category"]),
+        note=row.get("note") or None,
+        told_at=row.get("source") or None,
+    )
+
+
+class OpenSanctions:
+    """The reader of ``targets.simple.csv``. It is never fetched: its licence is the operator's to have."""
+
+    code = "opensanctions"
+    title = "OpenSanctions, targets.simple.csv"
+    licence = "CC BY-NC 4.0: a business needs a licence from opensanctions.org"
+    category: Category | None = None
+    unverified = True
+    least = 100
+
+    def published(self, files: Sequence[Path]) -> datetime | None:  # noqa: ARG002
+        """The file does not say."""
+        return None
+
+    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+        """The entries. Raises WatchlistRefused."""
+        for file in files:
+            for line, row in rows(file, _TARGETS_NEEDED, title=self.title):
+                if not row["id"] or not row["name"]:
+                    yield BadEntry(f"{file.name}, line {line}", "the row has no number, or no name")
+                elif row["schema"] in _SCHEMATA:  # securities, wallets and the like are nobody
+                    yield _target(row)
+
+
+def _target(row: Mapping[str, str]) -> Listed:
+    kind = _SCHEMATA[row["schema"]]
+    return Listed(
+        key=row["id"],
+        kind=kind,
+        names=_names(row),
+        countries=tuple(dict.fromkeys(filter(None, map(country_of, _several(row, "countries"))))),
+        addresses=tuple(ListedAddress(text, None) for text in _several(row, "addresses")),
+        identifiers=tuple(_several(row, "identifiers")) if kind != "person" else (),
+        birth_years=years_of(row.get("birth_date", "")),
+        programmes=tuple(_several(row, "program_ids")),
+        listed_on=day_of(row.get("first_seen", "")),
+        category="sanction" if row["sanctions"] else "warning",
+    )
+
+
+def _names(row: Mapping[str, str]) -> tuple[ListedName, ...]:
+    aliases = (ListedName(name, "alias") for name in _several(row, "aliases"))
+    return tuple(dict.fromkeys((ListedName(row["name"], "primary"), *aliases)))
+
+
+def _several(row: Mapping[str, str], column: str) -> list[str]:
+    return list(dict.fromkeys(part.strip() for part in row.get(column, "").split(";") if part.strip()))

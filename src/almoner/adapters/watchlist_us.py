@@ -1,0 +1,122 @@
+"""Reads lists of other offices of the United States: denied persons, and all their lists put together (public domain).
+
+The denied persons are a table between tabs, a row for each address; nothing tells persons from bodies, and there is no
+number, so that a name is its entry. The Consolidated Screening List holds a dozen lists: what an entry means is told by
+its source.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from almoner.adapters.watchlist_values import Gathered, country_of, day_of, rows, years_of
+from almoner.screening.watchlists.domain import (
+    BadEntry,
+    Category,
+    Kind,
+    Listed,
+    ListedAddress,
+    ListedName,
+)
+
+_DENIED: Final = ("Name", "Street_Address", "City", "State", "Country", "Postal_Code", "FR_Citation")
+_SCREENING: Final = ("_id", "source", "type", "programs", "name", "addresses", "alt_names", "nationalities", "ids")
+_KINDS: Final[Mapping[str, Kind]] = {
+    "individual": "person",
+    "entity": "organisation",
+    "vessel": "vessel",
+    "aircraft": "aircraft",
+}
+_SUCCESSORS: Final = re.compile(r"[;,]? and any successor.*", re.IGNORECASE)
+_AND: Final = re.compile(r"^and ", re.IGNORECASE)
+_SANCTIONS: Final = re.compile(r"Treasury Department|Nonproliferation Sanctions")
+_OF_BODIES: Final = re.compile(
+    r"regist|tax|v\.a\.t|company|business|commerce|identification number|swift", re.IGNORECASE
+)
+
+
+class DeniedPersons:
+    """The reader of ``dpl.txt``."""
+
+    code = "us-bis-dpl"
+    title = "US Bureau of Industry and Security, Denied Persons List"
+    licence = "public domain (US government work)"
+    category: Category = "warning"
+    unverified = False
+    least = 200
+
+    def published(self, files: Sequence[Path]) -> datetime | None:  # noqa: ARG002
+        """The file does not say."""
+        return None
+
+    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+        """The entries. Raises WatchlistRefused."""
+        entries: dict[str, Gathered] = {}
+        for file in files:
+            for line, row in rows(file, _DENIED, delimiter="\t", title=self.title):
+                if not row["Name"]:
+                    yield BadEntry(f"{file.name}, line {line}", "the row has no name")
+                    continue
+                key = row["Name"].upper()[:200]
+                one = entries.setdefault(key, Gathered(key, "unknown", [ListedName(row["Name"], "primary")]))
+                country = row["Country"] or ("US" if row["State"] else "")
+                one.at([row[name] for name in ("Street_Address", "City", "State", "Postal_Code")], country)
+                one.programmes.append("DPL")
+        yield from (one.listed() for one in entries.values())
+
+
+class ConsolidatedScreening:
+    """The reader of ``consolidated.csv`` of the Consolidated Screening List."""
+
+    code = "us-csl"
+    title = "US Consolidated Screening List"
+    licence = "public domain (US government work)"
+    category: Category | None = None
+    unverified = False
+    least = 5_000
+
+    def published(self, files: Sequence[Path]) -> datetime | None:  # noqa: ARG002
+        """The file does not say."""
+        return None
+
+    def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
+        """The entries. Raises WatchlistRefused."""
+        for file in files:
+            for line, row in rows(file, _SCREENING, title=self.title):
+                if row["_id"] and row["name"]:
+                    yield _screened(row)
+                else:
+                    yield BadEntry(f"{file.name}, line {line}", "the row has no number, or no name")
+
+
+def _screened(row: Mapping[str, str]) -> Listed:
+    kind = _KINDS.get(row["type"].lower(), "unknown")
+    one = Gathered(row["_id"], kind, [ListedName(_SUCCESSORS.sub("", row["name"]), "primary")])
+    one.names += [ListedName(name, "alias") for name in map(_alias, row["alt_names"].split(";")) if name]
+    for address in filter(None, map(str.strip, row["addresses"].split(";"))):
+        *lines, country = (part.strip() for part in address.split(","))
+        known = country_of(country) if len(country) == 2 else None
+        if lines:
+            one.addresses.append(ListedAddress(", ".join(lines), known))
+        one.countries.append(known)
+    for column in ("nationalities", "citizenships", "vessel_flag"):
+        one.countries += [country_of(code) for code in re.split(r"[;,]", row.get(column, ""))]
+    if kind != "person":
+        one.identifiers += list(_numbers(row["ids"]))
+    one.birth_years += years_of(row.get("dates_of_birth", ""))
+    one.programmes += [part.strip() for part in row["programs"].split(";")] + [row["source"].partition(" - ")[0]]
+    one.listed_on = day_of(row.get("start_date", ""))
+    return one.listed("sanction" if _SANCTIONS.search(row["source"]) else "warning")
+
+
+def _alias(text: str) -> str:
+    return _AND.sub("", _SUCCESSORS.sub("", text).strip())
+
+
+def _numbers(text: str) -> Iterator[str]:
+    for part in text.split(";"):
+        label, _, rest = part.partition(",")
+        if _OF_BODIES.search(label) and any(one.isdigit() for one in rest):
+            yield rest.split(",")[0].strip()

@@ -1,0 +1,276 @@
+"""SQL of screenings: who was compared as what, and what came of it."""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+from uuid import UUID
+
+import msgspec
+from asyncpg import Record
+
+from almoner.platform.crypto import digest
+from almoner.platform.db import Everyone, Tx
+from almoner.screening.matching.domain import Part, Party
+from almoner.screening.screenings.domain import Asked, Difference, Hit, Match, MatchDecision, Side, Stored, Who
+
+_SUBJECT: Final = """
+    s.id, s.type, s.subject_id, s.partner_id, s.kind, s.names, s.countries, s.identifiers, s.address, s.watched,
+    s.screened_at
+"""
+_MATCH: Final = """
+    m.id, m.subject, s.type, s.subject_id, s.partner_id, m.list, m.entry_key, m.category, m.load_id, m.score, m.parts,
+    m.subject_side, m.entry_side, m.difference, m.decision, m.current, m.found_at, m.changed_at
+"""
+
+
+async def keep(tx: Tx, _: Everyone, who: Who, asked: Asked, *, watch: bool) -> Stored:
+    """The subject as it looks now, locked. Once watched it stays so until ``unwatch``."""
+    row = await tx.fetchrow(
+        f"""
+        insert into screening_subject as s (id, type, subject_id, partner_id, kind, names, countries, identifiers,
+            address, looks, watched, screened_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+        on conflict (type, subject_id) do update
+        set names = excluded.names, countries = excluded.countries, identifiers = excluded.identifiers,
+            address = excluded.address, looks = excluded.looks, watched = s.watched or excluded.watched,
+            screened_at = excluded.screened_at, forgotten = false
+        returning {_SUBJECT}
+        """,
+        tx.new_id(),
+        who.type,
+        who.id,
+        who.partner_id,
+        asked.kind,
+        asked.names,
+        asked.countries,
+        asked.identifiers,
+        msgspec.to_builtins(asked.address) if asked.address else None,
+        digest(msgspec.json.encode(asked)),
+        watch,
+        tx.now,
+    )
+    assert row is not None, "it was written"
+    return _stored(row)
+
+
+async def lock(tx: Tx, _: Everyone, who_type: str, subject_id: UUID) -> Stored | None:
+    """A subject that is not forgotten, locked."""
+    row = await tx.fetchrow(
+        f"""
+        select {_SUBJECT} from screening_subject s where type = $1 and subject_id = $2 and not forgotten
+        for no key update
+        """,
+        who_type,
+        subject_id,
+    )
+    return _stored(row) if row else None
+
+
+async def lock_by_id(tx: Tx, _: Everyone, subject: UUID) -> Stored | None:
+    """A subject that is not forgotten, locked."""
+    row = await tx.fetchrow(
+        f"select {_SUBJECT} from screening_subject s where id = $1 and not forgotten for no key update", subject
+    )
+    return _stored(row) if row else None
+
+
+async def unwatch(tx: Tx, _: Everyone, subject: UUID) -> None:
+    """It is no longer compared when a list changes."""
+    await tx.execute("update screening_subject set watched = false where id = $1", subject)
+
+
+async def forget(tx: Tx, _: Everyone, subject: UUID) -> None:
+    """Nothing of it stays but that it was compared and what was decided."""
+    await tx.execute(
+        """
+        update screening_subject set names = '{}', address = null, watched = false, forgotten = true where id = $1
+        """,
+        subject,
+    )
+    await tx.execute(
+        """
+        update screening_match set parts = '[]', subject_side = '{}', difference = '[]', current = false
+        where subject = $1
+        """,
+        subject,
+    )
+
+
+async def watched(tx: Tx, _: Everyone, after: UUID, limit: int) -> list[Stored]:
+    """Subjects that are watched, in the order of their ids."""
+    rows = await tx.fetch(
+        f"select {_SUBJECT} from screening_subject s where watched and id > $1 order by id limit $2", after, limit
+    )
+    return [_stored(row) for row in rows]
+
+
+async def watched_up_to(tx: Tx, _: Everyone, after: UUID, last: UUID) -> list[Stored]:
+    """Subjects that are watched, after one and up to another."""
+    rows = await tx.fetch(
+        f"select {_SUBJECT} from screening_subject s where watched and id > $1 and id <= $2 order by id", after, last
+    )
+    return [_stored(row) for row in rows]
+
+
+async def matching(tx: Tx, _: Everyone, code: str, keys: Sequence[str]) -> list[UUID]:
+    """Watched subjects that match one of these entries now."""
+    rows = await tx.fetch(
+        """
+        select distinct m.subject from screening_match m join screening_subject s on s.id = m.subject
+        where m.list = $1 and m.entry_key = any($2) and m.current and s.watched order by m.subject
+        """,
+        code,
+        keys,
+    )
+    return [row["subject"] for row in rows]
+
+
+async def matches(tx: Tx, _: Everyone, subject: UUID) -> list[Match]:
+    """All matches of a subject, current or not, best first."""
+    rows = await tx.fetch(
+        f"""
+        select {_MATCH} from screening_match m join screening_subject s on s.id = m.subject
+        where m.subject = $1 order by m.score desc, m.list, m.entry_key
+        """,
+        subject,
+    )
+    return [_match(row) for row in rows]
+
+
+async def of(tx: Tx, _: Everyone, who_type: str, subject_id: UUID) -> list[Match]:
+    """Current matches of a record, best first."""
+    rows = await tx.fetch(
+        f"""
+        select {_MATCH} from screening_match m join screening_subject s on s.id = m.subject
+        where s.type = $1 and s.subject_id = $2 and m.current order by m.score desc, m.list, m.entry_key
+        """,
+        who_type,
+        subject_id,
+    )
+    return [_match(row) for row in rows]
+
+
+async def find(tx: Tx, _: Everyone, match_id: UUID) -> Match | None:
+    """One match."""
+    row = await tx.fetchrow(
+        f"select {_MATCH} from screening_match m join screening_subject s on s.id = m.subject where m.id = $1",
+        match_id,
+    )
+    return _match(row) if row else None
+
+
+async def find_subject(tx: Tx, _: Everyone, subject: UUID) -> Stored | None:
+    """A subject as it looked when it was compared last."""
+    row = await tx.fetchrow(f"select {_SUBJECT} from screening_subject s where id = $1", subject)
+    return _stored(row) if row else None
+
+
+async def insert(tx: Tx, _: Everyone, subject: UUID, hit: Hit) -> UUID:
+    """A match that was not there before, open."""
+    match_id = tx.new_id()
+    await tx.execute(
+        """
+        insert into screening_match (id, subject, list, entry_key, category, load_id, score, parts, subject_side,
+            entry_side, subject_print, entry_print, decision, current, found_at, changed_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'open', true, $13, $13)
+        """,
+        match_id,
+        subject,
+        hit.list,
+        hit.entry_key,
+        hit.category,
+        hit.since,
+        hit.score,
+        hit.parts,
+        dict(hit.subject_side),
+        dict(hit.entry_side),
+        fingerprint(hit.subject_side),
+        fingerprint(hit.entry_side),
+        tx.now,
+    )
+    return match_id
+
+
+async def update(
+    tx: Tx, _: Everyone, match_id: UUID, hit: Hit, decision: MatchDecision, difference: Sequence[Difference]
+) -> None:
+    """A match as it is now."""
+    await tx.execute(
+        """
+        update screening_match
+        set category = $2, load_id = $3, score = $4, parts = $5, subject_side = $6, entry_side = $7,
+            subject_print = $8, entry_print = $9, decision = $10, difference = $11, current = true, changed_at = $12
+        where id = $1
+        """,
+        match_id,
+        hit.category,
+        hit.since,
+        hit.score,
+        hit.parts,
+        dict(hit.subject_side),
+        dict(hit.entry_side),
+        fingerprint(hit.subject_side),
+        fingerprint(hit.entry_side),
+        decision,
+        difference,
+        tx.now,
+    )
+
+
+async def end(tx: Tx, _: Everyone, match_id: UUID) -> None:
+    """The two no longer agree; what was decided stays known."""
+    await tx.execute("update screening_match set current = false, changed_at = $2 where id = $1", match_id, tx.now)
+
+
+async def decide(tx: Tx, _: Everyone, match_id: UUID, decision: Literal["confirmed", "cleared"]) -> bool:
+    """Keep what a person decided of an open match; whether it was one."""
+    row = await tx.fetchrow(
+        """
+        update screening_match set decision = $2, changed_at = $3
+        where id = $1 and decision = 'open' and current returning id
+        """,
+        match_id,
+        decision,
+        tx.now,
+    )
+    return row is not None
+
+
+def fingerprint(side: Side) -> bytes:
+    """What a side looked like, as 32 bytes."""
+    return digest(msgspec.json.encode(sorted(side.items())))
+
+
+def _stored(row: Record) -> Stored:
+    asked = Asked(
+        row["kind"],
+        tuple(row["names"]),
+        tuple(row["countries"]),
+        tuple(row["identifiers"]),
+        msgspec.convert(row["address"], Party) if row["address"] else None,
+    )
+    return Stored(row["id"], _who(row), asked, row["watched"], row["screened_at"])
+
+
+def _who(row: Record) -> Who:
+    return Who(row["type"], row["subject_id"], row["partner_id"])
+
+
+def _match(row: Record) -> Match:
+    return Match(
+        id=row["id"],
+        subject=row["subject"],
+        who=_who(row),
+        list=row["list"],
+        entry_key=row["entry_key"],
+        category=row["category"],
+        since=row["load_id"],
+        score=row["score"],
+        parts=msgspec.convert(row["parts"], tuple[Part, ...]),
+        subject_side=row["subject_side"],
+        entry_side=row["entry_side"],
+        difference=msgspec.convert(row["difference"], tuple[Difference, ...]),
+        decision=row["decision"],
+        current=row["current"],
+        found_at=row["found_at"],
+        changed_at=row["changed_at"],
+    )

@@ -1,0 +1,101 @@
+"""Records compared with the watch lists: what may be the same is decided by people, and remembered.
+
+A match never refuses anything by itself. Whoever has a record compared calls ``look`` in its own transaction, after it
+has locked the record; what changes later is told by ``screenings.domain.CHANGED``.
+"""
+
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.screening.matching.domain import Party
+from almoner.screening.screenings import service as screenings
+from almoner.screening.screenings.domain import Asked, Match, Result, Who
+from almoner.screening.screenings.service import Screener
+from almoner.validation.reviews import service as reviews
+from almoner.validation.reviews.domain import Decision, NotOpen, Subject
+
+RESCREEN: Final = "matches.rescreen"
+DIFFERENT: Final = "not_the_same"
+REASONS: Final = (DIFFERENT,)
+"""Why a match is cleared."""
+_DECISIONS: Final[dict[str, Literal["confirmed", "cleared"]]] = {"accepted": "confirmed", "rejected": "cleared"}
+
+
+def asked_of(organisation: Organisation) -> Asked:
+    """An organisation as it is compared: under all its names, with its number and where it is."""
+    names = (organisation.name, organisation.display_name, *organisation.other_names)
+    street = " ".join(line for line in (organisation.address_line_1, organisation.address_line_2) if line)
+    located = street or organisation.city or organisation.postcode
+    return Asked(
+        kind="organisation",
+        names=tuple(dict.fromkeys(name for name in names if name)),
+        countries=(organisation.country_code,),
+        identifiers=(organisation.registry_number,),
+        address=Party(
+            (),
+            street=street or None,
+            city=organisation.city,
+            state=organisation.state,
+            postcode=organisation.postcode,
+            country=organisation.country_code,
+        )
+        if located
+        else None,
+    )
+
+
+async def look(tx: Tx, screener: Screener, who: Who, asked: Asked, *, watch: bool) -> Result:
+    """Compare a record with all lists; a person is asked about what is new or has changed.
+
+    ``watch``: compare it again when a list changes.
+    """
+    return await _ask(tx, await screenings.look(tx, screener, who, asked, watch=watch))
+
+
+async def look_again(tx: Tx, screener: Screener, subject: UUID) -> Result | None:
+    """Compare a watched subject as it looked last; None where it is watched no more."""
+    result = await screenings.look_again(tx, screener, subject)
+    return await _ask(tx, result) if result is not None else None
+
+
+async def result(tx: Tx, who: Who) -> Result:
+    """What is known of a record now, without comparing it."""
+    return await screenings.result(tx, who)
+
+
+async def unwatch(tx: Tx, who: Who) -> None:
+    """Compare a record no longer when a list changes."""
+    await screenings.unwatch(tx, who)
+
+
+async def forget(tx: Tx, who: Who) -> None:
+    """Forget who was compared; nobody need decide about it any more."""
+    for match in await screenings.forget(tx, who):
+        await reviews.withdraw(tx, subject_of(match))
+
+
+async def decide(tx: Tx, scope: Partner | Everyone, match_id: UUID, decision: Decision) -> Match:
+    """A person decided: accepted, the two are the same; rejected, they are not. Raises NotOpen."""
+    match = await screenings.hold(tx, match_id)
+    if match is None or (scope is not EVERYONE and scope != Partner(match.who.partner_id)):
+        raise NotOpen("There is no such match.")
+    if not await screenings.decide(tx, match, _DECISIONS[decision.verdict]):
+        raise NotOpen("It was decided already, or the two do not agree any more.")
+    await reviews.conclude(tx, subject_of(match), decision)
+    return match
+
+
+def subject_of(match: Match) -> Subject:
+    """A match, in the queue of what people decide."""
+    return Subject("match", match.id, match.who.partner_id)
+
+
+async def _ask(tx: Tx, result: Result) -> Result:
+    for match in result.opened:
+        again = ["changed_since_decided"] if match.difference else []
+        await reviews.ask(tx, subject_of(match), [f"listed:{match.category}", *again])
+    for match in result.ended:
+        await reviews.withdraw(tx, subject_of(match))
+    return result

@@ -1,0 +1,243 @@
+"""Whoever matches a list is decided about once, until either side changes in what mattered; updates touch few."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from random import Random
+from uuid import UUID
+
+import pytest
+
+from almoner.platform.db import EVERYONE, Partner
+from almoner.screening.screenings import service as screenings
+from almoner.screening.screenings.domain import Asked, Match, Result, Who
+from almoner.screening.screenings.service import Screener
+from almoner.validation.matches import cases
+from almoner.validation.matches import service as matches
+from almoner.validation.reviews import service as reviews
+from almoner.validation.reviews.domain import Decision, NotOpen, ReviewRefused
+from tests.support.database import TestDatabase
+from tests.support.service import Service, serving
+from tests.support.watchlists import Lists, listing
+
+AQSA = "AL-MASJED AL-AQSA CHARITY FOUNDATION"
+SAME = Decision("accepted", None, "operator_1", "The passport says so")
+OTHER = Decision("rejected", "not_the_same", "operator_1", "Another town, another board")
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    async with serving(empty_database) as service:
+        yield service
+
+
+@pytest.fixture
+async def partner(alone: Service) -> Partner:
+    return (await alone.tenant()).partner
+
+
+@pytest.fixture
+def lists(alone: Service, tmp_path: Path) -> Lists:
+    return Lists(alone.db, tmp_path)
+
+
+class Desk:
+    """Has one record compared, and decides."""
+
+    def __init__(self, service: Service, partner: Partner, number: int = 1, screener: Screener | None = None) -> None:
+        self.db = service.db
+        self.screener = screener or Screener()
+        self.who = Who("organisation", UUID(int=number), partner.id)
+
+    async def look(self, *names: str, countries: tuple[str, ...] = ("USA",), **more: object) -> Result:
+        asked = Asked("organisation", names or (AQSA,), countries, **more)  # type: ignore[arg-type]
+        async with self.db.write() as tx:
+            return await matches.look(tx, self.screener, self.who, asked, watch=True)
+
+    async def known(self) -> Result:
+        async with self.db.read() as tx:
+            return await matches.result(tx, self.who)
+
+    async def decide(self, match: Match, decision: Decision) -> None:
+        async with self.db.write() as tx:
+            await matches.decide(tx, EVERYONE, match.id, decision)
+
+    async def open(self, match: Match) -> list[str] | None:
+        """Why it waits for a person, if it does."""
+        async with self.db.read() as tx:
+            review = (await reviews.of(tx, matches.subject_of(match))).open
+        return list(review.reasons) if review else None
+
+
+@pytest.fixture
+def desk(alone: Service, partner: Partner) -> Desk:
+    return Desk(alone, partner)
+
+
+async def test_a_category_without_a_loaded_list_is_never_clear(desk: Desk, lists: Lists) -> None:
+    assert (await desk.look("Casper Relief Fund")).status("sanction") is None
+    await lists.load(listing(1, AQSA))
+    found = await desk.look("Casper Relief Fund")
+    assert (found.status("sanction"), found.status("warning")) == ("clear", None)
+
+
+async def test_a_match_waits_for_a_person_and_explains_itself(desk: Desk, lists: Lists) -> None:
+    load = await lists.load(listing(1, AQSA))
+    (match,) = (await desk.look()).matches
+    assert (match.list, match.entry_key, match.category, match.since) == ("ofac-sdn", "1", "sanction", load.id)
+    assert match.decision == "open"
+    assert match.score == pytest.approx(sum(part.points for part in match.parts), abs=1e-6)
+    assert await desk.open(match) == ["listed:sanction"]
+    async with desk.db.read() as tx:
+        shown = await cases.CASE.show(tx, match.id)
+    facts = dict(shown.facts)
+    assert facts["list"] == f"List ofac-sdn, version {load.version}"
+    assert facts["listed name, primary"] == AQSA
+    assert {step.name for step in shown.steps} >= {"same"}
+
+
+@pytest.mark.parametrize(("decision", "status"), [(SAME, "confirmed"), (OTHER, "clear")])
+async def test_what_a_person_decided_is_remembered(desk: Desk, lists: Lists, decision: Decision, status: str) -> None:
+    await lists.load(listing(1, AQSA))
+    (match,) = (await desk.look()).matches
+    await desk.decide(match, decision)
+    assert (await desk.known()).status("sanction") == status
+    again = await desk.look()
+    assert (again.status("sanction"), again.opened, again.changed) == (status, [], False)
+    assert await desk.open(match) is None
+    with pytest.raises(NotOpen):
+        await desk.decide(match, SAME)
+
+
+async def test_a_cleared_match_stays_cleared_over_what_does_not_matter(desk: Desk, lists: Lists) -> None:
+    await lists.load(listing(1, AQSA))
+    (match,) = (await desk.look()).matches
+    await desk.decide(match, OTHER)
+    await lists.load(listing(1, AQSA, programme="SDGT] [FTO"), listing(2, "ZAVOD IMENI DEGTYAREVA"))
+    renamed = await desk.look("Al-Masjed Al-Aqsa Charity Foundation, Inc.", "Garden Club of Casper")
+    assert (renamed.status("sanction"), renamed.opened) == ("clear", [])
+    await lists.load(listing(2, "ZAVOD IMENI DEGTYAREVA"))
+    assert (await desk.look()).matches == []
+    await lists.load(listing(1, AQSA))
+    assert [one.decision for one in (await desk.look()).matches] == ["cleared"]
+
+
+async def test_a_cleared_match_reopens_with_the_difference(desk: Desk, lists: Lists) -> None:
+    await lists.load(listing(1, AQSA))
+    (match,) = (await desk.look()).matches
+    await desk.decide(match, OTHER)
+    await lists.load(listing(1, AQSA, remarks="nationality Bosnia and Herzegovina."))
+    (again,) = (await desk.look(countries=("BIH",))).opened
+    assert (again.id, again.decision) == (match.id, "open")
+    assert [(one.side, one.what, one.before, one.after) for one in again.difference] == [
+        ("subject", "countries", None, "BIH"),
+        ("entry", "countries", None, "BIH"),
+    ]
+    assert await desk.open(again) == ["listed:sanction", "changed_since_decided"]
+
+
+async def test_nobody_is_asked_about_what_agrees_no_more(desk: Desk, lists: Lists) -> None:
+    await lists.load(listing(1, AQSA))
+    (match,) = (await desk.look()).matches
+    assert await desk.open(match)
+    gone = await desk.look("Garden Club of Casper")
+    assert ([one.id for one in gone.ended], gone.status("sanction")) == ([match.id], "clear")
+    assert await desk.open(match) is None
+    with pytest.raises(ReviewRefused):
+        await desk.decide(match, SAME)
+
+
+async def test_who_is_forgotten_leaves_no_name(desk: Desk, lists: Lists) -> None:
+    await lists.load(listing(1, AQSA))
+    (match,) = (await desk.look()).matches
+    async with desk.db.write() as tx:
+        await matches.forget(tx, desk.who)
+        left = await tx.fetchrow("select names, address, watched from screening_subject")
+        kept = await tx.fetchrow("select parts, subject_side from screening_match")
+    assert tuple(left or ()) == ([], None, False)
+    assert tuple(kept or ()) == ([], {})
+    assert await desk.open(match) is None
+
+
+WORDS = ("haramain", "degtyarev", "benevolence", "holy", "land", "relief", "casper", "tyre", "martyrs", "cacao", "unha")
+
+
+def random_name(random: Random) -> str:
+    return " ".join(random.sample(WORDS, random.randint(2, 4))).upper()
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_an_update_touches_what_it_could_change_and_equals_a_full_one(
+    alone: Service, partner: Partner, lists: Lists, seed: int
+) -> None:
+    random, screener = Random(seed), Screener()
+    entries = {number: listing(number, random_name(random)) for number in range(1, 40)}
+    await lists.load(*entries.values())
+    names = {number: random_name(random) for number in range(1, 30)}
+    for number, name in names.items():
+        await Desk(alone, partner, number, screener).look(name, countries=())
+    await alone.drain()
+    for _ in range(2):
+        before = await snapshot(alone)
+        for number in random.sample(sorted(entries), 6):
+            entries.pop(number)
+        for number in random.sample(range(1, 60), 6):
+            entries[number] = listing(number, random_name(random))
+        load = await lists.load(*entries.values())
+        could = await could_change(alone, load.id)
+        await alone.drain()
+        after = await snapshot(alone)
+        changed = {subject for subject in names if before.get(subject) != after.get(subject)}
+        assert changed <= could
+        for number, name in names.items():
+            await Desk(alone, partner, number, screener).look(name, countries=())
+        assert await snapshot(alone) == after
+
+
+async def snapshot(service: Service) -> dict[int, list[tuple[object, ...]]]:
+    """All that is known of every subject."""
+    async with service.db.read() as tx:
+        rows = await tx.fetch(
+            """
+            select s.subject_id, m.list, m.entry_key, m.load_id, m.score, m.parts, m.subject_side, m.entry_side,
+                m.decision, m.current
+            from screening_match m join screening_subject s on s.id = m.subject order by s.subject_id, m.entry_key
+            """
+        )
+    found: dict[int, list[tuple[object, ...]]] = {}
+    for row in rows:
+        found.setdefault(row["subject_id"].int, []).append(tuple(row)[1:])
+    return found
+
+
+async def could_change(service: Service, load: UUID) -> set[int]:
+    """Subjects that match what a load brought or ended."""
+    async with service.db.read() as tx:
+        rows = await tx.fetch(
+            """
+            select s.subject_id from screening_match m join screening_subject s on s.id = m.subject
+            join watchlist_entry e on e.list = m.list and e.entry_key = m.entry_key and e.until_load = $1
+            """,
+            load,
+        )
+        fresh = await screenings.brought(tx, load)
+        subjects = await tx.fetch("select subject_id, names from screening_subject")
+    touched = {row["subject_id"].int for row in rows}
+    return touched | {
+        row["subject_id"].int for row in subjects if fresh.hits(Asked("organisation", tuple(row["names"])))
+    }
+
+
+async def test_a_new_version_is_met_by_those_who_are_watched_alone(
+    alone: Service, partner: Partner, lists: Lists
+) -> None:
+    await lists.load(listing(1, AQSA))
+    desk, other = Desk(alone, partner, 1), Desk(alone, partner, 2)
+    await desk.look("Zavod imeni Degtyareva")
+    await other.look("Zavod imeni Degtyareva")
+    async with alone.db.write() as tx:
+        await matches.unwatch(tx, other.who)
+    await alone.drain()
+    await lists.load(listing(1, AQSA), listing(2, "ZAVOD IMENI DEGTYAREVA"))
+    await alone.drain()
+    assert (await desk.known()).status("sanction") == "open"
+    assert (await other.known()).status("sanction") == "clear"

@@ -1,0 +1,50 @@
+"""Watch lists for tests, in the layout of OFAC's files to their last byte."""
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+from almoner.adapters.watchlist_ofac import Ofac
+from almoner.platform.db import Database, Partner
+from almoner.screening.screenings.domain import Asked, Who
+from almoner.screening.watchlists import flows
+from almoner.screening.watchlists.domain import Category, Load
+
+SDN: Final = Ofac("ofac-sdn", "OFAC Specially Designated Nationals", 1)
+
+
+def listing(
+    number: int, name: str, *, person: bool = False, programme: str = "SDGT", remarks: str = "-0- "
+) -> list[str]:
+    """A row of sdn.csv."""
+    return [str(number), name, "individual" if person else "-0- ", programme, *["-0- "] * 7, remarks]
+
+
+def write(path: Path, rows: Iterable[Sequence[str]]) -> Path:
+    """A file of such rows."""
+    with path.open("w", encoding="cp1252", newline="") as out:
+        csv.writer(out).writerows(rows)
+        out.write("\x1a")
+    return path
+
+
+class Lists:
+    """Writes and loads one version after another."""
+
+    def __init__(self, db: Database, folder: Path) -> None:
+        self.db = db
+        self.folder = folder
+        self._made = 0
+
+    async def load(self, *rows: Sequence[str], code: str = "ofac-sdn", category: Category = "sanction") -> Load:
+        """The next version of a list."""
+        self._made += 1
+        file = write(self.folder / f"list{self._made}.csv", rows)
+        return await flows.import_files(self.db, Ofac(code, f"List {code}", 1, category=category), [file], force=True)
+
+
+def body(partner: Partner, record: UUID, *names: str, **more: Any) -> tuple[Who, Asked]:
+    """An organisation to be compared."""
+    return Who("organisation", record, partner.id), Asked("organisation", names, **more)
