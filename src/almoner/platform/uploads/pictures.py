@@ -63,7 +63,7 @@ def rewrite(content: bytes, found: str, target: BinaryIO, longest_side: int | No
     if found == JPEG or (longest_side is not None and not transparent and picture.mode != "P"):
         _plain(picture, "L" if picture.mode in ("1", "L") else "RGB").save(target, "JPEG", quality=85)
         return JPEG
-    _plain(picture, "RGBA" if transparent else picture.mode).save(target, "PNG")
+    _plain(picture, "RGBA" if transparent else picture.mode).save(target, "PNG", compress_level=3)
     return PNG
 
 

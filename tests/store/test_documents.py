@@ -1,0 +1,88 @@
+"""Documents in the database: what it refuses, and from which indexes it answers."""
+
+from typing import Any, cast
+
+import asyncpg
+import pytest
+
+from almoner.platform.db import EVERYONE, Tx
+from almoner.validation.documents import store
+from almoner.validation.documents.domain import SCAN
+from tests.support.plans import Explaining
+from tests.support.service import Service, Tenant
+
+INSERT = """
+insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status, status_changed_at,
+                      threat, created_at, deleted_at, removed_at)
+values (gen_random_uuid(), $1, $2, $3, decode($4, 'hex'), $5, $6, $7, now(), $8, now(), null, $9) returning id
+"""
+GOOD: dict[str, Any] = {
+    "media_type": "image/png",
+    "size": 1,
+    "sha256": "00" * 32,
+    "key": "0" * 26,
+    "flags": [],
+    "status": "pending_scan",
+    "threat": None,
+    "removed_at": None,
+}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"media_type": "text/html"},
+        {"size": 0},
+        {"sha256": "00"},
+        {"key": "../../etc/passwd"},
+        {"key": "A" * 26},
+        {"flags": [None]},
+        {"status": "scanned"},
+        {"status": "rejected"},
+        {"threat": "Eicar"},
+    ],
+    ids=str,
+)
+async def test_u4_u5_rows_that_cannot_be(service: Service, tenant: Tenant, changed: dict[str, Any]) -> None:
+    async with service.db.write() as tx:
+        with pytest.raises(asyncpg.IntegrityConstraintViolationError):
+            await tx.execute(INSERT, tenant.partner.id, *{**GOOD, **changed}.values())
+
+
+async def test_u5_a_scan_ends_once_and_what_was_received_stays(service: Service, tenant: Tenant) -> None:
+    assert set(SCAN.arrows()) == {("pending_scan", "clean"), ("pending_scan", "rejected")}
+    async with service.db.write() as tx:
+        document = await tx.fetchval(INSERT, tenant.partner.id, *GOOD.values())
+        assert await store.end_scan(tx, EVERYONE, document, "clean", None) is not None
+        assert await store.end_scan(tx, EVERYONE, document, "rejected", "Eicar") is None
+        for change in (
+            "status = 'rejected', threat = 'x'",
+            "status = 'pending_scan'",
+            "sha256 = decode(repeat('11', 32), 'hex')",
+            "storage_key = repeat('1', 26)",
+            "flags = '{pdf_active}'",
+            "size_bytes = 2",
+            "removed_at = now()",
+        ):
+            with pytest.raises(asyncpg.CheckViolationError):
+                async with tx.savepoint():
+                    await tx.execute(f"update document set {change} where id = $1", document)
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            async with tx.savepoint():
+                await tx.execute("delete from document where id = $1", document)
+
+
+async def test_what_is_asked_of_documents_comes_from_indexes(service: Service, tenant: Tenant) -> None:
+    async with service.db.write() as inner:
+        await inner.execute("set local enable_seqscan = off")
+        asked = Explaining(inner)
+        tx = cast("Tx", asked)
+        await store.find(tx, tenant.partner, tenant.partner.id)
+        await store.of(tx, EVERYONE, [tenant.partner.id])
+        await store.bytes_since(tx, tenant.partner, tx.now)
+        await store.known(tx, EVERYONE, ["0" * 26])
+        await store.to_verify(tx, EVERYONE, 10)
+        assert asked.scans() == set()
+        assert asked.sorts_before_limit() == []
+        wanted = {"document_pkey", "document_of_partner", "document_to_verify"}
+        assert wanted <= asked.indexes()
