@@ -25,6 +25,7 @@ _SOUNDING: Final = 3
 _LETTERS_TOO: Final = 0.58
 _LONG_ENOUGH_FOR_TWO: Final = 8
 _LONG_ENOUGH_FOR_THREE: Final = 12
+_SHORTEST_CUT: Final = 18
 _LEAST_OF_A_WORD: Final = 4
 
 Pair = tuple[Finding, float, tuple[int, ...], tuple[int, ...]]
@@ -110,23 +111,24 @@ class Alignment:
                 self._take("same", 1.0, (place,), (found.pop(0),))
 
     def _cut(self) -> None:
-        """One side was cut off in a word, or behind OF: what the other has from there on is not missing."""
+        """One side was cut off in a word, or behind OF: what the other has from there on is not missing.
+
+        A name that was cut is a long one, all that is left of it agrees, and it is more than half of the other.
+        """
         for mine, theirs, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
             ours, others = (self.right, self.left) if turned else (self.left, self.right)
             last = len(mine.words) - 1
-            if not others or last < 1:
+            if not others or last < 1 or len(mine.name) < _SHORTEST_CUT:
                 continue
-            half = mine.words[last]
-            if ours == [last] and len(half) > 1:
-                least = last if len(half) < _LEAST_OF_A_WORD else 0  # RA for RATON, if that is where it stands
-                whole = next((one for one in others if one >= least and theirs.words[one].startswith(half)), None)
-                if whole is not None and theirs.words[whole] != half + "s":
-                    rest = tuple(one for one in others if one >= whole)
-                    self._take("cut", _CUT, *((rest, (last,)) if turned else ((last,), rest)))
-                    return
-            if not ours and mine.open and others[0] == last + 1:
-                rest = tuple(others)
-                self._take("cut", _OPEN, *((rest, ()) if turned else ((), rest)))
+            agreed = max((one for one in range(len(theirs.words)) if one not in others), default=-1)
+            likeness, whole = _OPEN, others[0] if not ours and mine.open else -1
+            if ours == [last] and len(mine.words[last]) > 1:
+                likeness, half = _CUT, mine.words[last]
+                least = last if len(half) < _LEAST_OF_A_WORD else last - 1  # RA for RATON, if that is where it stands
+                whole = next((one for one in others if one >= least and theirs.words[one].startswith(half)), -1)
+            rest = tuple(one for one in others if one >= whole)
+            if whole > agreed and sum(theirs.weights[one] for one in rest) <= theirs.total / 2:
+                self._take("cut", likeness, *((rest, tuple(ours)) if turned else (tuple(ours), rest)))
                 return
 
     def _told_twice(self) -> None:
