@@ -1,0 +1,252 @@
+"""Monitoring subscriptions: the record, its states, and what results follow from (spec 2.4; settled 4 and 5)."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final, Literal, cast
+from uuid import UUID
+
+from almoner.kit.errors import BadRequest
+from almoner.kit.states import Lifecycle
+from almoner.screening.watchlists.domain import CATEGORIES, Category
+
+SUBSCRIPTION: Final = Lifecycle(
+    "monitoring_subscription",
+    {
+        "pending_validation_request": frozenset({"pending", "validation_request_failed", "cancelled"}),  # settled 5
+        "pending": frozenset({"live", "cancelled"}),
+        "validation_request_failed": frozenset({"cancelled"}),
+        "live": frozenset({"cancelled"}),
+    },
+)
+MonitoringStatus = Literal["pending", "pending_validation_request", "validation_request_failed", "live", "cancelled"]
+CategoryStatus = Literal["clear", "flag"]
+Compliance = Literal["pass", "fail"]
+Active = Literal["yes", "no"]
+Decided = Literal["open", "confirmed", "cleared"]
+Occasion = Literal["created", "request_decided", "register_changed", "screening_changed", "chosen"]
+"""Why a subscription is looked at."""
+
+FLAGS: Final[frozenset[Category]] = frozenset(("sanction", "warning", "hateSpeech"))
+"""The complianceFlags of who has configured nothing else (settled 4)."""
+
+UPDATED: Final = "monitoring_subscription.updated"
+
+
+class EntityNotFound(BadRequest):
+    code = "monitoring_subscription/entity_not_found"
+    message = "There is no organisation or validation request with this id"
+
+
+class OrganisationNotActive(BadRequest):
+    code = "monitoring_subscription/organisation_not_active"
+    message = "The organisation is not active: there is nothing to monitor"
+
+
+class AlreadyCancelled(BadRequest):
+    code = "monitoring_subscription/monitoring_subscription_already_cancelled"
+    message = "The monitoring subscription was cancelled before"
+
+
+class InvalidState(BadRequest):
+    code = "monitoring_subscription/invalid_state"
+    message = "The monitoring subscription is in a state that does not allow this"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An entry of a list that may be the organisation, and what a person decided about it."""
+
+    list: str
+    version: str
+    category: Category
+    entry: str
+    score: float
+    decision: Decided
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A list that was looked into for a category, in this version."""
+
+    list: str
+    version: str
+    category: Category
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What is known: each member is None until it is. ``categories`` has those that are known alone."""
+
+    compliance: Compliance | None = None
+    categories: Mapping[Category, CategoryStatus] = field(default_factory=dict)
+    active: Active | None = None
+
+    def as_json(self) -> dict[str, str]:
+        """The members that are known, by their names on the wire."""
+        known: dict[str, str | None] = {"complianceStatus": self.compliance, "active": self.active}
+        known |= {**self.categories}
+        return {name: value for name, value in known.items() if value is not None}
+
+
+def results_from(known: Mapping[str, str]) -> Results:
+    """What ``as_json`` gave."""
+    return Results(
+        cast("Compliance | None", known.get("complianceStatus")),
+        {category: cast("CategoryStatus", known[category]) for category in CATEGORIES if category in known},
+        cast("Active | None", known.get("active")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """All that results rest on. ``active``: None where no register tells."""
+
+    matches: tuple[Match, ...] = ()
+    sources: tuple[Source, ...] = ()
+    active: Active | None = None
+
+
+def results_of(seen: Seen, chosen: Results | None = None, flags: Collection[Category] = FLAGS) -> Results:
+    """What is known by what was seen; what is chosen in the sandbox stands in its place, member by member.
+
+    A category is flagged by a match that a person confirmed. While one waits for a person it is not known. It is clear
+    when a list of it was looked into and nothing is left (settled 4). Compliance fails by a flag that counts, and is
+    not known while a match that counts waits.
+    """
+    chosen = chosen or Results()
+    confirmed, waiting = _of(seen.matches, "confirmed"), _of(seen.matches, "open")
+    checked = {source.category for source in seen.sources}
+    categories: dict[Category, CategoryStatus] = {}
+    for category in CATEGORIES:
+        if category in chosen.categories:
+            categories[category] = chosen.categories[category]
+        elif category in confirmed:
+            categories[category] = "flag"
+        elif category in checked - waiting:
+            categories[category] = "clear"
+    compliance = chosen.compliance or _compliance(categories, waiting - chosen.categories.keys(), flags)
+    return Results(compliance, categories, chosen.active or seen.active)
+
+
+def _of(matches: Iterable[Match], decision: Decided) -> set[Category]:
+    return {match.category for match in matches if match.decision == decision}
+
+
+def _compliance(
+    categories: Mapping[Category, CategoryStatus], waiting: Collection[Category], flags: Collection[Category]
+) -> Compliance | None:
+    if any(categories.get(category) == "flag" for category in flags):
+        return "fail"
+    return None if any(category in flags for category in waiting) else "pass"
+
+
+@dataclass(frozen=True, slots=True)
+class MonitoringSubscription:
+    """One subscription, as a store read it.
+
+    ``name``: of the organisation, None while there is none. ``search_name``: its words, or those of the request, when
+    they were looked at last. ``chosen``: what the sandbox was told to say. ``screened_at``: when it was looked at.
+    """
+
+    id: UUID
+    partner_id: UUID
+    organisation_id: UUID | None
+    validation_request_id: UUID | None
+    configuration_id: UUID | None
+    status: MonitoringStatus
+    search_name: str
+    chosen: Results | None
+    results: Results
+    sources: tuple[Source, ...]
+    screened_at: datetime | None
+    created_at: datetime
+    cancelled_at: datetime | None
+    name: str | None = None
+
+    def ensure(self, target: MonitoringStatus) -> None:
+        """Raises AlreadyCancelled or InvalidState unless it may become ``target``."""
+        if SUBSCRIPTION.allows(self.status, target):
+            return
+        if self.status == "cancelled":
+            raise AlreadyCancelled
+        raise InvalidState(f"the monitoring subscription is {self.status} and cannot become {target}")
+
+    @property
+    def watches(self) -> bool:
+        """Whether its organisation is looked at."""
+        return self.status in ("pending", "live")
+
+    def of_organisation(self, organisation_id: UUID, search_name: str) -> "MonitoringSubscription":
+        """Its request was accepted as this organisation. Raises InvalidState."""
+        self.ensure("pending")
+        return replace(self, status="pending", organisation_id=organisation_id, search_name=search_name)
+
+    def failed(self) -> "MonitoringSubscription":
+        """Its request was rejected. Raises InvalidState."""
+        self.ensure("validation_request_failed")
+        return replace(self, status="validation_request_failed")
+
+    def looked(self, seen: Seen, search_name: str, now: datetime) -> "MonitoringSubscription":
+        """As it is after a look at its organisation: live. Raises InvalidState."""
+        if self.status != "live":
+            self.ensure("live")
+        return replace(
+            self,
+            status="live",
+            search_name=search_name,
+            results=results_of(seen, self.chosen),
+            sources=seen.sources,
+            screened_at=now,
+        )
+
+    def choosing(self, chosen: Results) -> "MonitoringSubscription":
+        """With what the sandbox is told to say from now on, beside what it was told before."""
+        before = self.chosen or Results()
+        told = Results(chosen.compliance, {**before.categories, **chosen.categories}, chosen.active or before.active)
+        return replace(self, chosen=told)
+
+    def cancelled(self, now: datetime) -> "MonitoringSubscription":
+        """Cancelled, with what was known. Raises AlreadyCancelled."""
+        self.ensure("cancelled")
+        return replace(self, status="cancelled", cancelled_at=now)
+
+
+def subscribed(
+    subscription_id: UUID,
+    partner_id: UUID,
+    now: datetime,
+    search_name: str,
+    *,
+    organisation_id: UUID | None = None,
+    validation_request_id: UUID | None = None,
+    chosen: Results | None = None,
+) -> MonitoringSubscription:
+    """A new one: of an organisation, or of a request until that is decided. Nothing is known."""
+    return MonitoringSubscription(
+        id=subscription_id,
+        partner_id=partner_id,
+        organisation_id=organisation_id,
+        validation_request_id=validation_request_id,
+        configuration_id=None,
+        status="pending" if organisation_id else "pending_validation_request",
+        search_name=search_name,
+        chosen=chosen,
+        results=Results(),
+        sources=(),
+        screened_at=None,
+        created_at=now,
+        cancelled_at=None,
+    )
+
+
+Sort = Literal["id", "name"]
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a list may be narrowed by; None: not narrowed. ``words`` are those of ``query``, each to be found."""
+
+    status: MonitoringStatus | None = None
+    words: tuple[str, ...] = ()
+    has_organisation: bool | None = None

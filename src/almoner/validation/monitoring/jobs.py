@@ -1,0 +1,61 @@
+"""Background work of monitoring: looking at new subscriptions, and again when something else is known."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.nonprofits.organisations.service import UPDATED
+from almoner.platform.db import Tx
+from almoner.platform.outbox import Event, Reaction
+from almoner.platform.queue import Done, Job, Result
+from almoner.platform.work import Handler, Work
+from almoner.screening.screenings.domain import CHANGED, ScreeningChanged
+from almoner.screening.screenings.service import Screener
+from almoner.validation.monitoring import evaluating, service
+from almoner.validation.requests.domain import DECIDED, RequestDecided
+
+
+async def evaluate(screener: Screener, work: Work, job: Job) -> Result:
+    """Look at one subscription. A second run finds nothing changed."""
+    async with work.db.write() as tx:
+        await evaluating.evaluate(tx, screener, UUID(job.payload["subscription"]), job.payload["occasion"])
+    return Done()
+
+
+async def on_decision(tx: Tx, events: Sequence[Event]) -> None:
+    """Validation requests were decided."""
+    await service.follow_requests(tx, [msgspec.convert(event.record(), RequestDecided).request for event in events])
+
+
+async def on_organisations(tx: Tx, events: Sequence[Event]) -> None:
+    """Registers told something else of organisations that somebody follows."""
+    told = [tx.ids.parse("organisation", msgspec.convert(event.record(), _Named).id) for event in events]
+    await service.follow_organisations(tx, list(dict.fromkeys(one for one in told if one)), "register_changed")
+
+
+async def on_screenings(tx: Tx, events: Sequence[Event]) -> None:
+    """Matches with watch lists came, went, or were decided."""
+    changed = [msgspec.convert(event.record(), ScreeningChanged) for event in events]
+    organisations = dict.fromkeys(one.id for one in changed if one.type == "organisation")
+    await service.follow_organisations(tx, list(organisations), "screening_changed")
+
+
+class _Named(msgspec.Struct):
+    """What is needed of an organisation's record."""
+
+    id: str
+
+
+reactions: Final = (
+    Reaction(DECIDED, on_decision),
+    Reaction(UPDATED, on_organisations),
+    Reaction(CHANGED, on_screenings),
+)
+
+
+def handlers(screener: Screener) -> Mapping[str, Handler]:
+    """The job, with the lists of the process."""
+    return {service.EVALUATE: partial(evaluate, screener)}

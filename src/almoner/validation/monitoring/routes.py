@@ -1,0 +1,71 @@
+"""Endpoints of monitoring subscriptions (spec 4.4; settled 8)."""
+
+from typing import Annotated
+from uuid import UUID
+
+from almoner.platform.http.caller import SECRET
+from almoner.platform.http.calls import Call
+from almoner.platform.http.endpoints import Routes
+from almoner.platform.http.ids import PathId
+from almoner.platform.http.paging import Listing
+from almoner.validation.monitoring import service as monitoring
+from almoner.validation.monitoring.domain import AlreadyCancelled, EntityNotFound, OrganisationNotActive
+from almoner.validation.monitoring.schemas import (
+    MonitoringSubscriptionIn,
+    MonitoringSubscriptionOut,
+    MonitoringSubscriptionsQuery,
+    filters_of,
+    subscription_out,
+)
+
+SubscriptionId = Annotated[UUID, PathId("monitoringsubscription")]
+
+routes = Routes("Monitoring subscriptions")
+
+
+@routes.get("/v1/monitoring-subscriptions", key=SECRET, scope="monitoring_subscriptions:read")
+async def list_monitoring_subscriptions(
+    call: Call, query: MonitoringSubscriptionsQuery
+) -> Listing[MonitoringSubscriptionOut]:
+    """List monitoring subscriptions, newest first unless sorted by name."""
+    page = call.page(query)
+    rows, total = await monitoring.page(call.tx, call.partner, page, filters_of(query), query.sort)
+    return call.listing(
+        page,
+        rows,
+        total,
+        lambda row: subscription_out(call.tx, row),
+        lambda row: monitoring.position_of(row, query.sort),
+    )
+
+
+@routes.post(
+    "/v1/monitoring-subscriptions",
+    key=SECRET,
+    scope="monitoring_subscriptions:write",
+    errors=(EntityNotFound, OrganisationNotActive),
+)
+async def create_monitoring_subscription(call: Call, body: MonitoringSubscriptionIn) -> MonitoringSubscriptionOut:
+    """Have an organisation compared with watch lists and its register, now and whenever one of them changes.
+
+    With a validation request it begins once that is accepted. The results are known a moment after the answer.
+    """
+    made = await monitoring.create(call.tx, call.partner, body.organisation_id, body.validation_request_id)
+    return subscription_out(call.tx, made)
+
+
+@routes.get("/v1/monitoring-subscriptions/{id}", key=SECRET, scope="monitoring_subscriptions:read")
+async def get_monitoring_subscription(call: Call, id: SubscriptionId) -> MonitoringSubscriptionOut:
+    """Retrieve a monitoring subscription."""
+    return subscription_out(call.tx, await monitoring.get(call.tx, call.partner, id))
+
+
+@routes.post(
+    "/v1/monitoring-subscriptions/{id}/cancel",
+    key=SECRET,
+    scope="monitoring_subscriptions:write",
+    errors=(AlreadyCancelled,),
+)
+async def cancel_monitoring_subscription(call: Call, id: SubscriptionId) -> MonitoringSubscriptionOut:
+    """Cancel a monitoring subscription. Its results stay as they are."""
+    return subscription_out(call.tx, await monitoring.cancel(call.tx, call.partner, id))

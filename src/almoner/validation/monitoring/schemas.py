@@ -1,0 +1,150 @@
+"""Monitoring subscriptions on the wire (spec 2.4, 4.4; settled 4 and 8)."""
+
+from collections.abc import Mapping
+from typing import Annotated, Final
+
+import msgspec
+from pydantic import Field, model_validator
+
+from almoner.kit.time import iso
+from almoner.nonprofits.organisations.domain import searchable
+from almoner.platform.db import Tx
+from almoner.platform.http.ids import IdText
+from almoner.platform.http.wire import In, Out, PageQuery
+from almoner.screening.watchlists.domain import Category
+from almoner.validation.monitoring.domain import (
+    Active,
+    CategoryStatus,
+    Compliance,
+    Filters,
+    MonitoringStatus,
+    MonitoringSubscription,
+    Results,
+    Sort,
+)
+
+_NEVER: Final = "?"
+"""In no searched text: what a query without any word finds."""
+
+
+class MonitoringSubscriptionsQuery(PageQuery):
+    """Filters of the list; all given ones must hold."""
+
+    status: MonitoringStatus | None = None
+    has_organisation: bool | None = Field(None, description="Whether its organisation is known.")
+    query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the nonprofit's name.")
+    sort: Sort = Field("id", description="`id` is the order of creation, `name` the nonprofit's.")
+
+
+def filters_of(query: MonitoringSubscriptionsQuery) -> Filters:
+    """What the query narrows the list by."""
+    words = tuple(searchable(query.query).split()) or (_NEVER,) if query.query else ()
+    return Filters(query.status, words, query.has_organisation)
+
+
+class MonitoringSubscriptionIn(In):
+    """Whom to monitor: an organisation, or the one that a validation request will be accepted as."""
+
+    organisation_id: Annotated[str, Field(max_length=500), IdText("organisation")] | None = None
+    validation_request_id: Annotated[str, Field(max_length=500), IdText("validationrequest")] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> "MonitoringSubscriptionIn":
+        if (self.organisation_id is None) == (self.validation_request_id is None):
+            raise ValueError("must have either organisationId or validationRequestId")
+        return self
+
+
+class MonitoringOrganisationOut(msgspec.Struct, frozen=True, rename="camel"):
+    """The organisation that is monitored."""
+
+    name: str
+
+
+class MonitoringCategoryOut(msgspec.Struct, frozen=True, rename="camel"):
+    """What the lists of a category say."""
+
+    status: Annotated[
+        CategoryStatus | None,
+        msgspec.Meta(description="Null until a list of the category was looked into, and while a match is decided."),
+    ]
+
+
+class MonitoringRegistrationOut(msgspec.Struct, frozen=True, rename="camel"):
+    """What the register says."""
+
+    active: Annotated[Active | None, msgspec.Meta(description="Null until it is known; where no register tells, too.")]
+
+
+class MonitoringResultsOut(msgspec.Struct, frozen=True, rename="camel"):
+    """What is known. Every member is null until it is."""
+
+    compliance_status: Annotated[
+        Compliance | None,
+        msgspec.Meta(description="`fail` by a flag that counts: of sanction, warning, hateSpeech unless configured."),
+    ]
+    warning: MonitoringCategoryOut
+    sanction: MonitoringCategoryOut
+    hate_speech: MonitoringCategoryOut
+    commercial: MonitoringCategoryOut
+    adverse_media: MonitoringCategoryOut
+    controversial: MonitoringCategoryOut
+    registration: MonitoringRegistrationOut
+
+
+_SOURCE: Final = {"list": "ofac-sdn", "version": "2024-05-03 0f3a9c41d2be", "category": "sanction"}
+
+
+class MonitoringSourceOut(msgspec.Struct, frozen=True, rename="camel"):
+    """A list that was looked into for a category, and in which version."""
+
+    list: str
+    version: str
+    category: Category
+
+
+class MonitoringSubscriptionOut(Out, object_name="monitoring_subscription"):
+    """A monitoring subscription as partners see it."""
+
+    id: str
+    organisation_id: Annotated[
+        str | None, msgspec.Meta(description="With a validation request, once that is accepted.")
+    ]
+    validation_request_id: str | None
+    configuration_id: str | None
+    status: MonitoringStatus
+    organisation: MonitoringOrganisationOut | None
+    results: MonitoringResultsOut
+    sources: Annotated[list[MonitoringSourceOut], msgspec.Meta(examples=[[_SOURCE]])]
+    created_at: str
+
+
+def subscription_out(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscriptionOut:
+    """The answer for one subscription, and the record in its events."""
+    ids = tx.ids
+    named, request, by = subscription.organisation_id, subscription.validation_request_id, subscription.configuration_id
+    return MonitoringSubscriptionOut(
+        id=ids.text("monitoringsubscription", subscription.id),
+        organisation_id=ids.text("organisation", named) if named else None,
+        validation_request_id=ids.text("validationrequest", request) if request else None,
+        configuration_id=ids.text("hostedconfiguration", by) if by else None,
+        status=subscription.status,
+        organisation=None if subscription.name is None else MonitoringOrganisationOut(subscription.name),
+        results=_results(subscription.results),
+        sources=[MonitoringSourceOut(one.list, one.version, one.category) for one in subscription.sources],
+        created_at=iso(subscription.created_at),
+    )
+
+
+def _results(results: Results) -> MonitoringResultsOut:
+    known: Mapping[Category, CategoryStatus] = results.categories
+    return MonitoringResultsOut(
+        compliance_status=results.compliance,
+        warning=MonitoringCategoryOut(known.get("warning")),
+        sanction=MonitoringCategoryOut(known.get("sanction")),
+        hate_speech=MonitoringCategoryOut(known.get("hateSpeech")),
+        commercial=MonitoringCategoryOut(known.get("commercial")),
+        adverse_media=MonitoringCategoryOut(known.get("adverseMedia")),
+        controversial=MonitoringCategoryOut(known.get("controversial")),
+        registration=MonitoringRegistrationOut(results.active),
+    )

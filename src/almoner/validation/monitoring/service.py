@@ -1,0 +1,224 @@
+"""What can be done with monitoring subscriptions.
+
+Whatever changes one holds its row first. The partner is told when the results change, and of nothing else, with the
+record as its GET then shows it (settled 5 and 6).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation, searchable
+from almoner.platform import outbox, queue
+from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.http.paging import Page, Position
+from almoner.platform.queue import NewJob
+from almoner.screening.watchlists.domain import Category
+from almoner.validation.matches import service as matches
+from almoner.validation.monitoring import domain, looking, schemas, store, triggers
+from almoner.validation.monitoring.domain import (
+    EntityNotFound,
+    Filters,
+    InvalidState,
+    Match,
+    MonitoringSubscription,
+    Occasion,
+    OrganisationNotActive,
+    Results,
+    Seen,
+    Sort,
+)
+from almoner.validation.monitoring.schemas import MonitoringSubscriptionOut
+from almoner.validation.requests import service as requests
+from almoner.validation.requests.domain import ValidationRequest
+
+Scope = Partner | Everyone
+
+EVALUATE: Final = "monitoring_subscriptions.evaluate"
+
+
+async def create(
+    tx: Tx, partner: Partner, organisation_id: str | None, validation_request_id: str | None
+) -> MonitoringSubscription:
+    """A new subscription to one of the two, as text ids; it is looked at right after the commit.
+
+    Raises EntityNotFound, OrganisationNotActive.
+    """
+    organisation_text, organisation_results = _split(tx, organisation_id)
+    request_text, request_results = _split(tx, validation_request_id)
+    organisation = request = None
+    if organisation_text is not None:
+        organisation = await _organisation(tx, partner, organisation_text)
+    else:
+        request = await _request(tx, partner, request_text or "")
+    about = organisation or await _accepted_as(tx, partner, request)
+    if about is not None and not about.active:
+        raise OrganisationNotActive(f"{about.shown_name} is not active: {about.inactive_reason}")
+    name = organisation.shown_name if organisation else request.asked.name if request else ""
+    made = domain.subscribed(
+        tx.new_id(),
+        partner.id,
+        tx.now,
+        searchable(name),
+        organisation_id=organisation.id if organisation else None,
+        validation_request_id=request.id if request else None,
+        chosen=organisation_results or request_results,
+    )
+    await store.insert(tx, partner, made)
+    await look_at(tx, [made.id], "created")
+    return replace(made, name=organisation.shown_name if organisation else None)
+
+
+def _split(tx: Tx, text: str | None) -> tuple[str | None, Results | None]:
+    return triggers.split(text) if text is not None and tx.deployment.sandbox else (text, None)
+
+
+async def _organisation(tx: Tx, partner: Partner, text: str) -> Organisation:
+    named = tx.ids.parse("organisation", text)
+    try:
+        if named is not None:
+            return await organisations.get(tx, partner, named)
+    except NotFound:
+        pass
+    raise EntityNotFound(f"body.organisationId '{text[:100]}' names no organisation")
+
+
+async def _request(tx: Tx, partner: Partner, text: str) -> ValidationRequest:
+    named = tx.ids.parse("validationrequest", text)
+    try:
+        if named is not None:
+            return await requests.get(tx, partner, named)
+    except NotFound:
+        pass
+    raise EntityNotFound(f"body.validationRequestId '{text[:100]}' names no validation request")
+
+
+async def _accepted_as(tx: Tx, partner: Partner, request: ValidationRequest | None) -> Organisation | None:
+    if request is None or request.organisation_id is None:
+        return None
+    return await organisations.get(tx, partner, request.organisation_id)
+
+
+async def get(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription:
+    """One subscription. Raises NotFound."""
+    if (found := await store.find(tx, scope, subscription_id)) is None:
+        raise NotFound
+    return (await _compared(tx, [found]))[0]
+
+
+async def page(
+    tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
+) -> tuple[list[MonitoringSubscription], int]:
+    """One page and the exact total."""
+    rows, total = await store.page(tx, partner, page_, filters, sort)
+    return await _compared(tx, rows), total
+
+
+async def _compared(tx: Tx, found: Sequence[MonitoringSubscription]) -> list[MonitoringSubscription]:
+    """With the versions of lists up to which live ones are compared: an update that concerns none touches no row."""
+    if not any(one.status == "live" and one.sources for one in found):
+        return list(found)
+    since = await store.compared(tx, EVERYONE)
+    return [looking.compared(one, since) for one in found]
+
+
+def position_of(subscription: MonitoringSubscription, sort: Sort) -> Position:
+    """Where a subscription stands in a list that is sorted so."""
+    return store.position_of(subscription, sort)
+
+
+def record(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscriptionOut:
+    """The subscription as partners see it."""
+    return schemas.subscription_out(tx, subscription)
+
+
+async def changes(tx: Tx, subscription_id: UUID) -> list[tuple[Occasion, Results, tuple[Match, ...], datetime]]:
+    """Every change of results, why, the matches it rests on, and when; oldest first."""
+    return await store.changes(tx, EVERYONE, subscription_id)
+
+
+async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> MonitoringSubscription:
+    """Cancel; what was known stays. Raises NotFound, AlreadyCancelled."""
+    held = await hold(tx, partner, subscription_id)
+    cancelled = (await _compared(tx, [held]))[0].cancelled(tx.now)
+    await keep(tx, held, cancelled)
+    if held.organisation_id is not None and held.watches:
+        await _unwatch(tx, held, held.organisation_id)
+    return cancelled
+
+
+async def _unwatch(tx: Tx, held: MonitoringSubscription, organisation_id: UUID) -> None:
+    """Have the organisation compared no more when a list changes, unless somebody else watches it."""
+    organisation = await organisations.get(tx, Partner(held.partner_id), organisation_id)
+    if not await store.watching(tx, EVERYONE, [organisation.id]):
+        await matches.unwatch(tx, looking.who(organisation, held))
+
+
+async def choose(tx: Tx, scope: Scope, subscription_id: UUID, chosen: Results) -> MonitoringSubscription:
+    """Have a subscription say these results from now on, as the sandbox may. Raises NotFound, InvalidState."""
+    held = await hold(tx, scope, subscription_id)
+    if not held.watches or held.organisation_id is None:
+        raise InvalidState(f"the monitoring subscription is {held.status}: it has no results")
+    organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
+    told = held.choosing(chosen)
+    known = await looking.known(tx, organisation, told)
+    return await tell(tx, held, told.looked(known, searchable(organisation.shown_name), tx.now), "chosen", known)
+
+
+async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+    """The partners that monitor each of these organisations: they hear when it changes (settled 6)."""
+    return await store.followers(tx, EVERYONE, organisation_ids)
+
+
+async def look_at(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
+    """Have subscriptions looked at after the commit, each once."""
+    await queue.enqueue_all(
+        tx,
+        [
+            NewJob(EVALUATE, {"subscription": str(one), "occasion": occasion}, unique=str(one))
+            for one in subscription_ids
+        ],
+    )
+
+
+async def follow_requests(tx: Tx, request_ids: Sequence[UUID]) -> None:
+    """Validation requests were decided: look at what waits for them."""
+    await look_at(tx, await store.of_requests(tx, EVERYONE, request_ids), "request_decided")
+
+
+async def follow_organisations(tx: Tx, organisation_ids: Sequence[UUID], occasion: Occasion) -> None:
+    """Something else is known of organisations: look at the subscriptions to them."""
+    await look_at(tx, await store.watching(tx, EVERYONE, organisation_ids), occasion)
+
+
+async def set_compared(tx: Tx, code: str, version: str, categories: Sequence[Category]) -> None:
+    """All that are live were compared with this version of a list."""
+    await store.set_compared(tx, EVERYONE, code, version, categories)
+
+
+async def hold(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription:
+    """Lock one until the transaction ends. Raises NotFound."""
+    if (held := await store.lock(tx, scope, subscription_id)) is None:
+        raise NotFound
+    return held
+
+
+async def keep(tx: Tx, held: MonitoringSubscription, new: MonitoringSubscription) -> None:
+    """Store what became of one that is held."""
+    if not await store.save(tx, new, held.status):
+        raise LookupError(f"monitoring subscription {new.id} is not where its holder saw it")
+
+
+async def tell(
+    tx: Tx, held: MonitoringSubscription, new: MonitoringSubscription, occasion: Occasion, seen: Seen
+) -> MonitoringSubscription:
+    """Store what became of one that is held; where its results changed, keep why, and tell the partner."""
+    await keep(tx, held, new)
+    if new.results != held.results:
+        await store.insert_change(tx, new, occasion, seen.matches)
+        await outbox.emit(tx, new.partner_id, domain.UPDATED, record(tx, new))
+    return new

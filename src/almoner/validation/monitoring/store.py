@@ -1,0 +1,303 @@
+"""SQL of monitoring subscriptions."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+from asyncpg import Record
+
+from almoner.platform import counters
+from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.screening.watchlists.domain import Category
+from almoner.validation.monitoring.domain import (
+    SUBSCRIPTION,
+    Filters,
+    Match,
+    MonitoringStatus,
+    MonitoringSubscription,
+    Occasion,
+    Results,
+    Sort,
+    Source,
+    results_from,
+)
+
+Scope = Partner | Everyone
+
+_CATEGORIES: Final[Mapping[Category, str]] = {
+    "warning": "warning",
+    "sanction": "sanction",
+    "hateSpeech": "hate_speech",
+    "commercial": "commercial",
+    "adverseMedia": "adverse_media",
+    "controversial": "controversial",
+}
+_OWN: Final = (
+    "id, partner_id, organisation_id, validation_request_id, configuration_id, status, search_name, chosen, "
+    f"compliance_status, registration_active, sources, screened_at, created_at, cancelled_at, "
+    f"{', '.join(_CATEGORIES.values())}"
+)
+_SELECTED: Final = f"{', '.join(f's.{name}' for name in _OWN.split(', '))}, coalesce(o.display_name, o.name) as name"
+_FROM: Final = f"""
+select {_SELECTED} from monitoring_subscription s left join organisation o on o.id = s.organisation_id
+"""
+_LIST: Final = "monitoring_subscription"
+_TOTAL: Final = (
+    f"select coalesce(sum(n), 0)::bigint as total from list_counter where partner_id = $1 and list = '{_LIST}'"
+)
+_WATCHED: Final = "status in ('pending', 'live')"
+
+
+def _subscription(row: Record) -> MonitoringSubscription:
+    results = Results(
+        row["compliance_status"],
+        {category: row[column] for category, column in _CATEGORIES.items() if row[column] is not None},
+        row["registration_active"],
+    )
+    chosen = row["chosen"]
+    return MonitoringSubscription(
+        id=row["id"],
+        partner_id=row["partner_id"],
+        organisation_id=row["organisation_id"],
+        validation_request_id=row["validation_request_id"],
+        configuration_id=row["configuration_id"],
+        status=row["status"],
+        search_name=row["search_name"],
+        chosen=None if chosen is None else results_from(chosen),
+        results=results,
+        sources=msgspec.convert(row["sources"], tuple[Source, ...]),
+        screened_at=row["screened_at"],
+        created_at=row["created_at"],
+        cancelled_at=row["cancelled_at"],
+        name=row["name"],
+    )
+
+
+def _owner(scope: Scope) -> UUID | None:
+    return scope.id if isinstance(scope, Partner) else None
+
+
+def _known(results: Results | None) -> dict[str, str] | None:
+    return None if results is None else results.as_json()
+
+
+async def insert(tx: Tx, partner: Partner, new: MonitoringSubscription) -> None:
+    """Store a new subscription, of which nothing is known."""
+    await tx.execute(
+        """
+        insert into monitoring_subscription (
+            id, partner_id, organisation_id, validation_request_id, configuration_id, status, search_name, chosen,
+            created_at, status_changed_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
+        """,
+        new.id,
+        partner.id,
+        new.organisation_id,
+        new.validation_request_id,
+        new.configuration_id,
+        new.status,
+        new.search_name,
+        _known(new.chosen),
+        new.created_at,
+    )
+    await counters.add(tx, partner, _LIST, 1)
+
+
+async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription | None:
+    """One subscription."""
+    row = await tx.fetchrow(
+        f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2)", subscription_id, _owner(scope)
+    )
+    return _subscription(row) if row else None
+
+
+async def lock(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription | None:
+    """One subscription, held until the transaction ends."""
+    row = await tx.fetchrow(
+        f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2) for no key update of s",
+        subscription_id,
+        _owner(scope),
+    )
+    return _subscription(row) if row else None
+
+
+async def save(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) -> bool:
+    """Store what a locked subscription became; False when the lifecycle has no arrow to it from the stored state."""
+    return bool(
+        await tx.fetchval(
+            """
+            update monitoring_subscription
+            set status = $2, organisation_id = $3, search_name = $4, chosen = $5, compliance_status = $6,
+                registration_active = $7, warning = $8, sanction = $9, hate_speech = $10, commercial = $11,
+                adverse_media = $12, controversial = $13, sources = $14, screened_at = $15, cancelled_at = $16,
+                status_changed_at = case status when $2 then status_changed_at else $17 end
+            where id = $1 and status = $18 and (status = $2 or status = any($19)) returning true
+            """,
+            new.id,
+            new.status,
+            new.organisation_id,
+            new.search_name,
+            _known(new.chosen),
+            new.results.compliance,
+            new.results.active,
+            *(new.results.categories.get(category) for category in _CATEGORIES),
+            new.sources,
+            new.screened_at,
+            new.cancelled_at,
+            tx.now,
+            held,
+            SUBSCRIPTION.sources_of(new.status),
+        )
+    )
+
+
+async def insert_change(
+    tx: Tx, subscription: MonitoringSubscription, occasion: Occasion, matches: Sequence[Match]
+) -> None:
+    """Keep what the results are now, why, and what they rest on."""
+    await tx.execute(
+        """
+        insert into monitoring_change (id, subscription_id, occasion, results, sources, matches, changed_at)
+        values ($1, $2, $3, $4, $5, $6, $7)
+        """,
+        tx.new_id(),
+        subscription.id,
+        occasion,
+        subscription.results.as_json(),
+        subscription.sources,
+        matches,
+        tx.now,
+    )
+
+
+async def changes(
+    tx: Tx, _: Everyone, subscription_id: UUID
+) -> list[tuple[Occasion, Results, tuple[Match, ...], datetime]]:
+    """Every change of results with what it rests on, oldest first."""
+    rows = await tx.fetch(
+        "select occasion, results, matches, changed_at from monitoring_change where subscription_id = $1 order by id",
+        subscription_id,
+    )
+    return [(row[0], results_from(row[1]), msgspec.convert(row[2], tuple[Match, ...]), row[3]) for row in rows]
+
+
+async def page(
+    tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
+) -> tuple[list[MonitoringSubscription], int]:
+    """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
+    where, values = _conditions(filters)
+    total = f"select count(*) as total from monitoring_subscription where {where}" if values else _TOTAL
+    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    keys = ("search_name", "id") if sort == "name" else ("id",)
+    if page_.position is None:
+        after = "$2::uuid is null and $3::text is null"
+    elif sort == "name":
+        after = f"(search_name, id) {comparison} ($3, $2)"
+    else:
+        after = f"id {comparison} $2 and $3::text is null"
+    *name, id_ = page_.position or (None, None)
+    rows = await tx.fetch(
+        f"""
+        select {_SELECTED}, total from ({total}) counted
+        left join lateral (
+            select {_OWN} from monitoring_subscription
+            where {where} and {after} order by {", ".join(f"{key} {order}" for key in keys)} limit {page_.limit}
+        ) s on true
+        left join organisation o on o.id = s.organisation_id
+        order by {", ".join(f"s.{key} {order}" for key in keys)}
+        """,
+        partner.id,
+        UUID(bytes=id_) if id_ else None,
+        name[0] if name else None,
+        *values,
+    )
+    return [_subscription(row) for row in rows if row["id"] is not None], rows[0]["total"]
+
+
+def _conditions(filters: Filters) -> tuple[str, list[object]]:
+    conditions, values = ["partner_id = $1"], list[object]()
+
+    def narrow(condition: str, value: object) -> None:
+        values.append(value)
+        conditions.append(condition.format(f"${len(values) + 3}"))
+
+    if filters.status is not None:
+        narrow("status = {}", filters.status)
+    if filters.has_organisation is not None:
+        narrow("(organisation_id is not null) = {}", filters.has_organisation)
+    for word in filters.words:
+        narrow("search_name like {}", f"%{word}%")
+    return " and ".join(conditions), values
+
+
+def position_of(subscription: MonitoringSubscription, sort: Sort) -> tuple[object, ...]:
+    """Where a subscription stands in its list."""
+    by_id = (subscription.id.bytes,)
+    return (subscription.search_name, *by_id) if sort == "name" else by_id
+
+
+async def followers(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+    """The partners with a live subscription to each of these organisations."""
+    rows = await tx.fetch(
+        f"""
+        select distinct organisation_id, partner_id from monitoring_subscription
+        where organisation_id = any($1::uuid[]) and {_WATCHED}
+        """,
+        organisation_ids,
+    )
+    found: dict[UUID, set[UUID]] = {}
+    for row in rows:
+        found.setdefault(row["organisation_id"], set()).add(row["partner_id"])
+    return found
+
+
+async def watching(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> list[UUID]:
+    """The subscriptions that look at one of these organisations, or at a record for which one of them answers."""
+    rows = await tx.fetch(
+        f"""
+        select id from monitoring_subscription where {_WATCHED} and organisation_id = any(
+            select unnest($1::uuid[]) union select id from organisation where same_as = any($1::uuid[])
+        )
+        order by id
+        """,
+        organisation_ids,
+    )
+    return [row["id"] for row in rows]
+
+
+async def of_requests(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> list[UUID]:
+    """The subscriptions that wait for one of these validation requests."""
+    rows = await tx.fetch(
+        """
+        select id from monitoring_subscription
+        where validation_request_id = any($1::uuid[]) and status = 'pending_validation_request' order by id
+        """,
+        request_ids,
+    )
+    return [row["id"] for row in rows]
+
+
+async def compared(tx: Tx, _: Everyone) -> list[tuple[Source, datetime]]:
+    """Up to which version of each list all live subscriptions are compared, and since when."""
+    rows = await tx.fetch(
+        "select list, version, unnest(categories) as category, compared_at from monitoring_list order by list, category"
+    )
+    return [(Source(*row[:3]), row[3]) for row in rows]
+
+
+async def set_compared(tx: Tx, _: Everyone, code: str, version: str, categories: Sequence[Category]) -> None:
+    """All live subscriptions are compared with this version of a list."""
+    await tx.execute(
+        """
+        insert into monitoring_list (list, version, categories, compared_at) values ($1, $2, $3, $4)
+        on conflict (list) do update
+        set version = excluded.version, categories = excluded.categories, compared_at = excluded.compared_at
+        """,
+        code,
+        version,
+        categories,
+        tx.now,
+    )
