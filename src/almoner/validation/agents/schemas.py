@@ -3,10 +3,12 @@
 from typing import Annotated, Final
 
 import msgspec
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic.config import JsonDict, JsonValue
 
 from almoner.kit import email as emails
 from almoner.kit import language as languages
+from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso
 from almoner.platform.db import Tx
@@ -49,8 +51,21 @@ def _language(text: str) -> str:
     return text
 
 
+_ADA: Final[JsonDict] = {
+    "organisationId": Ids(sandbox=True).example("organisation"),
+    "firstName": "Ada",
+    "lastName": "Example",
+    "email": "ada@example.org",
+    "title": "Treasurer",
+    "language": "fr",
+}
+_EITHER: Final[list[JsonValue]] = [{"required": ["organisationId"]}, {"required": ["validationRequestId"]}]
+
+
 class AgentVerificationIn(In):
     """A new agent verification: with ``organisationId``, or with ``validationRequestId`` for one that is not yet."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_ADA], "oneOf": _EITHER})
 
     first_name: Text255
     last_name: Text255
