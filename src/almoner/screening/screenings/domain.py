@@ -11,6 +11,8 @@ from almoner.screening.watchlists.domain import CATEGORIES, Category, Version
 
 CHANGED: Final = "internal.screening_changed"
 """Told when what is known of a subject's matches has changed, with a ``ScreeningChanged`` in it."""
+COMPARED: Final = "internal.watchlist_compared"
+"""Told when all who are watched were compared with a version of a list, with a ``Told`` of watch lists in it."""
 
 Side = Mapping[str, str]
 SubjectKind = Literal["organisation", "person"]
@@ -81,10 +83,11 @@ class Who:
 
 @dataclass(frozen=True, slots=True)
 class ScreeningChanged:
-    """Of which record a subject's matches have changed."""
+    """Of which record a subject's matches have changed. ``decided``: by a person."""
 
     type: SubjectType
     id: UUID
+    decided: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from almoner.platform.db import EVERYONE, Tx
 from almoner.screening.screenings import store
 from almoner.screening.screenings.domain import (
     CHANGED,
+    COMPARED,
     Asked,
     Match,
     Result,
@@ -25,6 +26,7 @@ from almoner.screening.screenings.domain import (
 )
 from almoner.screening.screenings.indexing import Held, Lists, held
 from almoner.screening.watchlists import service as watchlists
+from almoner.screening.watchlists.domain import Told
 
 _AT_ONCE: Final = 500
 
@@ -110,7 +112,7 @@ async def decide(tx: Tx, match: Match, decision: Literal["confirmed", "cleared"]
     """Keep what a person decided of a match that is held; False where there is nothing to decide any more."""
     if not await store.decide(tx, EVERYONE, match.id, decision):
         return False
-    await outbox.emit(tx, None, CHANGED, ScreeningChanged(match.who.type, match.who.id))
+    await outbox.emit(tx, None, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
     return True
 
 
@@ -157,6 +159,12 @@ async def touched(tx: Tx, lists: Lists, after: UUID) -> tuple[list[UUID], UUID |
 async def covers_anew(tx: Tx, load_id: UUID) -> bool:
     """Whether the list covers other categories since this load: then every result may have changed."""
     return await watchlists.covers_anew(tx, load_id)
+
+
+async def tell_compared(tx: Tx, load_id: UUID) -> None:
+    """Tell that all who are watched were compared with what a load brought."""
+    changes = await watchlists.changes(tx, load_id)
+    await outbox.emit(tx, None, COMPARED, Told(changes.list, load_id))
 
 
 async def tell(tx: Tx, after: UUID, last: UUID) -> None:

@@ -34,6 +34,8 @@ async def rescreen(screener: Screener, work: Work, job: Job) -> Result:
             found, last = await screenings.touched(tx, fresh, after)
         await _again(screener, work, [subject for subject in found if subject not in seen])
         if last is None:
+            async with work.db.write() as tx:
+                await screenings.tell_compared(tx, load_id)
             return Done()
         if covers:  # what was unknown of everybody is known now
             async with work.db.write() as tx:

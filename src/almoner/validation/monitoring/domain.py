@@ -85,8 +85,8 @@ class Results:
     def as_json(self) -> dict[str, str]:
         """The members that are known, by their names on the wire."""
         known: dict[str, str | None] = {"complianceStatus": self.compliance, "active": self.active}
-        known |= {**self.categories}
-        return {name: value for name, value in known.items() if value is not None}
+        said = {name: value for name, value in known.items() if value is not None}
+        return {**said, **{str(category): str(status) for category, status in self.categories.items()}}
 
 
 def results_from(known: Mapping[str, str]) -> Results:

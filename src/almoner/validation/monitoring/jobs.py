@@ -12,8 +12,9 @@ from almoner.platform.db import Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
 from almoner.platform.work import Handler, Work
-from almoner.screening.screenings.domain import CHANGED, ScreeningChanged
+from almoner.screening.screenings.domain import CHANGED, COMPARED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
+from almoner.screening.watchlists.domain import Told
 from almoner.validation.monitoring import evaluating, service
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
@@ -43,6 +44,13 @@ async def on_screenings(tx: Tx, events: Sequence[Event]) -> None:
     await service.follow_organisations(tx, list(organisations), "screening_changed")
 
 
+async def on_compared(tx: Tx, events: Sequence[Event]) -> None:
+    """All who are watched were compared with versions of lists."""
+    for event in events:
+        told = msgspec.convert(event.record(), Told)
+        await service.set_compared(tx, told.list, told.load)
+
+
 class _Named(msgspec.Struct):
     """What is needed of an organisation's record."""
 
@@ -53,6 +61,7 @@ reactions: Final = (
     Reaction(DECIDED, on_decision),
     Reaction(UPDATED, on_organisations),
     Reaction(CHANGED, on_screenings),
+    Reaction(COMPARED, on_compared),
 )
 
 

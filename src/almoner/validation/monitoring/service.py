@@ -17,7 +17,7 @@ from almoner.platform import outbox, queue
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page, Position
 from almoner.platform.queue import NewJob
-from almoner.screening.watchlists.domain import Category
+from almoner.screening.watchlists import service as watchlists
 from almoner.validation.matches import service as matches
 from almoner.validation.monitoring import domain, looking, schemas, store, triggers
 from almoner.validation.monitoring.domain import (
@@ -195,9 +195,11 @@ async def follow_organisations(tx: Tx, organisation_ids: Sequence[UUID], occasio
     await look_at(tx, await store.watching(tx, EVERYONE, organisation_ids), occasion)
 
 
-async def set_compared(tx: Tx, code: str, version: str, categories: Sequence[Category]) -> None:
-    """All that are live were compared with this version of a list."""
-    await store.set_compared(tx, EVERYONE, code, version, categories)
+async def set_compared(tx: Tx, code: str, load_id: UUID) -> None:
+    """All that are live were compared with this load of a list: their records name it, if it is the newest."""
+    for version in await watchlists.loaded(tx):
+        if (version.code, version.load.id) == (code, load_id):
+            await store.set_compared(tx, EVERYONE, code, version.version, version.load.categories)
 
 
 async def hold(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription:

@@ -1,0 +1,213 @@
+"""Monitoring over real lists: what they say is shown once a person confirmed it, and each change is told once."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from almoner.platform.db import EVERYONE
+from almoner.screening.watchlists.domain import CATEGORIES
+from almoner.validation.matches import service as matches
+from almoner.validation.monitoring import service as monitoring
+from almoner.validation.reviews.domain import Decision
+from tests.support import factories
+from tests.support.client import Client
+from tests.support.database import TestDatabase
+from tests.support.monitoring import cancelled, looked, shown, statuses, subscribe, told
+from tests.support.service import Service, Tenant, serving
+from tests.support.watchlists import Lists, listing
+
+AQSA = "AL-MASJED AL-AQSA CHARITY FOUNDATION"
+SAME = Decision("accepted", None, "operator_1", "The passport says so")
+OTHER = Decision("rejected", "not_the_same", "operator_1", "Another town, another board")
+UNSEEN: dict[str, str | None] = dict.fromkeys(CATEGORIES)
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    async with serving(empty_database) as service:
+        yield service
+
+
+@pytest.fixture
+async def owner(alone: Service) -> Tenant:
+    return await alone.tenant()
+
+
+@pytest.fixture
+async def api(alone: Service, owner: Tenant) -> AsyncIterator[Client]:
+    client = alone.client(owner.secret)
+    yield client
+    await client.close()
+
+
+@pytest.fixture
+def lists(alone: Service, tmp_path: Path) -> Lists:
+    return Lists(alone.db, tmp_path)
+
+
+async def monitored(service: Service, api: Client, name: str = AQSA) -> dict[str, Any]:
+    """A subscription to a new organisation of this name, looked at."""
+    return await looked(service, api, organisationId=await factories.nonprofit(service, name=name))
+
+
+async def decide(service: Service, decision: Decision, code: str = "ofac-sdn") -> None:
+    """Decide the open match with a list."""
+    async with service.db.write() as tx:
+        match = await tx.fetchval(
+            "select id from screening_match where decision = 'open' and current and list = $1", code
+        )
+        await matches.decide(tx, EVERYONE, match, decision)
+    await service.drain()
+
+
+def sources(record: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """The lists that the record names."""
+    return [(one["list"], one["version"], one["category"]) for one in record["sources"]]
+
+
+async def test_silence_means_that_a_list_was_looked_into(alone: Service, api: Client, lists: Lists) -> None:
+    unknown = await monitored(alone, api, "Casper Relief Fund")
+    assert statuses(unknown) == UNSEEN
+    load = await lists.load(listing(1, AQSA))
+    clear = (await told(alone, api))[-1]
+    assert clear == await shown(api, unknown)
+    assert statuses(clear) == {**UNSEEN, "sanction": "clear"}
+    assert clear["results"]["complianceStatus"] == "pass"
+    assert sources(clear) == [("ofac-sdn", load.version, "sanction")]
+    await lists.load(listing(2, "ZAVOD IMENI DEGTYAREVA"), code="own-warnings", category="warning")
+    warned = (await told(alone, api))[-1]
+    assert statuses(warned) == {**UNSEEN, "sanction": "clear", "warning": "clear"}
+    assert len(await told(alone, api)) == 3
+    assert statuses(await monitored(alone, api, "Wind River Library")) == statuses(warned)
+
+
+async def test_a_possible_match_is_not_known_until_a_person_decided(alone: Service, api: Client, lists: Lists) -> None:
+    load = await lists.load(listing(1, AQSA))
+    waiting = await monitored(alone, api)
+    assert statuses(waiting) == UNSEEN
+    assert waiting["results"]["complianceStatus"] is None
+    await decide(alone, SAME)
+    flagged = await shown(api, waiting)
+    assert statuses(flagged) == {**UNSEEN, "sanction": "flag"}
+    assert flagged["results"]["complianceStatus"] == "fail"
+    assert await told(alone, api) == [flagged]
+    async with alone.db.read() as tx:
+        found = alone.db.deployment.ids.parse("monitoringsubscription", flagged["id"])
+        assert found is not None
+        [(occasion, results, [match], at)] = await monitoring.changes(tx, found)
+    assert (occasion, results.compliance, at) == ("screening_changed", "fail", alone.clock.now())
+    assert (match.list, match.version, match.entry, match.decision) == ("ofac-sdn", load.version, "1", "confirmed")
+    assert match.score > 0.7
+
+
+async def test_a_match_that_was_cleared_is_clear(alone: Service, api: Client, lists: Lists) -> None:
+    await lists.load(listing(1, AQSA))
+    waiting = await monitored(alone, api)
+    await decide(alone, OTHER)
+    clear = await shown(api, waiting)
+    assert statuses(clear) == {**UNSEEN, "sanction": "clear"}
+    assert await told(alone, api) == [clear]
+    await lists.load(listing(1, AQSA, programme="SDGT] [FTO"))
+    assert await told(alone, api) == [clear]
+
+
+async def test_a_flag_that_does_not_count_lets_compliance_pass(alone: Service, api: Client, lists: Lists) -> None:
+    await lists.load(listing(1, AQSA), code="own-media", category="adverseMedia")
+    waiting = await monitored(alone, api)
+    assert (statuses(waiting), waiting["results"]["complianceStatus"]) == (UNSEEN, "pass")
+    await decide(alone, SAME, "own-media")
+    flagged = await shown(api, waiting)
+    assert statuses(flagged) == {**UNSEEN, "adverseMedia": "flag"}
+    assert flagged["results"]["complianceStatus"] == "pass"
+
+
+async def test_an_update_tells_whom_it_concerns_and_names_its_version(
+    alone: Service, api: Client, lists: Lists
+) -> None:
+    await lists.load(listing(2, "ZAVOD IMENI DEGTYAREVA"))
+    named, other = await monitored(alone, api), await monitored(alone, api, "Casper Relief Fund")
+    assert statuses(named) == statuses(other) == {**UNSEEN, "sanction": "clear"}
+    events = await told(alone, api)
+    alone.clock.advance(minutes=1)
+    load = await lists.load(listing(2, "ZAVOD IMENI DEGTYAREVA"), listing(1, AQSA))
+    after = (await told(alone, api))[len(events) :]
+    assert [record["id"] for record in after] == [named["id"]]
+    assert statuses(await shown(api, named)) == UNSEEN
+    for record in (named, other):
+        assert sources(await shown(api, record)) == [("ofac-sdn", load.version, "sanction")]
+    stopped = await cancelled(api, other)
+    alone.clock.advance(minutes=1)
+    await lists.load(listing(2, "ZAVOD IMENI DEGTYAREVA"))
+    assert statuses((await told(alone, api))[-1]) == {**UNSEEN, "sanction": "clear"}
+    assert await shown(api, other) == stopped
+    assert sources(stopped) == [("ofac-sdn", load.version, "sanction")]
+
+
+async def test_what_the_register_says_anew_is_told_to_whoever_monitors(alone: Service, api: Client) -> None:
+    organisation = await factories.nonprofit(alone)
+    live = await looked(alone, api, organisationId=organisation)
+    found = alone.db.deployment.ids.parse("organisation", organisation)
+    assert found is not None
+    async with alone.db.write() as tx:
+        assert set(await monitoring.followers(tx, [found])) == {found}
+        await tx.execute("update organisation set active = false where id = $1", found)
+        await monitoring.follow_organisations(tx, [found], "register_changed")
+    changed = (await told(alone, api))[-1]
+    assert changed == await shown(api, live)
+    assert changed["results"] == {**live["results"], "registration": {"active": "no"}}
+    await cancelled(api, live)
+    async with alone.db.read() as tx:
+        assert await monitoring.followers(tx, [found]) == {}
+
+
+async def test_who_was_renamed_to_a_listed_name_is_looked_at_again(alone: Service, api: Client, lists: Lists) -> None:
+    await lists.load(listing(1, AQSA))
+    organisation = await factories.nonprofit(alone, name="Casper Relief Fund")
+    live = await looked(alone, api, organisationId=organisation)
+    found = alone.db.deployment.ids.parse("organisation", organisation)
+    assert found is not None
+    async with alone.db.write() as tx:
+        await tx.execute("update organisation set name = $2 where id = $1", found, AQSA)
+        await monitoring.follow_organisations(tx, [found], "register_changed")
+    renamed = (await told(alone, api))[-1]
+    assert (renamed["id"], renamed["organisation"], statuses(renamed)) == (live["id"], {"name": AQSA}, UNSEEN)
+
+
+async def test_the_organisation_is_watched_as_long_as_somebody_monitors_it(
+    alone: Service, api: Client, lists: Lists
+) -> None:
+    other = alone.client((await alone.tenant()).secret)
+    organisation = await factories.nonprofit(alone, name=AQSA)
+    ours = await looked(alone, api, organisationId=organisation)
+    theirs = await looked(alone, other, organisationId=organisation)
+
+    async def watched() -> bool:
+        async with alone.db.read() as tx:
+            return bool(await tx.fetchval("select watched from screening_subject"))
+
+    assert await watched()
+    await cancelled(api, ours)
+    assert await watched()
+    await lists.load(listing(1, AQSA))
+    assert [record["id"] for record in await told(alone, other)][-1] == theirs["id"]
+    assert statuses(await shown(other, theirs)) == UNSEEN
+    await decide(alone, SAME)
+    assert statuses(await shown(other, theirs))["sanction"] == "flag"
+    assert statuses(await shown(api, ours)) == UNSEEN
+    await cancelled(other, theirs)
+    assert not await watched()
+    await other.close()
+
+
+async def test_what_the_sandbox_says_asks_no_list(alone: Service, api: Client, lists: Lists) -> None:
+    await lists.load(listing(1, AQSA))
+    organisation = await factories.nonprofit(alone, name=AQSA)
+    said = await looked(alone, api, "-complianceStatus:pass", organisationId=organisation)
+    assert (statuses(said), said["sources"]) == (dict.fromkeys(CATEGORIES, "clear"), [])
+    async with alone.db.read() as tx:
+        assert await tx.fetchval("select count(*) from screening_match") == 0
+    made = await subscribe(alone, api, organisationId=organisation)
+    await alone.drain()
+    assert statuses(await shown(api, made)) == UNSEEN
