@@ -113,7 +113,7 @@ def duties(
         **payout_jobs.handlers(rules, telemetry),
         **selfcheck.handlers(CHECKS, telemetry),
     }
-    handlers |= _mailing(db, transport, catalogues, hosts)
+    handlers |= _mailing(db, transport, catalogues, hosts, screener)
     handlers |= sign_in_jobs.handlers
     handlers |= organisation_jobs.handlers(FOLLOWERS)
     handlers |= register_jobs.handlers(registers)
@@ -135,7 +135,9 @@ def duties(
     )
 
 
-def _mailing(db: Database, transport: MailTransport, catalogues: Catalogues, hosts: MailHosts) -> Mapping[str, Handler]:
+def _mailing(
+    db: Database, transport: MailTransport, catalogues: Catalogues, hosts: MailHosts, screener: Screener
+) -> Mapping[str, Handler]:
     """What is done by slices that write to people."""
 
     def mails(folder: Path) -> Pages:
@@ -147,5 +149,5 @@ def _mailing(db: Database, transport: MailTransport, catalogues: Catalogues, hos
         **letter_jobs.handlers(mails(letters.MAILS), transport),
         **account_jobs.handlers(mails(accounts.MAILS), transport),
         **brake_jobs.handlers(mails(brake_jobs.MAILS), transport),
-        **agent_jobs.handlers(mails(agents.MAILS), transport, hosts),
+        **agent_jobs.handlers(mails(agents.MAILS), transport, hosts, screener),
     }

@@ -12,6 +12,7 @@ import pytest
 
 from almoner.kit.errors import NotFound
 from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import confirming, reviewing
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import REJECTIONS, VERIFICATION, Agent, Contact, InvalidState
@@ -44,7 +45,7 @@ def steps(chance: random.Random, partner: Partner, organisation: str, organisati
         "guess": lambda tx, one: confirming.check_code(tx, one, "123456"),
         "approve": lambda tx, one: agents.approve(tx, EVERYONE, one, ACCEPTED),
         "reject": reject,
-        "review": lambda tx, one: reviewing.review(tx, one, takes_mail=chance.choice((True, False, None))),
+        "review": lambda tx, one: reviewing.review(tx, Screener(), one, takes_mail=chance.choice((True, False, None))),
         "answer": lambda tx, one: reviewing.answer(tx, one, chance.choice(("confirmed", "denied"))),
         "test value": lambda tx, one: agents.act(tx, one, chance.choice(("accept", "other"))),
         "metadata": lambda tx, one: agents.change_metadata(tx, partner, one, {"a": "1"}),

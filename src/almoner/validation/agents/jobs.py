@@ -13,6 +13,8 @@ from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Done, Drop, Job, Result, Retry
 from almoner.platform.work import Handler, Schedule, Work
+from almoner.screening.screenings.domain import CHANGED, ScreeningChanged
+from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import confirming, reviewing, service, writing
 from almoner.validation.agents.ports import MailHosts
 from almoner.validation.requests.domain import DECIDED, RequestDecided
@@ -28,15 +30,23 @@ async def on_decision(tx: Tx, events: Sequence[Event]) -> None:
     await service.follow(tx, [msgspec.convert(event.record(), RequestDecided).request for event in events])
 
 
-reactions: Final = (Reaction(DECIDED, on_decision),)
+async def on_screening(tx: Tx, events: Sequence[Event]) -> None:
+    """Somebody decided whether an applicant is a person on a watch list: then the rules look again."""
+    for event in events:
+        told = msgspec.convert(event.record(), ScreeningChanged)
+        if told.decided and told.type == "agent_verification":
+            await reviewing.enqueue(tx, told.id)
+
+
+reactions: Final = (Reaction(DECIDED, on_decision), Reaction(CHANGED, on_screening))
 schedules: Final = (
     Schedule("agent_verifications.expire", service.next_due, service.expire),
     Schedule("agent_verifications.forget_applicants", service.next_forgotten, service.forget, every=timedelta(days=1)),
 )
 
 
-def handlers(pages: Pages, transport: MailTransport, hosts: MailHosts) -> Mapping[str, Handler]:
-    """The jobs' handlers, with the mails' templates (``service.MAILS``) and who carries them and knows mail hosts."""
+def handlers(pages: Pages, transport: MailTransport, hosts: MailHosts, screener: Screener) -> Mapping[str, Handler]:
+    """The jobs' handlers, with the mails' templates (``service.MAILS``), who carries them, hosts and lists."""
 
     async def review(work: Work, job: Job) -> Result:
         verification_id = UUID(job.payload["verification"])
@@ -50,7 +60,7 @@ def handlers(pages: Pages, transport: MailTransport, hosts: MailHosts) -> Mappin
         if domain is not None and takes_mail is None and job.attempt < _MOST_LOOK_UPS:
             return Retry(_wait(job.attempt), f"nobody tells whether {domain} takes mail")
         async with work.db.write() as tx:
-            await reviewing.review(tx, verification_id, takes_mail=takes_mail)
+            await reviewing.review(tx, screener, verification_id, takes_mail=takes_mail)
         return Done()
 
     async def send_confirmation(work: Work, job: Job) -> Result:

@@ -57,6 +57,12 @@ class Outcome:
     reasons: tuple[str, ...]
     steps: tuple[Step, ...]
 
+    def beside(self, step: Step) -> "Outcome":
+        """The same with one step more, which may speak against the agent and never for them."""
+        against = step.verdict in ("fail", "unknown")
+        reasons = (*self.reasons, step.code) if against and step.code else self.reasons
+        return Outcome(self.passes and not against, reasons, (*self.steps, step))
+
 
 def judge(email: str, given_website: str | None, known: Known, *, takes_mail: bool | None) -> Outcome:
     """What the rules make of an agent. ``takes_mail``: whether the domain has a mail host, None when nobody knows."""

@@ -9,9 +9,12 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform import queue
 from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.screening.screenings.domain import Asked, Who
+from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import domain, judging, moving, store, store_mails
 from almoner.validation.agents.domain import AgentVerification, Answer, Contact, InvalidState, Nonprofit, Question
 from almoner.validation.agents.judging import Known, Outcome, Step
+from almoner.validation.matches import service as matches
 from almoner.validation.requests import service as requests
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision
@@ -37,8 +40,10 @@ async def to_look_up(tx: Tx, verification_id: UUID) -> str | None:
     return judging.to_look_up(found.email, await _known(tx, found.partner_id, organisation_id))
 
 
-async def review(tx: Tx, verification_id: UUID, *, takes_mail: bool | None = None) -> None:
+async def review(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mail: bool | None = None) -> None:
     """Follow its validation request, then judge. ``takes_mail``: of the domain that ``to_look_up`` named.
+
+    A name that is on a watch list goes to a person, and refuses nobody by itself (settled 4).
 
     Raises NotFound.
     """
@@ -51,11 +56,27 @@ async def review(tx: Tx, verification_id: UUID, *, takes_mail: bool | None = Non
     assert held.email is not None, "nobody open is forgotten"
     known = await _known(tx, held.partner_id, held.organisation.id if held.organisation else None)
     outcome = judging.judge(held.email, held.organisation_website, known, takes_mail=takes_mail)
+    outcome = outcome.beside(await _listed(tx, screener, held))
     await store.insert_steps(tx, held.id, outcome.steps)
     if outcome.passes:
         await moving.moved(tx, held.passed(tx.now), _BY_RULE)
     elif held.status == "pending_review" and held.organisation is not None:
         await _ask(tx, held, outcome)
+
+
+async def _listed(tx: Tx, screener: Screener, held: AgentVerification) -> Step:
+    """Whether persons on watch lists bear the name; what a person has cleared counts no more."""
+    name = " ".join(part for part in (held.first_name, held.last_name) if part)
+    who = Who("agent_verification", held.id, held.partner_id)
+    result = await matches.look(tx, screener, who, Asked("person", (name,)), watch=False)
+    if not result.lists:
+        return Step("watch_lists", "not_applicable")
+    facts = {"name": name, "lists": [f"{one.code} {one.version}" for one in result.lists]}
+    found = [match for match in result.matches if match.decision != "cleared"]
+    if not found:
+        return Step("watch_lists", "pass", facts=facts)
+    facts["matches"] = [tx.ids.text("screeningmatch", match.id) for match in found]
+    return Step("watch_lists", "fail", "on_watch_list", facts=facts)
 
 
 async def _follow_request(tx: Tx, held: AgentVerification) -> AgentVerification:

@@ -16,6 +16,7 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.screening.screenings.domain import Who
 from almoner.validation.agents import confirming, domain, moving, reviewing, store, store_mails, triggers
 from almoner.validation.agents.domain import (
     Agent,
@@ -29,6 +30,7 @@ from almoner.validation.agents.domain import (
 )
 from almoner.validation.agents.judging import Step
 from almoner.validation.agents.schemas import AgentVerificationOut
+from almoner.validation.matches import service as matches
 from almoner.validation.requests import service as requests
 from almoner.validation.reviews.domain import Decision, Subject
 
@@ -201,7 +203,10 @@ async def next_due(tx: Tx) -> datetime | None:
 
 async def forget(tx: Tx, limit: int = BATCH) -> int:
     """Forget applicants who never confirmed, 30 days after their time was over (V6); how many."""
-    return await store.forget(tx, EVERYONE, tx.now - domain.FORGOTTEN_AFTER, limit)
+    gone = await store.forget(tx, EVERYONE, tx.now - domain.FORGOTTEN_AFTER, limit)
+    for verification_id, partner_id in gone:
+        await matches.forget(tx, Who("agent_verification", verification_id, partner_id))
+    return len(gone)
 
 
 async def next_forgotten(tx: Tx) -> datetime | None:

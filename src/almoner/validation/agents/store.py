@@ -237,21 +237,19 @@ async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
     return found
 
 
-async def forget(tx: Tx, _scope: Everyone, ended_until: datetime, limit: int) -> int:
-    """Forget who never confirmed and ended until then; how many."""
-    return int(
-        await tx.fetchval(
-            """
-            with old as (
-                select id from agent_verification
-                where email is not null and rejection_code = 'user_verification_expired' and processed_at <= $1
-                order by processed_at limit $2 for no key update skip locked
-            ), gone as (
-                update agent_verification a set first_name = null, last_name = null, email = null, title = null
-                from old where a.id = old.id returning 1
-            ) select count(*) from gone
-            """,
-            ended_until,
-            limit,
+async def forget(tx: Tx, _scope: Everyone, ended_until: datetime, limit: int) -> list[tuple[UUID, UUID]]:
+    """Forget who never confirmed and ended until then; which, each with its partner."""
+    rows = await tx.fetch(
+        """
+        with old as (
+            select id from agent_verification
+            where email is not null and rejection_code = 'user_verification_expired' and processed_at <= $1
+            order by processed_at limit $2 for no key update skip locked
         )
+        update agent_verification a set first_name = null, last_name = null, email = null, title = null
+        from old where a.id = old.id returning a.id, a.partner_id
+        """,
+        ended_until,
+        limit,
     )
+    return [(row["id"], row["partner_id"]) for row in rows]

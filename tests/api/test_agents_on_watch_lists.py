@@ -1,0 +1,89 @@
+"""Agents' names are compared with persons on watch lists: a hit goes to a person, never to refusal by itself."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from almoner.platform.db import EVERYONE
+from almoner.validation.matches import service as matches
+from almoner.validation.reviews import service as reviews
+from almoner.validation.reviews.domain import Decision, Filters, Review
+from tests.support import agents, factories
+from tests.support.client import Client
+from tests.support.database import TestDatabase
+from tests.support.service import Service, serving
+from tests.support.watchlists import Lists, listing
+
+LISTED = listing(36, "DEGTYAREVA, Zinaida", person=True)
+BODY = {"firstName": "Zinaida", "lastName": "Degtyareva", "email": "zinaida@relief.example"}
+OTHER = Decision("rejected", "not_the_same", "operator_1", "Born in another century")
+SAME = Decision("accepted", None, "operator_1", "The passport says so")
+
+
+@pytest.fixture
+async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    async with serving(empty_database) as made:
+        yield made
+
+
+@pytest.fixture
+async def api(service: Service) -> Client:
+    return service.client((await service.tenant()).secret)
+
+
+@pytest.fixture
+def lists(service: Service, tmp_path: Path) -> Lists:
+    return Lists(service.db, tmp_path)
+
+
+async def applied(service: Service, api: Client, **body: Any) -> dict[str, Any]:
+    """An agent whose e-mail is on the nonprofit's own domain, and who has confirmed it."""
+    nonprofit = await factories.nonprofit(service, website="https://relief.example")
+    made = await agents.create(service, api, organisation=nonprofit, **{**BODY, **body})
+    await service.drain()
+    await agents.simulate(api, made, "confirm_email")
+    await service.drain()
+    return await agents.shown(api, made)
+
+
+async def waiting(service: Service) -> dict[str, Review]:
+    async with service.db.read() as tx:
+        return {review.subject.kind: review for review in await reviews.queue(tx, Filters(), 10)}
+
+
+async def test_a_name_that_nobody_listed_has_is_let_through(service: Service, api: Client, lists: Lists) -> None:
+    await lists.load(LISTED)
+    assert (await applied(service, api, firstName="Ann", lastName="Example"))["status"] == "approved"
+    assert await waiting(service) == {}
+
+
+async def test_a_listed_name_waits_for_a_person_and_is_let_through_when_it_is_cleared(
+    service: Service, api: Client, lists: Lists
+) -> None:
+    await lists.load(LISTED)
+    agent = await applied(service, api)
+    assert agent["status"] == "pending_review"
+    open_ = await waiting(service)
+    assert open_["agent_verification"].reasons == ("on_watch_list",)
+    assert open_["match"].reasons == ("listed:sanction",)
+    async with service.db.write() as tx:
+        await matches.decide(tx, EVERYONE, open_["match"].subject.id, OTHER)
+    await service.drain()
+    assert (await agents.shown(api, agent))["status"] == "approved"
+    assert await waiting(service) == {}
+
+
+async def test_even_a_confirmed_match_refuses_nobody_by_itself(service: Service, api: Client, lists: Lists) -> None:
+    await lists.load(LISTED)
+    agent = await applied(service, api)
+    async with service.db.write() as tx:
+        await matches.decide(tx, EVERYONE, (await waiting(service))["match"].subject.id, SAME)
+    await service.drain()
+    assert (await agents.shown(api, agent))["status"] == "pending_review"
+
+
+async def test_persons_are_not_compared_with_bodies(service: Service, api: Client, lists: Lists) -> None:
+    await lists.load(listing(36, "ZINAIDA DEGTYAREVA"))
+    assert (await applied(service, api))["status"] == "approved"
