@@ -2,6 +2,7 @@
 
 import csv
 import multiprocessing
+import os
 import random
 import time
 from collections import Counter
@@ -24,6 +25,7 @@ CORES: Final = 2
 
 
 Row = dict[str, str]
+Flagged = tuple[str, str, float, bool]
 
 
 def _master_file() -> Iterator[Row]:
@@ -72,18 +74,18 @@ def _body(row: Row) -> Subject:
     return subject([row["NAME"]], [here] if here else [])
 
 
-def _flagged(work: tuple[list[Listed], list[Row]]) -> tuple[int, float, int, list[tuple[str, str, float, bool]]]:
-    """(bodies, seconds, MB, those flagged: name, listed name, score, whether anything but the name speaks for it)."""
+def _flagged(work: tuple[list[Listed], list[Row]]) -> tuple[int, float, float, int, list[Flagged]]:
+    """(bodies, seconds, those of the processor, MB, flagged: name, listed name, score, has anything but the name)."""
     entries, rows = work
     watched = watchlist(entries, persons=False)
-    begun = time.perf_counter()
+    begun, worked = time.perf_counter(), time.process_time()
     found = []
     for row in rows:
         for one in watched.matches(_body(row)):
             supported = any(part.finding in EVIDENCE and part.points > 0 for part in one.parts)
             found.append((row["NAME"], one.listed, one.score, supported))
-    seconds = time.perf_counter() - begun
-    return len(rows), seconds, psutil.Process().memory_info().rss // 2**20, found
+    seconds, worked = time.perf_counter() - begun, time.process_time() - worked
+    return len(rows), seconds, worked, psutil.Process().memory_info().rss // 2**20, found
 
 
 def _halves(rows: Sequence[Row]) -> Iterator[list[Row]]:
@@ -102,13 +104,15 @@ def register(entries: Sequence[Listed], count: int | None) -> list[str]:
     found = [one for *_, flagged in parts for one in flagged]
     alone = [one for one in found if not one[3]]
     speed = sum(done / seconds for done, seconds, *_ in parts)
+    undisturbed, load = sum(done / worked for done, _, worked, *_ in parts), os.getloadavg()[0]
     memory = max(mebibytes for *_, mebibytes, _ in parts)
     names = sum(len(one.names) for one in entries if not one.person)
     flagged = len({one[0] for one in found})
     exactly = sum(any(one[0] == row["NAME"] for one in found) for row in bare)
     lines = [
         f"- {len(rows):,} bodies of the master file against {names:,} names of bodies on the lists",
-        f"- {speed:,.0f} bodies/s on {CORES} cores; {memory} MB in each process, its half of the bodies in it",
+        f"- {speed:,.0f} bodies/s on {CORES} cores at a load of {load:.1f}; {undisturbed:,.0f} by processor time",
+        f"- {memory} MB in each process, its half of the bodies in it",
         f"- flagged: {flagged}, {1e4 * flagged / len(rows):.2f} in 10,000; by the name alone: {len(alone)}",
         f"- with the very name of one on a list, legal forms aside: {len(bare)}, of them flagged: {exactly}",
     ]
