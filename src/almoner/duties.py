@@ -46,7 +46,12 @@ from almoner.validation.agents import service as agents
 from almoner.validation.agents.ports import MailHosts
 from almoner.validation.documents import jobs as document_jobs
 from almoner.validation.documents.ports import Scanner
+from almoner.validation.eligibility import jobs as eligibility_jobs
+from almoner.validation.eligibility import service as eligibility
+from almoner.validation.eligibility.ports import every as every_sub_tag
 from almoner.validation.matches import jobs as match_jobs
+from almoner.validation.monitoring import jobs as monitoring_jobs
+from almoner.validation.monitoring import service as monitoring
 from almoner.validation.requests import jobs as request_jobs
 from almoner.webhooks.deliveries import jobs as webhook_jobs
 
@@ -73,7 +78,7 @@ SCHEDULES = (
 )
 """Sweeps that need nothing of the deployment."""
 
-FOLLOWERS = (category_members.followers, gifts.followers)
+FOLLOWERS = (category_members.followers, gifts.followers, monitoring.followers, eligibility.followers)
 """Who says which partners follow an organisation."""
 
 REACTIONS = (
@@ -86,6 +91,8 @@ REACTIONS = (
     *request_jobs.reactions,
     *agent_jobs.reactions,
     *match_jobs.reactions,
+    *monitoring_jobs.reactions,
+    *eligibility_jobs.reactions,
 )
 
 
@@ -120,6 +127,8 @@ def duties(
     handlers |= document_jobs.handlers(blobs, scanner)
     handlers |= request_jobs.handlers(name_agreement)
     handlers |= match_jobs.handlers(screener)
+    handlers |= monitoring_jobs.handlers(screener)
+    handlers |= eligibility_jobs.handlers(every_sub_tag)
     if provider is not None:
         handlers |= {**donation_jobs.handlers(provider, figures), **suspense_jobs.handlers(provider)}
     return Duties(

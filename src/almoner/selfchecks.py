@@ -19,6 +19,8 @@ from almoner.platform import checks as background_checks
 from almoner.platform.selfcheck import Check
 from almoner.validation.agents import checks as agent_checks
 from almoner.validation.documents import checks as document_checks
+from almoner.validation.eligibility import checks as eligibility_checks
+from almoner.validation.monitoring import checks as monitoring_checks
 from almoner.validation.requests import checks as request_checks
 from almoner.validation.reviews import checks as review_checks
 from almoner.webhooks.deliveries import checks as delivery_checks
@@ -42,5 +44,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *document_checks.checks,
     *review_checks.checks,
     *request_checks.checks,
+    *monitoring_checks.checks,
+    *eligibility_checks.checks,
     *agent_checks.checks,
 )

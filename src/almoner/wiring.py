@@ -69,7 +69,9 @@ from almoner.provider_test.app import ProviderTest
 from almoner.sandbox import (
     simulate_agents,
     simulate_donations,
+    simulate_eligibility,
     simulate_money,
+    simulate_monitoring,
     simulate_requests,
     simulate_verifications,
 )
@@ -88,6 +90,8 @@ from almoner.validation.agents.pages import AgentPages
 from almoner.validation.agents.routes import routes as agent_verifications
 from almoner.validation.documents.pages import DocumentPages
 from almoner.validation.documents.ports import NoScanner, Scanner
+from almoner.validation.eligibility.routes import routes as eligibility_subscriptions
+from almoner.validation.monitoring.routes import routes as monitoring_subscriptions
 from almoner.validation.requests.routes import routes as validation_requests
 from almoner.webhooks.deliveries.routes import routes as webhook_deliveries
 from almoner.webhooks.events.routes import routes as events
@@ -106,6 +110,8 @@ ROUTES = (
     disbursements,
     monetary_donation_verifications,
     agent_verifications,
+    monitoring_subscriptions,
+    eligibility_subscriptions,
     webhook_subscriptions,
     webhook_deliveries,
     events,
@@ -227,6 +233,8 @@ def _simulation(work: PaymentWork, rules: Rules) -> Simulation:
         simulate_verifications.moves(db),
         simulate_requests.moves(db),
         simulate_agents.moves(db),
+        simulate_monitoring.moves(db),
+        simulate_eligibility.moves(db),
     )
 
 

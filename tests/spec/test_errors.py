@@ -51,6 +51,10 @@ DOMAIN_CODES = {
     "monetary_donation_verification": "organisation_not_found invalid_metadata invalid_state",
     "validation_request": "registry_not_found invalid_registry_id invalid_state",
     "agent_verification": "organisation_not_found validation_request_not_found invalid_metadata invalid_state",
+    "monitoring_subscription": "entity_not_found organisation_not_active monitoring_subscription_already_cancelled "
+    "invalid_state",
+    "eligibility_subscription": "entity_not_found organisation_not_active invalid_sub_tags already_cancelled "
+    "invalid_metadata invalid_state",
     "event": "webhook_subscription_not_found",
     "sandbox": "record_not_found payment_declined",
     "webhook_subscription": "invalid_state",

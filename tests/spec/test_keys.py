@@ -18,7 +18,7 @@ from almoner.platform.http.caller import NAMED_ONLY
 from almoner.platform.http.endpoints import Endpoint
 from almoner.scim import application as scim
 from tests.spec.routes import NOT_BUILT_YET, ROUTES, Route
-from tests.support import agents, factories
+from tests.support import agents, eligibility, factories, monitoring
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
 from tests.support.validation import requested
@@ -74,6 +74,14 @@ async def _validation_request(_service: Service, api: Client, _tenant: Tenant) -
     return str((await requested(api))["id"])
 
 
+async def _monitoring(service: Service, api: Client, _tenant: Tenant) -> str:
+    return str((await monitoring.subscribe(service, api))["id"])
+
+
+async def _eligibility(service: Service, api: Client, tenant: Tenant) -> str:
+    return str((await eligibility.create(api, await _organisation(service, api, tenant)))["id"])
+
+
 OWNED: dict[str, Make] = {
     "category": _category,
     "organisation": _organisation,
@@ -85,6 +93,8 @@ OWNED: dict[str, Make] = {
     "agentverification": _agent,
     "disbursement": _disbursement,
     "validationrequest": _validation_request,
+    "monitoringsubscription": _monitoring,
+    "eligibilitysubscription": _eligibility,
     "event": _event,
 }
 SHARED = {"activitytag", "registry"}
@@ -319,6 +329,8 @@ async def test_k10_lists_show_the_callers_own_records_only(
         "donation",
         "monetarydonationverification",
         "validationrequest",
+        "monitoringsubscription",
+        "eligibilitysubscription",
         "agentverification",
     ):
         await OWNED[type_](service, api, tenant)

@@ -31,12 +31,12 @@ _DECLARED: Final = (
     EventType(
         "monitoring_subscription.updated",
         "monitoring_subscription",
-        "the status or the results of a monitoring subscription change",
+        "the results of a monitoring subscription become known or change",
     ),
     EventType(
         "eligibility_subscription.updated",
         "eligibility_subscription",
-        "the status or the results of an eligibility subscription change",
+        "the results of an eligibility subscription become known or change, or it turns out that there will be none",
     ),
     EventType("validation_submission.created", "validation_submission", "a validation submission is created"),
     EventType("validation_submission.succeeded", "validation_submission", "all checks of a submission pass"),
@@ -72,7 +72,7 @@ _DECLARED: Final = (
     EventType(
         "organisation.updated",
         "organisation",
-        "a load changes an organisation that is in a category of yours or was given to",
+        "a load changes an organisation that is in a category of yours, was given to or is subscribed to",
     ),
     EventType(
         "webhook_subscription.suspended",

@@ -12,7 +12,9 @@ from almoner.platform.http.wire import envelope
 from almoner.sandbox import (
     simulate_agents,
     simulate_donations,
+    simulate_eligibility,
     simulate_money,
+    simulate_monitoring,
     simulate_requests,
     simulate_verifications,
     store,
@@ -37,6 +39,8 @@ _REFUSALS: Final = tuple(
             *simulate_verifications.ERRORS,
             *simulate_requests.ERRORS,
             *simulate_agents.ERRORS,
+            *simulate_monitoring.ERRORS,
+            *simulate_eligibility.ERRORS,
         )
     )
 )
@@ -91,6 +95,9 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
 
         `confirm_email`, `approve` and `reject` (rejectionReasonCode, `other` unless given) on an agent verification:
         the applicant confirms the address, a reviewer lets the applicant through or does not.
+
+        `set_results` (results) on a monitoring or eligibility subscription: its results are these from now on. Of a
+        monitoring subscription's, what is left out stays as it is.
         """
         # The donor acts as in life, in transactions of their own; ours only keeps the answer for the Idempotency-Key.
         return Raw(envelope(await simulation.act(call.partner, body)))

@@ -1,6 +1,6 @@
 """The sandbox's tools on the wire (settled 9)."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
@@ -85,6 +85,7 @@ class SimulateIn(In):
     Donation sessions take ``donate`` with the gift; donations take ``pay``. Both take the number of a test card.
     Donations also take ``settle``, ``disburse``, ``return``, ``release``, and ``reassign`` with an ``organisationId``.
     Validation requests take ``accept`` and ``reject``; agent verifications ``confirm_email``, ``approve``, ``reject``.
+    Monitoring and eligibility subscriptions take ``set_results`` with the ``results``.
     Monetary donation verifications take the other actions; the two that end a check take its ``type``.
     """
 
@@ -109,6 +110,7 @@ class SimulateIn(In):
         "reopen",
         "succeed_check",
         "fail_check",
+        "set_results",
     ]
     amount: Annotated[int, Field(ge=1, le=money.MAX_MINOR, examples=[2500])] | None = None
     currency_code: CurrencyCode | None = None
@@ -124,6 +126,11 @@ class SimulateIn(In):
     type: CheckType | None = Field(None, description="The check to end.")
     rejection_reason_code: Literal[VerificationReason, RequestReason, AgentRejection] | None = Field(
         None, description="Why it is rejected: one of the codes of such a record, `other` unless it is given."
+    )
+    results: dict[str, Any] | None = Field(
+        None,
+        description="The results of a subscription, as its record shows them.",
+        examples=[{"eligibilityStatus": "pass"}],
     )
 
 

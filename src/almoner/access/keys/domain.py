@@ -47,6 +47,8 @@ SCOPES: Final = frozenset(
         "events:read",
         "monetary_donation_verifications:read",
         "monetary_donation_verifications:write",
+        "monitoring_subscriptions:read",
+        "monitoring_subscriptions:write",
         "organisations:read",
         "registries:read",
         "sandbox",

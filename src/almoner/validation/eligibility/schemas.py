@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Final
 
 import msgspec
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.config import JsonDict, JsonValue
 
+from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso
 from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, VERSION, in_order
@@ -29,8 +31,18 @@ def filters_of(query: EligibilitySubscriptionsQuery) -> Filters:
     return Filters(query.status)
 
 
+_CHOIR: Final[JsonDict] = {
+    "organisationId": Ids(sandbox=True).example("organisation"),
+    "suggestedActivitySubTags": [Ids(sandbox=True).text("activitysubtag", SUB_TAGS["AR301"].id)],
+    "metadata": {"campaign": "winter"},
+}
+_EITHER: Final[list[JsonValue]] = [{"required": ["organisationId"]}, {"required": ["validationRequestId"]}]
+
+
 class EligibilitySubscriptionIn(In):
     """A new subscription: with ``organisationId``, or with ``validationRequestId`` for one that is not yet."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_CHOIR], "oneOf": _EITHER})
 
     organisation_id: Annotated[str, IdText("organisation")] | None = None
     validation_request_id: Annotated[str, IdText("validationrequest")] | None = None

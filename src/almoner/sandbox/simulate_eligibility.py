@@ -1,0 +1,69 @@
+"""Simulated results of eligibility subscriptions (settled 9)."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from almoner.kit.errors import IncorrectParams
+from almoner.platform.db import Database, Partner
+from almoner.platform.http.wire import In, Out
+from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.simulate import Moves, needed
+from almoner.validation.eligibility import service as eligibility
+from almoner.validation.eligibility.domain import EligibilityStatus, InvalidState, InvalidSubTags
+
+ERRORS: Final = (InvalidState, InvalidSubTags)
+
+
+def _id(value: object) -> object:
+    """The id of a sub-tag, also of one as the record shows it."""
+    return value.get("id") if isinstance(value, dict) else value
+
+
+_SubTags = Annotated[list[Annotated[str, BeforeValidator(_id)]], Field(max_length=100)]
+
+
+class EligibilityResultsIn(In):
+    """The results to set: sub-tags by their ids, or as the record shows them."""
+
+    eligibility_status: EligibilityStatus | None
+    confirmed_activity_sub_tags: _SubTags = Field(default_factory=list)
+    rejected_activity_sub_tags: _SubTags = Field(default_factory=list)
+
+
+def _read(results: dict[str, Any]) -> EligibilityResultsIn:
+    """Raises IncorrectParams naming everything that is wrong with them."""
+    try:
+        return EligibilityResultsIn.model_validate(results)
+    except ValidationError as wrong:
+        reasons = [
+            f"body.results.{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+            for problem in wrong.errors(include_url=False, include_context=False, include_input=False)
+        ]
+        raise IncorrectParams(*reasons) from None
+
+
+def moves(db: Database) -> Moves:
+    """What is done to an eligibility subscription; raises NotFound, InvalidState, InvalidSubTags."""
+
+    async def set_results(partner: Partner, subscription_id: UUID, body: SimulateIn) -> Out:
+        needed(results=body.results)
+        results = _read(body.results or {})
+        async with db.write() as tx:
+
+            def codes(texts: Sequence[str]) -> tuple[str, ...]:
+                return eligibility.codes_of(tx, texts, "results")
+
+            changed = await eligibility.set_results(
+                tx,
+                partner,
+                subscription_id,
+                results.eligibility_status,
+                codes(results.confirmed_activity_sub_tags),
+                codes(results.rejected_activity_sub_tags),
+            )
+            return eligibility.record(tx, changed)
+
+    return {("eligibilitysubscription", "set_results"): set_results}

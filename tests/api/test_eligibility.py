@@ -1,0 +1,264 @@
+"""Eligibility subscriptions on the wire (spec 2.5, 4.5; settled 3, 4, 5 and 8)."""
+
+from typing import Any
+
+from almoner.kit.time import iso
+from tests.support import factories
+from tests.support.client import Client, data
+from tests.support.eligibility import (
+    PATH,
+    body_of,
+    cancel,
+    create,
+    evaluated,
+    evidence,
+    refused,
+    shown,
+    summary,
+    tag,
+    told,
+)
+from tests.support.service import Service, Tenant
+from tests.support.validation import requested
+from tests.support.validation import simulate as decide
+
+UNKNOWN: dict[str, Any] = {"eligibilityStatus": None, "confirmedActivitySubTags": [], "rejectedActivitySubTags": []}
+DOGS, HOUSING, CHOIRS, CHURCHES = "AN102", "HO", "AR301", "RL302"
+
+
+async def listed(api: Client, **query: Any) -> tuple[list[str], int]:
+    """Ids and total of a list."""
+    answer = await api.get(PATH, **query)
+    return [row["id"] for row in data(answer)], answer.json()["totalResults"]
+
+
+async def test_the_record_of_a_new_one(service: Service, api: Client) -> None:
+    organisation = await body_of(service, name="Casper Relief")
+    now = iso(service.clock.now())
+    suggested = [tag(service, DOGS)]
+    answer = await api.post(
+        PATH, {"organisationId": organisation, "suggestedActivitySubTags": suggested, "metadata": {"a": "b"}}
+    )
+    made = data(answer)
+    assert answer.json()["object"] == "eligibility_subscription"
+    assert made == {
+        "id": made["id"],
+        "organisationId": organisation,
+        "organisationName": "Casper Relief",
+        "validationRequestId": None,
+        "configurationId": None,
+        "suggestedActivitySubTags": suggested,
+        "status": "pending",
+        "results": UNKNOWN,
+        "metadata": {"a": "b"},
+        "createdAt": now,
+        "updatedAt": now,
+    }
+    assert await shown(api, made) == made
+    assert await listed(api) == ([made["id"]], 1)
+
+
+async def test_what_the_register_says_is_confirmed_and_names_its_rule(service: Service, api: Client) -> None:
+    organisation = await body_of(service, {DOGS: "ntee:P20"})
+    made = await evaluated(service, api, organisation)
+    assert (made["status"], summary(made)) == ("live", ("pass", ["ntee:P20"], []))
+    (confirmed,) = made["results"]["confirmedActivitySubTags"]
+    tags = {row["id"]: row for row in data(await api.get("/v1/activity-tags"))}
+    of = tags[confirmed["tag"]["id"]]
+    (sub,) = [row for row in of["subTags"] if row["id"] == tag(service, DOGS)]
+    assert confirmed == {
+        "id": tag(service, DOGS),
+        "name": sub["name"],
+        "tag": {"id": of["id"], "name": of["name"]},
+        "description": sub["description"],
+        "rule": "ntee:P20",
+        "createdAt": sub["createdAt"],
+        "updatedAt": sub["updatedAt"],
+    }
+    assert await told(service, api) == [made]
+
+
+async def test_suggested_ones_are_confirmed_or_left_out(service: Service, api: Client) -> None:
+    organisation = await body_of(service, {DOGS: "ntee:D20"}, name="St Mary Church Choir")
+    suggested = [tag(service, one) for one in (CHURCHES, DOGS, HOUSING)]
+    made = await evaluated(service, api, organisation, *suggested)
+    assert made["suggestedActivitySubTags"] == suggested
+    (decision,) = await evidence(service, made)
+    verdicts = {found.code: (found.verdict, found.rule, found.suggested) for found in decision.findings}
+    assert verdicts[DOGS] == ("confirmed", "ntee:D20", True)
+    assert verdicts[CHURCHES] == ("confirmed", "name:church", True)
+    assert verdicts[HOUSING] == ("left_out", None, True)
+    assert made["results"]["eligibilityStatus"] == "pass"
+    # Words of the name say more, but the register says what it does: only what was asked about is taken from them.
+    assert {one["id"] for one in made["results"]["confirmedActivitySubTags"]} == set(suggested[:2])
+
+
+async def test_a_wider_one_is_confirmed_by_a_narrower(service: Service, api: Client) -> None:
+    organisation = await body_of(service, {CHOIRS: "ntee:A6B"}, name="Casper Singers")
+    made = await evaluated(service, api, organisation, tag(service, "AR300"), tag(service, "AR306"))
+    assert set(summary(made)[1]) == {"ntee:A6B", f"ntee:A6B (as {CHOIRS})"}
+
+
+async def test_words_of_the_name_count_where_the_register_says_nothing(service: Service, api: Client) -> None:
+    made = await evaluated(service, api, await body_of(service, name="St Mary Church"))
+    assert made["status"] == "live"
+    assert set(summary(made)[1]) == {"name:church"}
+
+
+async def test_what_nothing_is_known_of_cannot_be_defined(service: Service, api: Client) -> None:
+    organisation = await body_of(service, name="Casper")
+    made = await evaluated(service, api, organisation, tag(service, HOUSING))
+    assert (made["status"], made["results"]) == ("cannot_define_eligibility", UNKNOWN)
+    assert await told(service, api) == [made]
+
+
+async def test_one_of_a_validation_request_waits_for_it(service: Service, api: Client) -> None:
+    request = await requested(api, name="St Mary Church")
+    await service.drain()
+    made = await evaluated(service, api, "", organisationId=None, validationRequestId=request["id"])
+    assert (made["status"], made["organisationId"], made["organisationName"]) == (
+        "pending_validation_request",
+        None,
+        "St Mary Church",
+    )
+    assert made["results"] == UNKNOWN
+    accepted = await decide(api, request, "accept")
+    await service.drain()
+    now = await shown(api, made)
+    assert (now["status"], now["organisationId"]) == ("live", accepted["organisationId"])
+    assert now["validationRequestId"] == request["id"]
+    assert set(summary(now)[1]) == {"name:church"}
+    assert await told(service, api) == [now]
+
+
+async def test_one_of_a_rejected_request_has_failed(service: Service, api: Client) -> None:
+    before, after = await requested(api), await requested(api)
+    await service.drain()
+    first = await create(api, "", organisationId=None, validationRequestId=before["id"])
+    await service.drain()
+    for request in (before, after):
+        await decide(api, request, "reject")
+    second = await evaluated(service, api, "", organisationId=None, validationRequestId=after["id"])
+    first = await shown(api, first)
+    for made in (first, second):
+        assert (made["status"], made["organisationId"], made["results"]) == ("validation_request_failed", None, UNKNOWN)
+    assert sorted(await told(service, api), key=lambda one: one["id"]) == [first, second]
+
+
+async def test_one_of_an_accepted_request_goes_live_at_once(service: Service, api: Client) -> None:
+    request = await requested(api, name="test_accept")
+    made = await create(api, "", "test_fail", organisationId=None, validationRequestId=request["id"])
+    await service.drain()
+    assert (await shown(api, made))["status"] == "live"
+
+
+async def test_cancelling_is_done_once_and_keeps_the_results(service: Service, api: Client) -> None:
+    made = await evaluated(service, api, await body_of(service), "test_pass")
+    assert await cancel(api, made) == (200, "cancelled")
+    assert await cancel(api, made) == (400, "eligibility_subscription/already_cancelled")
+    assert (await shown(api, made))["results"] == made["results"]
+    assert len(await told(service, api)) == 1
+
+
+async def test_any_state_can_be_cancelled(service: Service, api: Client) -> None:
+    request, rejected = await requested(api), await requested(api, name="test_reject_other")
+    new = await create(api, await body_of(service), "test_pass")
+    assert await cancel(api, new) == (200, "cancelled")
+    waits = await evaluated(service, api, "", organisationId=None, validationRequestId=request["id"])
+    failed = await evaluated(service, api, "", organisationId=None, validationRequestId=rejected["id"])
+    undefined = await evaluated(service, api, await body_of(service, name="Casper"))
+    states = [waits["status"], failed["status"], undefined["status"]]
+    assert states == ["pending_validation_request", "validation_request_failed", "cannot_define_eligibility"]
+    for made in (waits, failed, undefined):
+        assert await cancel(api, made) == (200, "cancelled")
+    await decide(api, request, "accept")
+    await service.drain()
+    assert (await shown(api, waits))["status"] == "cancelled"
+    assert (await shown(api, new))["results"] == UNKNOWN
+
+
+async def test_e3_what_can_be_refused(service: Service, api: Client, other: Client) -> None:
+    area = "eligibility_subscription"
+    inactive = await factories.nonprofit(service, active=False)
+    organisation = await factories.nonprofit(service)
+    foreign = await requested(other)
+    ids = service.db.deployment.ids
+    for body, code in (
+        ({"organisationId": ids.example("organisation")}, "entity_not_found"),
+        ({"organisationId": "mine"}, "entity_not_found"),
+        ({"organisationId": foreign["id"]}, "entity_not_found"),
+        ({"validationRequestId": foreign["id"]}, "entity_not_found"),
+        ({"validationRequestId": "x" * 500}, "entity_not_found"),
+        ({"organisationId": inactive}, "organisation_not_active"),
+        ({"organisationId": organisation, "metadata": {"k" * 41: "v"}}, "invalid_metadata"),
+        ({"organisationId": organisation, "metadata": {str(n): "v" for n in range(21)}}, "invalid_metadata"),
+    ):
+        status, said, reasons = await refused(api, body)
+        assert (status, said, bool(reasons)) == (400, f"{area}/{code}", True), body
+    for suggested in (
+        ["sewing"],
+        ["test_pass", tag(service, HOUSING)],
+        ["test_pass", "test_fail"],
+        ["test_other"],
+        [ids.example("activitysubtag")],
+        [ids.example("activitytag"), "animals"],
+    ):
+        body = {"organisationId": organisation, "suggestedActivitySubTags": suggested}
+        status, said, reasons = await refused(api, body)
+        assert (status, said) == (400, f"{area}/invalid_sub_tags")
+        unknown = [one for one in suggested if one != tag(service, HOUSING)]
+        assert len(reasons) == len(unknown), reasons
+
+
+async def test_e4_all_that_is_wrong_is_told(api: Client) -> None:
+    both = {"organisationId": "a", "validationRequestId": "b"}
+    for body in ({}, both, {"organisationId": None}):
+        assert (await refused(api, body))[:2] == (400, "bad_request")
+    status, code, reasons = await refused(
+        api, {"organisationId": 4, "suggestedActivitySubTags": "x", "metadata": {"a": 1}}
+    )
+    assert (status, code) == (400, "bad_request")
+    assert {reason.split()[0] for reason in reasons} == {
+        "body.organisationId",
+        "body.suggestedActivitySubTags",
+        "body.metadata.a",
+    }
+    many = {"organisationId": "a", "suggestedActivitySubTags": ["x"] * 101}
+    assert (await refused(api, many))[1] == "bad_request"
+
+
+async def test_metadata_is_merged_key_by_key(service: Service, api: Client) -> None:
+    made = await create(api, await body_of(service), metadata={"a": "1", "b": "2"})
+    path = f"{PATH}/{made['id']}"
+    assert data(await api.patch(path, {}))["metadata"] == {"a": "1", "b": "2"}
+    merged = data(await api.patch(path, {"metadata": {"a": None, "c": "3"}}))
+    assert merged == {**made, "metadata": {"b": "2", "c": "3"}, "updatedAt": merged["updatedAt"]}
+    assert data(await api.patch(path, {"metadata": None}))["metadata"] is None
+    for wrong in ({"k": "v" * 251}, {str(n): "v" for n in range(21)}):
+        answer = await api.patch(path, {"metadata": wrong})
+        assert answer.json()["error"]["code"] == "eligibility_subscription/invalid_metadata"
+    assert data(await api.patch(path, {"status": "live", "organisationId": "x"}))["status"] == made["status"]
+
+
+async def test_lists_are_the_partners_own_and_narrow_by_status(
+    service: Service, api: Client, other: Client, tenant: Tenant
+) -> None:
+    organisation = await body_of(service, partner=tenant.partner)
+    rows = [await evaluated(service, api, organisation, "test_pass") for _ in range(3)]
+    ids = [row["id"] for row in reversed(rows)]
+    await cancel(api, rows[0])
+    assert await listed(api) == (ids, 3)
+    assert await listed(api, direction="ASC") == (ids[::-1], 3)
+    assert await listed(api, status="live") == (ids[:2], 2)
+    assert await listed(api, status="cancelled") == (ids[2:], 1)
+    assert await listed(api, status="pending") == ([], 0)
+    answer = await api.get(PATH, pageSize=1, status="live")
+    following = answer.json()["_links"]["next"]
+    assert [row["id"] for row in data(await api.get(following))] == [ids[1]]
+    assert await listed(other) == ([], 0)
+    assert (await api.get(PATH, status="odd")).status_code == 400
+    for path in (f"{PATH}/{ids[0]}", f"{PATH}/{service.db.deployment.ids.example('eligibilitysubscription')}"):
+        assert (await other.get(path)).status_code == 404
+        assert (await other.patch(path, {"metadata": {"a": "b"}})).status_code == 404
+        assert (await other.post(f"{path}/cancel")).status_code == 404
+    assert (await refused(other, {"organisationId": organisation}))[1] == "eligibility_subscription/entity_not_found"

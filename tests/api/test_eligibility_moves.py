@@ -1,0 +1,325 @@
+"""What makes a subscription be decided anew, and who hears of it (spec 4.11, 6; settled 5 and 9)."""
+
+import asyncio
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from almoner.nonprofits.activities import flows as activities
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.db import Partner, Tx
+from almoner.platform.queue import Job
+from almoner.platform.work import Work
+from almoner.validation.eligibility import evaluating, jobs
+from almoner.validation.eligibility import service as eligibility
+from almoner.validation.eligibility.domain import Allowed
+from tests.support.client import Client, data
+from tests.support.database import TestDatabase
+from tests.support.eligibility import (
+    INVALID_STATE,
+    PATH,
+    SIMULATE,
+    body_of,
+    cancel,
+    create,
+    evaluated,
+    evidence,
+    refused,
+    shown,
+    summary,
+    tag,
+    tagged,
+    told,
+    uuid,
+)
+from tests.support.eventually import eventually
+from tests.support.service import Service, Tenant, serving
+from tests.support.validation import requested
+
+DOGS, CATS, CHOIRS, PERFORMING = "AN102", "AN101", "AR301", "AR300"
+
+
+class Configured:
+    """Configurations of the test: what is allowed, by partner and configuration."""
+
+    def __init__(self) -> None:
+        self.codes: dict[UUID | None, Iterable[str]] = {}
+
+    async def __call__(self, _tx: Any, _partner_id: UUID, configuration_id: UUID | None) -> Allowed:
+        codes = self.codes.get(configuration_id)
+        return Allowed(None if codes is None else frozenset(codes))
+
+
+async def changed(service: Service, organisation: str) -> None:
+    """Its followers are told, as after a load or a new branding."""
+    async with service.db.write() as tx:
+        await organisations.tell_shown(tx, uuid(service, organisation, "organisation"))
+    await service.drain()
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "rejected"), [("test_pass", "pass", []), ("test_fail", "fail", ["ntee:D20"])]
+)
+async def test_sb_test_values_decide(
+    service: Service, api: Client, value: str, expected: str, rejected: list[str]
+) -> None:
+    organisation = await body_of(service, {DOGS: "ntee:D20"})
+    answer = await api.post(PATH, {"organisationId": organisation, "suggestedActivitySubTags": [value]})
+    made = data(answer)
+    assert (made["status"], summary(made), made["suggestedActivitySubTags"]) == ("pending", (None, [], []), [value])
+    await service.drain()
+    now = await shown(api, made)
+    assert (now["status"], summary(now)) == ("live", (expected, ["ntee:D20"], rejected))
+    assert now["suggestedActivitySubTags"] == [value]
+    assert await told(service, api) == [now]
+
+
+@pytest.mark.parametrize(("value", "expected"), [("test_pass", "pass"), ("test_fail", "fail")])
+async def test_sb_test_values_decide_where_nothing_is_known(
+    service: Service, api: Client, value: str, expected: str
+) -> None:
+    made = await evaluated(service, api, await body_of(service, name="Casper"), value)
+    assert (made["status"], summary(made)) == ("live", (expected, [], []))
+
+
+async def test_sb_a_test_value_shows_on_the_next_get_within_a_second(service: Service, api: Client) -> None:
+    organisation = await body_of(service)
+    stop = asyncio.Event()
+    running = asyncio.create_task(service.house.background.run(stop))
+    try:
+        made = await create(api, organisation, "test_fail")
+
+        async def failed() -> bool:
+            return bool((await shown(api, made))["results"]["eligibilityStatus"] == "fail")
+
+        await eventually(failed, within=1.0)
+    finally:
+        stop.set()
+        await running
+
+
+async def test_in_production_a_test_value_is_no_sub_tag_and_nothing_is_simulated(empty_database: TestDatabase) -> None:
+    live: dict[str, Any] = {
+        "environment": "production",
+        "provider_url": "",
+        "api_url": "https://api.example.org",
+        "pages_url": "https://give.example.org",
+        "webhook_source_addresses": ["192.0.2.1"],
+        "mail_url": "smtps://mail.example.org",
+        "mail_from": "Giving <giving@example.org>",
+    }
+    async with serving(empty_database, **live) as service:
+        api = service.client((await service.tenant()).secret)
+        organisation = await body_of(service, {DOGS: "ntee:D20"})
+        for value in ("test_pass", "test_fail"):
+            body = {"organisationId": organisation, "suggestedActivitySubTags": [value]}
+            assert (await refused(api, body))[:2] == (400, "eligibility_subscription/invalid_sub_tags")
+        made = await evaluated(service, api, organisation, tag(service, DOGS))
+        assert (made["status"], summary(made)) == ("live", ("pass", ["ntee:D20"], []))
+        assert (await api.post(SIMULATE, {"id": made["id"], "action": "set_results"})).status_code == 404
+        await api.close()
+
+
+async def test_a_change_of_the_organisation_is_told_where_results_change(
+    service: Service, api: Client, other: Client
+) -> None:
+    organisation = await body_of(service, {DOGS: "ntee:D20"}, name="Casper")
+    made = await evaluated(service, api, organisation)
+    theirs = await evaluated(service, other, organisation, "test_pass")
+    await changed(service, organisation)
+    assert len(await told(service, api)) == 1
+    assert len(await evidence(service, made)) == 1
+    await tagged(service, organisation, {CATS: "ntee:D21"})
+    await changed(service, organisation)
+    now = await shown(api, made)
+    assert summary(now) == ("pass", ["ntee:D21"], [])
+    assert (await told(service, api))[1:] == [now]
+    assert summary(await shown(other, theirs)) == ("pass", ["ntee:D21"], [])
+    await tagged(service, organisation, {})
+    await changed(service, organisation)
+    assert (await shown(api, made))["status"] == "cannot_define_eligibility"
+    await tagged(service, organisation, {DOGS: "ntee:D20"})
+    await changed(service, organisation)
+    assert (await shown(api, made))["status"] == "live"
+    assert [one["status"] for one in await told(service, api)] == [
+        "live",
+        "live",
+        "cannot_define_eligibility",
+        "live",
+    ]
+    assert [one.occasion for one in await evidence(service, made)] == ["created", *["organisation_changed"] * 3]
+
+
+async def test_who_has_a_live_subscription_follows_the_organisation(
+    service: Service, api: Client, other: Client
+) -> None:
+    organisation = await body_of(service, {DOGS: "ntee:D20"})
+    made = await evaluated(service, api, organisation)
+    await changed(service, organisation)
+
+    async def heard(client: Client) -> int:
+        events = data(await client.get("/v1/events", pageSize=100))
+        return [event["eventType"] for event in events].count("organisation.updated")
+
+    assert (await heard(api), await heard(other)) == (1, 0)
+    await cancel(api, made)
+    await changed(service, organisation)
+    assert await heard(api) == 1
+
+
+async def test_new_rules_of_activities_decide_anew(service: Service, api: Client) -> None:
+    organisation = await body_of(service, {DOGS: "ntee:D20"}, name="Casper")
+    made = await evaluated(service, api, organisation)
+    await tagged(service, organisation, {CATS: "ntee:D20"})
+    await activities.apply(service.db)
+    await service.drain()
+    assert (await shown(api, made))["results"]["confirmedActivitySubTags"][0]["id"] == tag(service, CATS)
+    assert [one.occasion for one in await evidence(service, made)] == ["created", "rules_changed"]
+
+
+async def reconfigured(
+    service: Service, tenant: Tenant, allowances: Configured, configuration: UUID | None = None
+) -> None:
+    """What the partner's configuration allows is looked at anew, by the jobs, with the test's configurations."""
+    async with service.db.write() as tx:
+        await eligibility.reevaluate(tx, tenant.partner, configuration)
+        found = await _taken(tx, eligibility.REEVALUATE)
+    handlers = jobs.handlers(allowances)
+    for job in found:
+        await handlers[eligibility.REEVALUATE](Work(service.db), job)
+    async with service.db.write() as tx:
+        found = await _taken(tx, eligibility.EVALUATE)
+    for job in found:
+        await handlers[eligibility.EVALUATE](Work(service.db), job)
+
+
+async def _taken(tx: Tx, kind: str) -> list[Job]:
+    rows = await tx.fetch("delete from job where kind = $1 returning *", kind)
+    return [Job(row["id"], kind, row["payload"], 1, 0, row["due_at"], None) for row in rows]
+
+
+async def test_a_new_configuration_decides_anew_and_tells_only_changes(
+    service: Service, api: Client, tenant: Tenant
+) -> None:
+    dogs = await evaluated(service, api, await body_of(service, {DOGS: "ntee:D20", CHOIRS: "ntee:A6B"}))
+    cats = await evaluated(service, api, await body_of(service, {CATS: "ntee:D21"}))
+    choir = await evaluated(service, api, await body_of(service, {CHOIRS: "ntee:A6B"}))
+    cancelled = await evaluated(service, api, await body_of(service, {DOGS: "ntee:D20"}))
+    await cancel(api, cancelled)
+    before = await told(service, api)
+    allowances = Configured()
+    allowances.codes[None] = (DOGS, PERFORMING)
+    await reconfigured(service, tenant, allowances)
+    now = {made["id"]: await shown(api, made) for made in (dogs, cats, choir, cancelled)}
+    assert summary(now[dogs["id"]])[::2] == ("pass", [])
+    assert summary(now[cats["id"]]) == ("fail", ["ntee:D21"], ["ntee:D21"])
+    assert summary(now[choir["id"]]) == ("pass", ["ntee:A6B"], []), "allowed with the wider one"
+    assert (await told(service, api))[len(before) :] == [now[cats["id"]]]
+    (_, last) = await evidence(service, choir)
+    assert (last.occasion, last.told) == ("configuration_changed", False)
+    assert last.allowed == Allowed(frozenset((DOGS, PERFORMING)))
+    allowances.codes[None] = (DOGS,)
+    await reconfigured(service, tenant, allowances)
+    status, confirmed, rejected = summary(await shown(api, dogs))
+    assert (status, set(confirmed), rejected) == ("pass", {"ntee:D20", "ntee:A6B"}, ["ntee:A6B"])
+    assert summary(await shown(api, choir))[0] == "fail"
+    count = len(await told(service, api))
+    await reconfigured(service, tenant, allowances)
+    assert len(await told(service, api)) == count
+    assert (await shown(api, cancelled))["results"] == cancelled["results"]
+
+
+async def test_a_configuration_concerns_its_own_subscriptions_alone(
+    service: Service, api: Client, tenant: Tenant
+) -> None:
+    made = await evaluated(service, api, await body_of(service, {DOGS: "ntee:D20"}))
+    allowances, configuration = Configured(), UUID(int=7)
+    allowances.codes[configuration] = ()
+    await reconfigured(service, tenant, allowances, configuration)
+    assert await shown(api, made) == made
+    allowances.codes[None] = ()
+    async with service.db.write() as tx:
+        await eligibility.reevaluate(tx, Partner(uuid(service, made["id"])), None)
+    await service.drain()
+    assert await shown(api, made) == made
+
+
+async def simulate(api: Client, record: dict[str, Any], **results: Any) -> tuple[int, Any]:
+    """Status, and the record or the code of the refusal."""
+    answer = await api.post(SIMULATE, {"id": record["id"], "action": "set_results", "results": results})
+    said = answer.json()
+    return answer.status_code, said["data"] if "data" in said else said["error"]["code"]
+
+
+async def test_sb_results_are_set(service: Service, api: Client) -> None:
+    made = await evaluated(service, api, await body_of(service, {DOGS: "ntee:D20"}, name="Casper"))
+    status, now = await simulate(
+        api,
+        made,
+        eligibilityStatus="fail",
+        confirmedActivitySubTags=[tag(service, CATS)],
+        rejectedActivitySubTags=[tag(service, CHOIRS)],
+    )
+    assert (status, now["status"], now["results"]["eligibilityStatus"]) == (200, "live", "fail")
+    assert {one["id"] for one in now["results"]["confirmedActivitySubTags"]} == {
+        tag(service, CATS),
+        tag(service, CHOIRS),
+    }
+    assert [one["id"] for one in now["results"]["rejectedActivitySubTags"]] == [tag(service, CHOIRS)]
+    assert now == await shown(api, made)
+    assert (await told(service, api))[1:] == [now]
+    assert (await simulate(api, made, **now["results"]))[1] == now
+    assert len(await told(service, api)) == 2, "the same again is no change"
+    nothing = (await simulate(api, made, eligibilityStatus=None))[1]
+    assert (nothing["status"], summary(nothing)) == ("cannot_define_eligibility", (None, [], []))
+    assert [one.occasion for one in await evidence(service, made)][:2] == ["created", "simulated"]
+
+
+async def test_sb_results_of_a_new_one_stay(service: Service, api: Client) -> None:
+    made = await create(api, await body_of(service, {DOGS: "ntee:D20"}))
+    assert (await simulate(api, made, eligibilityStatus="fail"))[0] == 200
+    await service.drain()
+    assert (await shown(api, made))["results"]["eligibilityStatus"] == "fail"
+
+
+async def test_sb_results_that_cannot_be_set(service: Service, api: Client, other: Client) -> None:
+    request = await requested(api)
+    await service.drain()
+    waits = await evaluated(service, api, "", organisationId=None, validationRequestId=request["id"])
+    made = await evaluated(service, api, await body_of(service, {DOGS: "ntee:D20"}))
+    assert await simulate(api, waits, eligibilityStatus="pass") == INVALID_STATE
+    unknown = {"eligibilityStatus": "pass", "confirmedActivitySubTags": ["sewing"]}
+    assert await simulate(api, made, **unknown) == (400, "eligibility_subscription/invalid_sub_tags")
+    known = {"eligibilityStatus": None, "confirmedActivitySubTags": [tag(service, DOGS)]}
+    assert await simulate(api, made, **known) == INVALID_STATE
+    for wrong in ({}, {"eligibilityStatus": "maybe"}, {"eligibilityStatus": "pass", "confirmedActivitySubTags": "x"}):
+        assert await simulate(api, made, **wrong) == (400, "bad_request")
+    assert await simulate(other, made, eligibilityStatus="pass") == (400, "sandbox/record_not_found")
+    answer = await api.post(SIMULATE, {"id": made["id"], "action": "set_results"})
+    assert answer.json()["error"]["reasons"] == ["body.results is required for this action"]
+    await cancel(api, made)
+    assert await simulate(api, made, eligibilityStatus="pass") == INVALID_STATE
+
+
+async def test_s1_cancelling_against_evaluating(service: Service, api: Client) -> None:
+    organisation = await body_of(service, {DOGS: "ntee:D20"})
+    every = partial(_evaluate, service)
+    for _ in range(8):
+        made = await create(api, organisation)
+        answers = await asyncio.gather(*(every(made) for _ in range(3)), *(cancel(api, made) for _ in range(3)))
+        assert [answer[0] for answer in answers if answer].count(200) == 1
+        now = await shown(api, made)
+        assert now["status"] == "cancelled"
+        heard = [one for one in await told(service, api) if one["id"] == made["id"]]
+        kept = [one for one in await evidence(service, made) if one.told]
+        known = now["results"]["eligibilityStatus"] is not None
+        assert len(heard) == len(kept) == known, "told once if it was evaluated first, else never"
+        assert all(one["status"] == "live" for one in heard)
+
+
+async def _evaluate(service: Service, record: dict[str, Any]) -> None:
+    async with service.db.write() as tx:
+        await evaluating.evaluate(tx, Configured(), uuid(service, record["id"]), "organisation_changed")

@@ -1,0 +1,294 @@
+"""The database keeps the rules of eligibility by itself, answers from indexes, and loads decide anew."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from almoner.nonprofits.registers.domain import Link
+from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.http.paging import Page
+from almoner.validation.eligibility import store, store_evidence
+from almoner.validation.eligibility.domain import SUBSCRIPTION, Filters
+from tests.support.client import Client, data
+from tests.support.database import TestDatabase
+from tests.support.eligibility import body_of, cancel, create, evaluated, evidence, shown, summary, tag, told, uuid
+from tests.support.plans import Explaining
+from tests.support.service import Service, serving
+from tests.support.validation import decided
+from tests.support.written_register import Loader, Written, entry
+
+RECORD = "eligibility_subscription"
+SETTLED = """
+pending -> live cannot_define_eligibility cancelled
+pending_validation_request -> pending validation_request_failed cancelled
+validation_request_failed -> cancelled
+live -> cannot_define_eligibility cancelled
+cannot_define_eligibility -> live cancelled
+"""
+"""Settled 4 and 5: to live, or failed with the request; any is cancelled once; what cannot be defined may be later."""
+SPEC = {
+    (source, target)
+    for source, targets in (line.split(" -> ") for line in SETTLED.strip().splitlines())
+    for target in targets.split()
+}
+DAYS = [datetime(2026, month, 9, tzinfo=UTC) for month in range(1, 8)]
+CCEW, OSCR, LINKS = Written("ccew", "CCEW"), Written("oscr", "OSCR"), Written("gb-links", "CCEW", lists=False)
+DOGS, HOUSING = "AN102", "HO"
+
+
+@pytest.fixture
+async def pending(service: Service, api: Client) -> UUID:
+    """A new subscription."""
+    return uuid(service, (await create(api, await body_of(service, {DOGS: "ntee:D20"})))["id"])
+
+
+async def refuses(service: Service, sql: str, *args: object) -> str | None:
+    """The constraint that a statement breaks."""
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError) as refused:
+        async with service.db.write() as tx:
+            await tx.execute(sql, *args)
+    return refused.value.constraint_name
+
+
+@asynccontextmanager
+async def trial(service: Service) -> AsyncIterator[Tx]:
+    """A transaction that is rolled back."""
+
+    class Enough(Exception):
+        pass
+
+    try:
+        async with service.db.write() as tx:
+            yield tx
+            raise Enough
+    except Enough:
+        return
+
+
+async def move(tx: Tx, subscription_id: UUID, status: str) -> None:
+    """Move it with all that belongs to its state, past the service."""
+    await tx.execute(
+        f"""
+        update {RECORD} set status = $2::text, status_changed_at = $3,
+            organisation_id = case
+                when $2::text in ('pending_validation_request', 'validation_request_failed') then null
+                else coalesce(organisation_id, (select id from organisation limit 1)) end,
+            eligibility_status = case $2::text when 'live' then 'pass' when 'cancelled' then eligibility_status end,
+            cancelled_at = case $2::text when 'cancelled' then $3::timestamptz end
+        where id = $1
+        """,
+        subscription_id,
+        status,
+        tx.now,
+    )
+
+
+async def test_s1_the_moves_are_those_of_the_specification_in_code_and_database(service: Service) -> None:
+    async with service.db.read() as tx:
+        rows = await tx.fetch("select from_status, to_status from lifecycle_move where resource = $1", RECORD)
+        check = await tx.fetchval(
+            "select pg_get_constraintdef(oid) from pg_constraint where conname = $1", f"{RECORD}_status_check"
+        )
+    assert {tuple(row) for row in rows} == set(SUBSCRIPTION.arrows()) == SPEC
+    assert set(re.findall(r"'(\w+)'", check)) == SUBSCRIPTION.states()
+
+
+@pytest.mark.parametrize("source", sorted(SUBSCRIPTION.states()))
+@pytest.mark.parametrize("target", sorted(SUBSCRIPTION.states()))
+async def test_s1_the_database_knows_no_other_moves(service: Service, api: Client, source: str, target: str) -> None:
+    request = await decided(service, api)
+    await body_of(service)
+    made = await create(api, "", organisationId=None, validationRequestId=request["id"])
+    subscription = uuid(service, made["id"])
+    ways = {
+        "pending_validation_request": (),
+        "validation_request_failed": ("validation_request_failed",),
+        "cancelled": ("cancelled",),
+        "pending": ("pending",),
+        "live": ("pending", "live"),
+        "cannot_define_eligibility": ("pending", "cannot_define_eligibility"),
+    }
+    async with service.db.write() as tx:
+        for status in ways[source]:
+            await move(tx, subscription, status)
+    if source == target:
+        return
+    if SUBSCRIPTION.allows(source, target):
+        async with trial(service) as tx:
+            await move(tx, subscription, target)
+        return
+    with pytest.raises(asyncpg.CheckViolationError) as refused:
+        async with service.db.write() as tx:
+            await move(tx, subscription, target)
+    assert refused.value.constraint_name in (f"lifecycle_{RECORD}", f"{RECORD}_promise")
+
+
+@pytest.mark.parametrize(
+    ("change", "broken"),
+    [
+        ("eligibility_status = 'pass'", f"{RECORD}_results"),
+        ("eligibility_status = 'maybe'", f"{RECORD}_eligibility_status_check"),
+        ("""confirmed = '{"AN102": "x"}'""", f"{RECORD}_results"),
+        ("status = 'live'", f"{RECORD}_results"),
+        ("status = 'live', eligibility_status = 'fail', rejected = '{AN102}'", f"{RECORD}_rejected"),
+        ("status = 'cannot_define_eligibility', confirmed = '[]'", f"{RECORD}_confirmed_check"),
+        ("cancelled_at = created_at", f"{RECORD}_cancelled"),
+        ("status = 'cancelled'", f"{RECORD}_cancelled"),
+        ("metadata = '[]'", f"{RECORD}_metadata_check"),
+        ("organisation_id = null", f"{RECORD}_promise"),
+        ("organisation_id = id", f"{RECORD}_promise"),
+        ("validation_request_id = id", f"{RECORD}_promise"),
+        ("configuration_id = id", f"{RECORD}_promise"),
+        ("suggested = '{AN101}'", f"{RECORD}_promise"),
+        ("asked_for = 'pass'", f"{RECORD}_promise"),
+        ("partner_id = id", f"{RECORD}_promise"),
+        ("created_at = created_at + interval '1 s'", f"{RECORD}_promise"),
+    ],
+)
+async def test_what_does_not_belong_together_is_refused(
+    service: Service, pending: UUID, change: str, broken: str
+) -> None:
+    assert await refuses(service, f"update {RECORD} set {change} where id = $1", pending) == broken
+
+
+async def test_what_was_cancelled_keeps_its_results(service: Service, api: Client, pending: UUID) -> None:
+    await service.drain()
+    assert await cancel(api, {"id": service.db.deployment.ids.text("eligibilitysubscription", pending)})
+    changed = f"update {RECORD} set eligibility_status = 'fail' where id = $1"
+    assert await refuses(service, changed, pending) == f"{RECORD}_promise"
+
+
+async def test_a_request_of_another_partner_is_refused(service: Service, api: Client, other: Client) -> None:
+    own, foreign = await decided(service, api), await decided(service, other)
+    made = await create(api, "", organisationId=None, validationRequestId=own["id"])
+    again = f"""
+        insert into {RECORD} (id, partner_id, validation_request_id, suggested, status, created_at, updated_at,
+                              status_changed_at)
+        select $1, partner_id, $2, '{{}}', status, created_at, created_at, created_at from {RECORD} where id = $3
+    """
+    ids = (uuid(service, foreign["id"], "validationrequest"), uuid(service, made["id"]))
+    assert "validation_request" in str(await refuses(service, again, UUID(int=9), *ids))
+
+
+@pytest.mark.parametrize("table", ["eligibility_evaluation", "eligibility_finding"])
+async def test_evidence_is_added_only(service: Service, api: Client, table: str) -> None:
+    await evaluated(service, api, await body_of(service, {DOGS: "ntee:D20"}))
+    column = "subscription_id" if table == "eligibility_evaluation" else "code"
+    for sql in (f"delete from {table}", f"update {table} set {column} = {column}", f"delete from {RECORD}"):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            async with service.db.write() as tx:
+                await tx.execute(sql)
+
+
+async def test_a_confirmed_one_names_its_rule(service: Service, api: Client) -> None:
+    made = await evaluated(service, api, await body_of(service, {DOGS: "ntee:D20"}, name="X"), tag(service, HOUSING))
+    (kept,) = await evidence(service, made)
+    insert = """
+        insert into eligibility_finding (evaluation_id, code, rule, suggested, verdict) values ($1, 'x', $2, $3, $4)
+    """
+    for rule, suggested, verdict in ((None, True, "confirmed"), ("r", True, "left_out"), (None, True, "rejected")):
+        broken = await refuses(service, insert, kept.id, rule, suggested, verdict)
+        assert broken == "eligibility_finding_names_its_rule"
+    assert await refuses(service, insert, kept.id, None, False, "left_out") == "eligibility_finding_left_out"
+
+
+async def fill(service: Service, partners: list[UUID]) -> None:
+    """400 subscriptions of each partner with their evidence, that the planner knows of."""
+    organisations = [uuid(service, await body_of(service), "organisation") for _ in range(40)]
+    async with service.db.write() as tx:
+        await tx.execute(
+            f"""
+            with made as (
+                insert into {RECORD} (
+                    id, partner_id, organisation_id, suggested, status, eligibility_status, created_at, updated_at,
+                    cancelled_at, status_changed_at
+                )
+                select gen_random_uuid(), p, ($2::uuid[])[1 + n % 40], '{{}}',
+                    case when n % 20 = 0 then 'live' else 'cancelled' end, 'pass', $3, $3,
+                    case when n % 20 <> 0 then $3::timestamptz end, $3
+                from unnest($1::uuid[]) as p, generate_series(1, 400) as n returning id
+            ), kept as (
+                insert into eligibility_evaluation (
+                    id, subscription_id, occasion, organisation_id, classification, words, eligibility_status, told,
+                    evaluated_at
+                ) select gen_random_uuid(), id, 'created', ($2::uuid[])[1], '{{}}', '{{}}', 'pass', true, $3 from made
+                returning id
+            )
+            insert into eligibility_finding select id, 'code ' || n, 'r', false, 'confirmed'
+            from kept, generate_series(1, 3) as n
+            """,
+            partners,
+            organisations,
+            tx.now,
+        )
+    connection = await asyncpg.connect(service.database.owner_dsn)
+    await connection.execute(f"analyze {RECORD}, eligibility_evaluation, eligibility_finding")
+    await connection.close()
+
+
+async def test_lists_evidence_and_followers_are_answered_from_indexes(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as service:
+        partners = [(await service.tenant()).partner for _ in range(50)]
+        await fill(service, [partner.id for partner in partners])
+        partner = partners[7]
+        async with service.db.read() as tx:
+            (some,) = await tx.fetch(
+                f"select * from {RECORD} where partner_id = $1 and status = 'live' limit 1", partner.id
+            )
+        for index, filters in (("partner_id_id_key", Filters()), ("with_status", Filters(status="live"))):
+            for page in (Page(25, descending=True), Page(25, descending=False)):
+                async with service.db.read() as reading:
+                    listing: Any = Explaining(reading)
+                    rows, _ = await store.page(listing, partner, page, filters)
+                assert rows
+                assert f"{RECORD}_{index}" in listing.indexes()
+                assert RECORD not in listing.scans()
+        async with service.db.read() as reading:
+            tx_: Any = Explaining(reading)
+            assert await store.find(tx_, partner, some["id"])
+            assert await store.followers(tx_, EVERYONE, [some["organisation_id"]])
+            assert await store.of_organisations(tx_, partner, [some["organisation_id"]])
+            assert await store.following(tx_, EVERYONE, UUID(int=0), 10)
+            assert await store.with_configuration(tx_, partner, None, UUID(int=0), 10)
+            assert await store.of_requests(tx_, EVERYONE, [some["id"]]) == []
+            assert await store_evidence.last(tx_, EVERYONE, some["id"])
+        ours = {RECORD, "eligibility_evaluation", "eligibility_finding"}
+        assert not tx_.scans() & ours, tx_.scans()
+        assert {f"{RECORD}_of_organisation", "eligibility_evaluation_of"} <= tx_.indexes()
+
+
+async def listed(api: Client, registry: str, number: str) -> str:
+    """The id of the organisation of a number."""
+    return str(data(await api.get(f"/v1/organisations/GBR/{registry}/{number}"))["id"])
+
+
+async def test_a_load_decides_anew_and_is_told_once(empty_database: TestDatabase, tmp_path: Path) -> None:
+    async with serving(empty_database) as service:
+        api, loader = service.client((await service.tenant()).secret), Loader(service.db, tmp_path)
+        fund = entry("263710", "Shelter Fund", facts={"classification": ["107"]})
+        choir = entry("SC002327", "Shelter Fund Scotland", registration_date=DAYS[0], facts={"purposes": []})
+        await loader.load(CCEW, DAYS[0], fund)
+        await loader.load(OSCR, DAYS[0], choir)
+        organisation = await listed(api, "CCEW", "263710")
+        made = await evaluated(service, api, organisation)
+        assert summary(made) == ("pass", ["ccew:107"], [])
+        await loader.load(CCEW, DAYS[1], fund._replace(city="Leeds"))
+        assert await told(service, api) == [made]
+        await loader.load(CCEW, DAYS[2], fund._replace(facts={"classification": ["102"]}))
+        heard = await told(service, api)
+        assert heard[1:] == [await shown(api, made)]
+        assert summary(heard[1]) == ("pass", ["ccew:102"], [])
+        # The same body in another register answers for it from here on: what that one says counts.
+        await loader.load(LINKS, DAYS[3], entry("199999", "Links"), Link("same", "CCEW", "263710", "OSCR", "SC002327"))
+        await service.drain()
+        assert await listed(api, "CCEW", "263710") != organisation
+        now = await shown(api, made)
+        assert (now["organisationId"], now["status"]) == (organisation, "cannot_define_eligibility")
+        await api.close()

@@ -1,0 +1,104 @@
+"""Eligibility subscriptions as a partner makes and sees them."""
+
+from typing import Any, Final
+from uuid import UUID
+
+from almoner.nonprofits.activities.domain import SUB_TAGS, activities_of
+from almoner.validation.eligibility import service as eligibility
+from almoner.validation.eligibility.domain import Evaluation
+from tests.support import factories
+from tests.support.client import Client, data
+from tests.support.service import Service
+
+PATH, SIMULATE = "/v1/eligibility-subscriptions", "/v1/sandbox/simulate"
+INVALID_STATE: Final = (400, "eligibility_subscription/invalid_state")
+
+
+def tag(service: Service, code: str) -> str:
+    """The id of a sub-tag."""
+    return service.db.deployment.ids.text("activitysubtag", SUB_TAGS[code].id)
+
+
+def uuid(service: Service, text: str, type_: str = "eligibilitysubscription") -> UUID:
+    """Of the text of an id."""
+    found = service.db.deployment.ids.parse(type_, text)
+    assert found is not None
+    return found
+
+
+async def body_of(service: Service, rules: dict[str, str] | None = None, **more: Any) -> str:
+    """The id of a new organisation whose register says these activities."""
+    made = await factories.nonprofit(service, **more)
+    if rules:
+        await tagged(service, made, rules)
+    return made
+
+
+async def tagged(service: Service, organisation: str, rules: dict[str, str]) -> None:
+    """What its register says that it does, from now on."""
+    found = activities_of(rules)
+    async with service.db.write() as tx:
+        await tx.execute(
+            "update organisation set activities = $2, tag_ids = $3, updated_at = $4 where id = $1",
+            uuid(service, organisation, "organisation"),
+            dict(found.rules) or None,
+            list(found.tag_ids),
+            tx.now,
+        )
+
+
+async def create(api: Client, organisation: str, *suggested: str, **body: Any) -> dict[str, Any]:
+    """A new subscription; ``suggested`` are ids or a test value."""
+    given = {"organisationId": organisation, "suggestedActivitySubTags": list(suggested), **body}
+    record: dict[str, Any] = data(await api.post(PATH, given))
+    return record
+
+
+async def shown(api: Client, record: dict[str, Any]) -> dict[str, Any]:
+    """The record as its GET shows it now."""
+    found: dict[str, Any] = data(await api.get(f"{PATH}/{record['id']}"))
+    return found
+
+
+async def evaluated(service: Service, api: Client, organisation: str, *suggested: str, **body: Any) -> dict[str, Any]:
+    """A new subscription after all work that was due is done."""
+    made = await create(api, organisation, *suggested, **body)
+    await service.drain()
+    return await shown(api, made)
+
+
+async def refused(api: Client, body: dict[str, Any]) -> tuple[int, str, list[str]]:
+    """Status, code and reasons of a creation that is refused."""
+    answer = await api.post(PATH, body)
+    error = answer.json()["error"]
+    return answer.status_code, error["code"], error["reasons"]
+
+
+async def cancel(api: Client, record: dict[str, Any]) -> tuple[int, str]:
+    """Status, and the status of the record or the code of the refusal."""
+    answer = await api.post(f"{PATH}/{record['id']}/cancel")
+    said = answer.json()
+    return answer.status_code, said["data"]["status"] if "data" in said else said["error"]["code"]
+
+
+async def told(service: Service, api: Client) -> list[dict[str, Any]]:
+    """What the partner was told of its subscriptions, in order."""
+    await service.drain()
+    events = data(await api.get("/v1/events", direction="ASC", pageSize=100))
+    return [event["eventData"] for event in events if event["eventType"] == "eligibility_subscription.updated"]
+
+
+async def evidence(service: Service, record: dict[str, Any]) -> list[Evaluation]:
+    """Every decision, oldest first."""
+    async with service.db.read() as tx:
+        return await eligibility.evaluations(tx, uuid(service, record["id"]))
+
+
+def summary(record: dict[str, Any]) -> tuple[str | None, list[str], list[str]]:
+    """Eligibility, and the rules of what is confirmed and of what is rejected."""
+    results = record["results"]
+    return (
+        results["eligibilityStatus"],
+        [one["rule"] for one in results["confirmedActivitySubTags"]],
+        [one["rule"] for one in results["rejectedActivitySubTags"]],
+    )

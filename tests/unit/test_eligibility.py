@@ -1,0 +1,144 @@
+"""The decision about eligibility: pure, each sub-tag with its rule (settled 4)."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from almoner.nonprofits.activities import service as activities
+from almoner.nonprofits.activities.domain import SUB_TAGS
+from almoner.validation.eligibility.domain import (
+    EVERY,
+    NONE,
+    Allowed,
+    Finding,
+    Known,
+    Results,
+    judge,
+)
+from almoner.validation.eligibility.triggers import asked_for, value_of
+
+DOGS, CATS, CHOIRS, PERFORMING, HOUSING, CHURCHES = "AN102", "AN101", "AR301", "AR300", "HO", "RL302"
+
+
+def known(classification: Mapping[str, str], words: Mapping[str, str] | None = None) -> Known:
+    """Of an organisation."""
+    return Known(UUID(int=1), classification, words or {})
+
+
+def rules(codes: Sequence[str]) -> dict[str, str]:
+    """Each by one rule."""
+    return dict.fromkeys(codes, "r")
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "allowed", "status", "rejected"),
+    [
+        ((), None, None, ()),
+        ((), (), None, ()),
+        ((DOGS,), None, "pass", ()),
+        ((DOGS,), (), "fail", (DOGS,)),
+        ((DOGS, CATS), (DOGS,), "pass", (CATS,)),
+        ((DOGS, CATS), (HOUSING,), "fail", (DOGS, CATS)),
+        ((CHOIRS,), (PERFORMING,), "pass", ()),
+        ((PERFORMING,), (CHOIRS,), "fail", (PERFORMING,)),
+    ],
+)
+def test_one_allowed_activity_suffices(
+    confirmed: tuple[str, ...], allowed: tuple[str, ...] | None, status: Any, rejected: tuple[str, ...]
+) -> None:
+    held = Allowed(None if allowed is None else frozenset(allowed))
+    results, findings = judge(known(rules(confirmed)), (), held)
+    assert (results.status, set(results.confirmed), set(results.rejected)) == (status, set(confirmed), set(rejected))
+    assert {found.code for found in findings} == set(confirmed)
+
+
+def test_the_register_goes_before_words_and_words_before_nothing() -> None:
+    words = {CHURCHES: "name:church", CHOIRS: "name:choir"}
+    assert dict(judge(known({}, words), (), EVERY)[0].confirmed) == words
+    assert dict(judge(known({DOGS: "ntee:D20"}, words), (), EVERY)[0].confirmed) == {DOGS: "ntee:D20"}
+    results, _ = judge(known({DOGS: "ntee:D20"}, words), (CHOIRS, HOUSING), EVERY)
+    assert dict(results.confirmed) == {DOGS: "ntee:D20", CHOIRS: "name:choir"}
+    results, _ = judge(known({CHOIRS: "ntee:A6B"}, words), (CHOIRS,), EVERY)
+    assert results.confirmed[CHOIRS] == "ntee:A6B"
+
+
+def test_a_wider_one_is_confirmed_when_it_was_suggested() -> None:
+    assert PERFORMING not in judge(known({CHOIRS: "ntee:A6B"}), (), EVERY)[0].confirmed
+    results, _ = judge(known({CHOIRS: "ntee:A6B"}), (PERFORMING,), EVERY)
+    assert results.confirmed[PERFORMING] == f"ntee:A6B (as {CHOIRS})"
+    results, _ = judge(known({DOGS: "ntee:D20"}, {CHOIRS: "name:choir"}), (PERFORMING,), EVERY)
+    assert results.confirmed[PERFORMING] == f"name:choir (as {CHOIRS})"
+    assert PERFORMING in judge(known({PERFORMING: "r"}), (CHOIRS,), EVERY)[0].confirmed
+    assert CHOIRS not in judge(known({PERFORMING: "r"}), (CHOIRS,), EVERY)[0].confirmed
+
+
+def test_what_was_found_of_each() -> None:
+    _, findings = judge(known({DOGS: "ntee:D20", CATS: "ntee:D21"}), (HOUSING, CATS), Allowed(frozenset({DOGS})))
+    assert set(findings) == {
+        Finding(CATS, "ntee:D21", True, "rejected"),
+        Finding(DOGS, "ntee:D20", False, "confirmed"),
+        Finding(HOUSING, None, True, "left_out"),
+    }
+
+
+def test_sb_test_values_decide_whatever_is_known({}) -> None:
+    for given in (known({}), known({DOGS: "r"})):
+        for allowed in (EVERY, NONE):
+            passed, failed = judge(given, (), allowed, "pass")[0], judge(given, (), allowed, "fail")[0]
+            assert (passed.status, passed.rejected) == ("pass", ())
+            assert (failed.status, set(failed.rejected)) == ("fail", set(given.classification))
+
+
+def test_codes_that_the_file_no_longer_has_are_left_out() -> None:
+    results, findings = judge(known({"ZZ999": "ntee:Z99"}), (), EVERY)
+    assert (results, findings) == (Results(), ())
+
+
+def test_every_decision_explains_itself() -> None:
+    codes = [DOGS, CHOIRS, PERFORMING, HOUSING]
+    some = [subset for n in range(len(codes) + 1) for subset in combinations(codes, n)]
+    for classified in some:
+        for suggested in some:
+            for allowed in some:
+                results, findings = judge(known(rules(classified)), suggested, Allowed(frozenset(allowed)))
+                by_code = {found.code: found for found in findings}
+                assert by_code.keys() == {*classified, *suggested}
+                assert set(classified) <= results.confirmed.keys() <= by_code.keys()
+                assert set(results.rejected) <= results.confirmed.keys()
+                assert all(by_code[code].rule == rule for code, rule in results.confirmed.items())
+                assert (results.status is None) == (not results.confirmed)
+                assert (results.status == "pass") == (len(results.rejected) < len(results.confirmed))
+
+
+def test_words_are_asked_where_names_are_english() -> None:
+    assert activities.words_of("IRS", "St Mary Church") == {CHURCHES: "name:church"}
+    assert activities.words_of("CRA", "St Mary Church") == {CHURCHES: "name:church"}
+    assert activities.words_of("RNA", "St Mary Church") == {}
+    assert activities.words_of("IRS", "Casper") == {}
+
+
+@pytest.mark.parametrize(
+    ("suggested", "outcome"),
+    [
+        (("test_pass",), "pass"),
+        (("test_fail",), "fail"),
+        ((), None),
+        (("test_pass", "test_fail"), None),
+        (("test_pass", "x"), None),
+        (("TEST_PASS",), None),
+        (("pass",), None),
+    ],
+)
+def test_sb_test_values_are_exact(suggested: tuple[str, ...], outcome: Any) -> None:
+    assert asked_for(suggested) == outcome
+    if outcome:
+        assert (value_of(outcome),) == suggested
+
+
+def test_every_sub_tag_can_be_allowed_by_itself() -> None:
+    for code in SUB_TAGS:
+        assert Allowed(frozenset({code})).allows(code)
+        assert not NONE.allows(code)
