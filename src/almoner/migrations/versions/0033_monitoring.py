@@ -46,6 +46,7 @@ create table monitoring_subscription (
     created_at timestamptz not null,
     cancelled_at timestamptz,
     status_changed_at timestamptz not null,
+    unique (partner_id, id),
     foreign key (partner_id, validation_request_id) references validation_request (partner_id, id),
     constraint monitoring_subscription_of_somebody check (num_nonnulls(organisation_id, validation_request_id) > 0),
     constraint monitoring_subscription_organisation check (
@@ -69,8 +70,8 @@ comment on column monitoring_subscription.search_name is
 comment on column monitoring_subscription.chosen is 'results that a test value or a simulated step of the sandbox said';
 comment on column monitoring_subscription.sources is 'the lists that were looked into: list, version, category';
 create index monitoring_subscription_with_status on monitoring_subscription (partner_id, status, id);
-create index monitoring_subscription_by_organisation on monitoring_subscription
-    (partner_id, (organisation_id is not null), id);
+create index monitoring_subscription_without_organisation on monitoring_subscription (partner_id, id)
+    where organisation_id is null;
 create index monitoring_subscription_name on monitoring_subscription (partner_id, search_name, id);
 create index monitoring_subscription_words on monitoring_subscription using gin (search_name gin_trgm_ops);
 create index monitoring_subscription_of_organisation on monitoring_subscription (organisation_id, partner_id)

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.platform import counters
+from almoner.platform import counters, lists
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.screening.watchlists.domain import Category
@@ -45,13 +45,10 @@ _FROM: Final = f"""
 select {_SELECTED} from monitoring_subscription s left join organisation o on o.id = s.organisation_id
 """
 _LIST: Final = "monitoring_subscription"
-_TOTAL: Final = (
-    f"select coalesce(sum(n), 0)::bigint as total from list_counter where partner_id = $1 and list = '{_LIST}'"
-)
 _WATCHED: Final = "status in ('pending', 'live')"
 
 
-def _subscription(row: Record) -> MonitoringSubscription:
+def _subscription(row: Record, name: str | None) -> MonitoringSubscription:
     results = Results(
         row["compliance_status"],
         {category: row[column] for category, column in _CATEGORIES.items() if row[column] is not None},
@@ -72,7 +69,7 @@ def _subscription(row: Record) -> MonitoringSubscription:
         screened_at=row["screened_at"],
         created_at=row["created_at"],
         cancelled_at=row["cancelled_at"],
-        name=row["name"],
+        name=name,
     )
 
 
@@ -111,7 +108,7 @@ async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscri
     row = await tx.fetchrow(
         f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2)", subscription_id, _owner(scope)
     )
-    return _subscription(row) if row else None
+    return _subscription(row, row["name"]) if row else None
 
 
 async def lock(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription | None:
@@ -121,7 +118,7 @@ async def lock(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscri
         subscription_id,
         _owner(scope),
     )
-    return _subscription(row) if row else None
+    return _subscription(row, row["name"]) if row else None
 
 
 async def save(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) -> bool:
@@ -187,9 +184,26 @@ async def changes(
 async def page(
     tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
 ) -> tuple[list[MonitoringSubscription], int]:
-    """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
+    """One page in reading order and the exact total (P7): from counters, or from an index."""
+    if filters == Filters() and sort == "id":
+        rows, total = await lists.page(tx, partner, _LIST, _OWN, page_)
+    else:
+        rows, total = await _narrowed(tx, partner, page_, filters, sort)
+    names = await _names(tx, [row["organisation_id"] for row in rows if row["organisation_id"]])
+    return [_subscription(row, names.get(row["organisation_id"])) for row in rows], total
+
+
+async def _names(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, str]:
+    rows = await tx.fetch(
+        "select id, coalesce(display_name, name) as name from organisation where id = any($1::uuid[])",
+        organisation_ids,
+    )
+    return {row["id"]: row["name"] for row in rows}
+
+
+async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort) -> tuple[list[Record], int]:
     where, values = _conditions(filters)
-    total = f"select count(*) as total from monitoring_subscription where {where}" if values else _TOTAL
+    total = f"select count(*) as total from monitoring_subscription where {where}"
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
     keys = ("search_name", "id") if sort == "name" else ("id",)
     if page_.position is None:
@@ -201,20 +215,19 @@ async def page(
     *name, id_ = page_.position or (None, None)
     rows = await tx.fetch(
         f"""
-        select {_SELECTED}, total from ({total}) counted
+        select {_OWN}, total from ({total}) counted
         left join lateral (
             select {_OWN} from monitoring_subscription
             where {where} and {after} order by {", ".join(f"{key} {order}" for key in keys)} limit {page_.limit}
-        ) s on true
-        left join organisation o on o.id = s.organisation_id
-        order by {", ".join(f"s.{key} {order}" for key in keys)}
+        ) listed on true
+        order by {", ".join(f"{key} {order}" for key in keys)}
         """,
         partner.id,
         UUID(bytes=id_) if id_ else None,
         name[0] if name else None,
         *values,
     )
-    return [_subscription(row) for row in rows if row["id"] is not None], rows[0]["total"]
+    return [row for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 def _conditions(filters: Filters) -> tuple[str, list[object]]:
@@ -227,7 +240,7 @@ def _conditions(filters: Filters) -> tuple[str, list[object]]:
     if filters.status is not None:
         narrow("status = {}", filters.status)
     if filters.has_organisation is not None:
-        narrow("(organisation_id is not null) = {}", filters.has_organisation)
+        conditions.append("organisation_id is not null" if filters.has_organisation else "organisation_id is null")
     for word in filters.words:
         narrow("search_name like {}", f"%{word}%")
     return " and ".join(conditions), values

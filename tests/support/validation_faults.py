@@ -1,0 +1,190 @@
+"""Journeys of validation, and what might be done to its records behind the service's back."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from almoner.reviewed import CASES
+from almoner.validation.reviews import service as reviews
+from almoner.validation.reviews.domain import Decision, Verdict
+from tests.support import agents, eligibility, monitoring
+from tests.support.client import Client, data
+from tests.support.service import Service
+
+OLD = "timestamptz '2020-01-01 00:00Z'"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What somebody might do to the database behind the service's back, and the check that must tell."""
+
+    check: str
+    sql: str
+
+
+async def lived(service: Service, api: Client) -> None:
+    """Everything has happened at least once."""
+    await validations(service, api)
+    await eligibilities(service, api)
+    await monitored(service, api)
+
+
+async def validations(service: Service, api: Client) -> None:
+    """Accepted by a person, rejected by one, and waiting for one."""
+    asked = {"name": "Relief", "registryName": "IRS", "website": "https://example.org", "countryCode": "USA"}
+    verdicts: dict[str, Verdict | None] = {"53-0196605": "accepted", "13-1623829": "rejected", "13-5562309": None}
+    for number, verdict in verdicts.items():
+        made = data(await api.post("/v1/validation-requests", {**asked, "registryId": number}))
+        await service.drain()
+        request_id = service.db.deployment.ids.parse("validationrequest", made["id"])
+        assert request_id is not None
+        async with service.db.write() as tx:
+            case, by = CASES["validation_request"], "operator"
+            await reviews.look(tx, case, request_id, by)
+            if verdict is not None:
+                reason = "other" if verdict == "rejected" else None
+                await reviews.decide(tx, case, request_id, Decision(verdict, reason, by, "Seen"))
+    for action in ("approve", "reject", "confirm_email"):
+        made = await agents.create(service, api, email="ada@somewhere-else.example")
+        await agents.simulate(api, made, "confirm_email")
+        await service.drain()
+        if action != "confirm_email":
+            await agents.simulate(api, made, action)
+
+
+async def eligibilities(service: Service, api: Client) -> None:
+    """Live, undefined, failed, waiting for its request, cancelled; decided anew."""
+    dogs = await eligibility.body_of(service, {"AN102": "ntee:D20"})
+    made = await eligibility.evaluated(service, api, dogs)
+    await eligibility.cancel(api, made)
+    await eligibility.evaluated(service, api, dogs)
+    await eligibility.evaluated(service, api, await eligibility.body_of(service, name="Casper"))
+    for name, number in (("test_reject_other", "13-1644147"), ("Somebody", "13-1788491")):
+        asked = {"name": name, "registryName": "IRS", "website": "https://example.org", "countryCode": "USA"}
+        request = data(await api.post("/v1/validation-requests", {**asked, "registryId": number}))
+        await eligibility.evaluated(service, api, "", organisationId=None, validationRequestId=request["id"])
+
+
+async def monitored(service: Service, api: Client) -> None:
+    """Live with and without flags, waiting for its request, failed with it, cancelled; simulated anew."""
+    live = await monitoring.looked(service, api)
+    await monitoring.set_results(api, live, sanction={"status": "flag"})
+    await monitoring.looked(service, api, "-complianceStatus:fail")
+    await monitoring.cancelled(api, await monitoring.looked(service, api, "-complianceStatus:pass"))
+    for name, number in (("test_reject_other", "13-1644147"), ("Somebody", "13-1788491")):
+        asked = {"name": name, "registryName": "IRS", "website": "https://example.org", "countryCode": "USA"}
+        request = data(await api.post("/v1/validation-requests", {**asked, "registryId": number}))
+        await monitoring.looked(service, api, validationRequestId=request["id"])
+    await monitoring.looked(service, api)
+
+
+def of_validation() -> Iterator[Fault]:
+    """What might become of all its records."""
+    yield from of_requests()
+    yield from of_eligibility()
+    yield from of_monitoring()
+    yield Fault(
+        "agents.expired_are_recorded",
+        f"update agent_verification set expires_at = {OLD} where status = 'pending_review'",
+    )
+    yield Fault(
+        "agents.in_review_are_asked_about",
+        f"update agent_verification set status_changed_at = {OLD}; delete from review where status = 'open'",
+    )
+
+
+def of_requests() -> Iterator[Fault]:
+    """What might become of validation requests."""
+    yield Fault(
+        "requests.evaluated",
+        f"update validation_request set created_at = {OLD}; delete from validation_request_evaluation",
+    )
+    yield Fault("requests.evaluated", "delete from validation_request_step")
+    yield Fault("requests.undecided_are_asked", "delete from review where status = 'open'")
+    yield Fault(
+        "requests.organisations_are_seen",
+        "update organisation set partner_id = gen_random_uuid() where partner_id is not null",
+    )
+    for told in (
+        "delete from event where type = 'validation_request.approved'",
+        "update validation_request set rejected_at = rejected_at - interval '1 s' where status = 'rejected'",
+        "update event set type = 'validation_request.approved' where type = 'validation_request.rejected'",
+    ):
+        yield Fault("requests.decided_are_told", told)
+
+
+def of_eligibility() -> Iterator[Fault]:
+    """What might become of eligibility subscriptions."""
+    live = "(select id from eligibility_subscription where status = 'live' limit 1)"
+    yield Fault(
+        "eligibility.evaluated",
+        f"""
+        update eligibility_subscription
+        set status = 'pending', eligibility_status = null, confirmed = '{{}}', status_changed_at = {OLD}
+        where id = {live}
+        """,
+    )
+    yield Fault(
+        "eligibility.evaluated",
+        f"""
+        update validation_request set rejected_at = {OLD} where status = 'rejected';
+        update eligibility_subscription set status = 'pending_validation_request', created_at = {OLD}
+        where status = 'validation_request_failed'
+        """,
+    )
+    for changed in (
+        "delete from eligibility_evaluation",
+        "delete from eligibility_finding",
+        "update eligibility_finding set rule = 'x'",
+        f"update eligibility_subscription set eligibility_status = 'fail' where id = {live}",
+        f"update eligibility_subscription set rejected = '{{AN102}}' where id = {live}",
+    ):
+        yield Fault("eligibility.results_have_evidence", changed)
+    yield Fault(
+        "eligibility.organisations_are_followed",
+        f"""update organisation set activities = '{{"AN101": "ntee:D21"}}', updated_at = {OLD}""",
+    )
+
+
+def of_monitoring() -> Iterator[Fault]:
+    """What might become of monitoring subscriptions."""
+    live = "(select id from monitoring_subscription where status = 'live' and chosen is null limit 1)"
+    yield Fault(
+        "monitoring.looked_at",
+        f"update monitoring_subscription set status = 'pending', status_changed_at = {OLD} where id = {live}",
+    )
+    yield Fault(
+        "monitoring.looked_at",
+        f"""
+        update monitoring_subscription set status = 'pending_validation_request', created_at = {OLD}
+        where status = 'validation_request_failed';
+        update validation_request set status_changed_at = {OLD}
+        """,
+    )
+    for changed in (
+        "delete from monitoring_change",
+        f"update monitoring_subscription set warning = 'flag' where id = {live}",
+        f"update monitoring_subscription set compliance_status = null where id = {live}",
+        'update monitoring_change set results = results || \'{"sanction": "clear"}\'',
+    ):
+        yield Fault("monitoring.results_are_the_last_told", changed)
+    for told_ in (
+        "delete from event where type = 'monitoring_subscription.updated'",
+        "update monitoring_change set changed_at = changed_at - interval '1 s'",
+    ):
+        yield Fault("monitoring.changes_are_told", told_)
+    yield Fault(
+        "monitoring.confirmed_matches_are_flagged",
+        f"""
+        insert into screening_subject (id, type, subject_id, partner_id, kind, names, countries, identifiers, looks,
+                                       watched, screened_at)
+        select gen_random_uuid(), 'organisation', organisation_id, partner_id, 'organisation', '{{x}}', '{{}}', '{{}}',
+               sha256(''), true, {OLD}
+        from monitoring_subscription where id = {live}
+        on conflict (type, subject_id) do nothing;
+        insert into screening_match (id, subject, list, entry_key, category, load_id, score, parts, subject_side,
+                                     entry_side, subject_print, entry_print, decision, current, found_at, changed_at)
+        select gen_random_uuid(), s.id, 'x', '1', 'sanction', gen_random_uuid(), 1, '[]', '{{}}', '{{}}', sha256(''),
+               sha256(''), 'confirmed', true, {OLD}, {OLD}
+        from screening_subject s join monitoring_subscription m on m.organisation_id = s.subject_id where m.id = {live}
+        """,
+    )
