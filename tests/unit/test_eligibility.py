@@ -84,7 +84,7 @@ def test_what_was_found_of_each() -> None:
     }
 
 
-def test_sb_test_values_decide_whatever_is_known({}) -> None:
+def test_sb_test_values_decide_whatever_is_known() -> None:
     for given in (known({}), known({DOGS: "r"})):
         for allowed in (EVERY, NONE):
             passed, failed = judge(given, (), allowed, "pass")[0], judge(given, (), allowed, "fail")[0]

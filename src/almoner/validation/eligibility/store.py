@@ -23,6 +23,7 @@ _LIST: Final = "eligibility_subscription"
 _TOTAL: Final = (
     f"select coalesce(sum(n), 0)::bigint as total from list_counter where partner_id = $1 and list = '{_LIST}'"
 )
+_COUNTED: Final = "select count(*) as total from eligibility_subscription s where s.partner_id = $1 and s.status = $4"
 _SELECTED: Final = """
     s.id, s.partner_id, s.organisation_id, s.validation_request_id, s.configuration_id,
     coalesce(b.display_name, o.display_name, o.name, r.name) as organisation_name, s.suggested, s.asked_for, s.metadata,
@@ -130,8 +131,8 @@ async def set_metadata(tx: Tx, subscription: Subscription) -> None:
 async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Subscription], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
     values: list[SubscriptionStatus] = [filters.status] if filters.status else []
-    where = "s.partner_id = $1" + (" and s.status = $4" if values else "")
-    total = f"select count(*) as total from eligibility_subscription s where {where}" if values else _TOTAL
+    where = "s.partner_id = $1 and s.status = $4" if values else "s.partner_id = $1"
+    total = _COUNTED if values else _TOTAL
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
     after = f"s.id {comparison} $2" if page_.after_id else "$2::uuid is null"
     rows = await tx.fetch(
