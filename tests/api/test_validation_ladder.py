@@ -149,6 +149,7 @@ REVIEWED: Final = [
     pytest.param(LEAGUE, "Association of Clinical Research Organizations", ["not_deductible"], id="a business league"),
     pytest.param(RED_CROSS, "Casper Relief Fund", ["name_disagrees"], id="another name"),
     pytest.param(CHAPTER, "Phi Beta Kappa Society Nashville Association", ["name_disagrees"], id="another chapter"),
+    pytest.param(CHAPTER, "Phi Beta Kappa Society", ["name_disagrees"], id="no chapter"),
 ]
 
 

@@ -6,7 +6,7 @@ everything else is asked of a person, and nothing is ever rejected here.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -76,7 +76,7 @@ def climb(seen: Seen, rules: Rules) -> Climbed:
         *ladder_registers.steps(seen.registry.code, seen.heard, seen.main),
         *_claims(seen),
     )
-    return Climbed(steps, _outcome(steps), None if agreement is None else _score(agreement))
+    return Climbed(steps, _outcome(steps), None if agreement is None else _score(seen, agreement))
 
 
 def _outcome(steps: Sequence[Step]) -> Outcome:
@@ -150,42 +150,38 @@ def _status(seen: Seen) -> Step:
 
 
 def _agreement(seen: Seen) -> Agreement | None:
-    """How the name agrees with the register's.
+    """How name and address agree with the register's.
 
-    Many chapters share the first line of their name and differ on the second. Whoever gives a chapter's number need not
-    give its second line; who gives another chapter's is not it.
+    Many chapters share the first line of their name and differ on the second, which is among the other names: who gives
+    the first line alone, or another chapter's second, has not said which one is meant.
     """
-    asked, listed = seen.asked, seen.listed
-    if listed is None:
-        return None
-    whose = Party(
-        [asked.name],
-        _lines(asked.address_line_1, asked.address_line_2),
-        asked.city,
-        asked.state,
-        asked.postal,
-        asked.country_code,
-    )
-    first_line = Party(
-        [listed.name],
-        _lines(listed.address_line_1, listed.address_line_2),
-        listed.city,
-        listed.state,
-        listed.postcode,
-        listed.country_code,
-    )
-    every_line = replace(first_line, names=[listed.name, *listed.other_names])
-    compared = [matching.agreement(whose, listed_as) for listed_as in (every_line, first_line)]
-    return max(compared, key=lambda one: (not one.vetoes, _score(one)))
+    return None if seen.listed is None else matching.agreement(_asked(seen.asked), _listed(seen.listed))
+
+
+def _asked(asked: Asked) -> Party:
+    street = _lines(asked.address_line_1, asked.address_line_2)
+    return Party([asked.name], street, asked.city, asked.state, asked.postal, asked.country_code)
+
+
+def _listed(listed: Organisation) -> Party:
+    street = _lines(listed.address_line_1, listed.address_line_2)
+    names = [listed.name, *listed.other_names]
+    return Party(names, street, listed.city, listed.state, listed.postcode, listed.country_code)
+
+
+def _placed(seen: Seen) -> bool:
+    """Whether both sides say more of where it is than the country."""
+    sides = [_asked(seen.asked), _listed(seen.listed)] if seen.listed else []
+    return bool(sides) and all(side.street or side.city or side.state or side.postcode for side in sides)
 
 
 def _lines(*lines: str | None) -> str | None:
     return " ".join(line for line in lines if line) or None
 
 
-def _score(agreement: Agreement) -> float:
-    """What decides: names with addresses where both sides tell one, else names alone."""
-    return agreement.score if agreement.located else agreement.name
+def _score(seen: Seen, agreement: Agreement) -> float:
+    """What decides: names with addresses where both sides tell of one, else names alone."""
+    return agreement.score if _placed(seen) else agreement.name
 
 
 def _by(seen: Seen) -> tuple[str | None, datetime | None]:
@@ -198,7 +194,7 @@ def _name(seen: Seen, agreement: Agreement | None, rules: Rules) -> Step:
     if agreement is None or seen.listed is None:
         return Step("name", "not_applicable", _NOT_LISTED)
     source, day = _by(seen)
-    enough = min(matching.LIKELY, rules.threshold) if agreement.located else rules.threshold
+    enough = min(matching.LIKELY, rules.threshold) if _placed(seen) else rules.threshold
     facts: dict[str, object] = {
         "asked": seen.asked.name,
         "listed": [seen.listed.name, *seen.listed.other_names],
@@ -219,7 +215,7 @@ def _address(seen: Seen, agreement: Agreement | None, rules: Rules) -> Iterator[
         return
     source, day = _by(seen)
     facts: dict[str, object] = {"listed": seen.listed.address}
-    if not agreement.located:
+    if not _placed(seen):
         yield Step("address", "unknown", "no_address_to_compare", source, day, facts)
         return
     facts |= {
