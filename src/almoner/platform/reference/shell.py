@@ -77,12 +77,15 @@ class Shell:
         return msgspec.json.encode(example)
 
     def _body_ids(self, operation: Schema) -> dict[str, str]:
-        """Required members of the body that hold identifiers of records one can get."""
+        """Members of the body that hold identifiers of records one can get: what is required, or in the example."""
         schema = self._body_schema(operation)
+        content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+        needed = {*schema.get("required", ()), *content.get("example", ())}
         return {
-            name: property_.get(ID_TYPE_KEYWORD) or property_[SUCH_AS_KEYWORD]
+            name: option.get(ID_TYPE_KEYWORD) or option[SUCH_AS_KEYWORD]
             for name, property_ in schema.get("properties", {}).items()
-            if name in schema.get("required", ()) and {ID_TYPE_KEYWORD, SUCH_AS_KEYWORD} & property_.keys()
+            for option in (property_, *property_.get("anyOf", ()))
+            if name in needed and {ID_TYPE_KEYWORD, SUCH_AS_KEYWORD} & option.keys()
         }
 
     def _body_days(self, operation: Schema) -> set[str]:
