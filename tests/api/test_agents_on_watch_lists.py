@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from almoner.platform.db import EVERYONE
+from almoner.validation.agents import reviewing
 from almoner.validation.matches import service as matches
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, Filters, Review
@@ -73,6 +74,22 @@ async def test_a_listed_name_waits_for_a_person_and_is_let_through_when_it_is_cl
     await service.drain()
     assert (await agents.shown(api, agent))["status"] == "approved"
     assert await waiting(service) == {}
+
+
+async def test_whom_the_nonprofit_denied_no_rule_lets_through(service: Service, api: Client, lists: Lists) -> None:
+    await lists.load(LISTED)
+    agent = await applied(service, api)
+    await agents.contact(service, agent["organisationId"])
+    await service.drain()
+    verification = service.db.deployment.ids.parse("agentverification", agent["id"])
+    assert verification is not None
+    async with service.db.write() as tx:
+        await reviewing.answer(tx, verification, "denied")
+    async with service.db.write() as tx:
+        await matches.decide(tx, EVERYONE, (await waiting(service))["match"].subject.id, OTHER)
+    await service.drain()
+    assert (await agents.shown(api, agent))["status"] == "pending_review"
+    assert "nonprofit_denied" in (await waiting(service))["agent_verification"].reasons
 
 
 async def test_even_a_confirmed_match_refuses_nobody_by_itself(service: Service, api: Client, lists: Lists) -> None:

@@ -1,5 +1,6 @@
 """Whose domain an e-mail is on: free-mail, disposable and look-alike ones never pass (settled 5)."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,14 @@ def test_what_is_not_known_of_the_nonprofit_never_passes() -> None:
     for active, reason in ((None, "validation_request_pending"), (False, "organisation_inactive")):
         outcome = judging.judge("ada@charity.org", None, known("charity.org", active=active), takes_mail=True)
         assert (outcome.passes, reason in outcome.reasons) == (False, True)
+
+
+@pytest.mark.parametrize("doubt", ["unverified_source", "stale_data"])
+def test_a_register_that_may_not_decide_confirms_no_website(doubt: str) -> None:
+    doubtful = replace(known("charity.org"), doubt=doubt)
+    outcome = judging.judge("ada@charity.org", None, doubtful, takes_mail=True)
+    assert (outcome.passes, outcome.reasons) == (False, (doubt,))
+    assert judging.to_look_up("ada@charity.org", doubtful) is None
 
 
 @pytest.mark.parametrize(("takes_mail", "reason"), [(False, "no_mail_host"), (None, "mail_host_unknown")])

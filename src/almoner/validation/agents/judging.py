@@ -35,7 +35,8 @@ class Known:
     """What is known of the nonprofit.
 
     ``websites``: those of its record. ``confirmed``: whether a register, or who published the record, gave them.
-    ``active``: None while it is no organisation yet.
+    ``doubt``: why the register's data may not decide, as a code, None where they may. ``active``: None while it is no
+    organisation yet.
     """
 
     websites: tuple[str, ...] = ()
@@ -43,6 +44,7 @@ class Known:
     active: bool | None = None
     source: str | None = None
     data_as_of: datetime | None = None
+    doubt: str | None = None
 
     def step(self, name: str, verdict: Verdict, code: str | None = None, facts: Facts | None = None) -> Step:
         """A step that took the record's word."""
@@ -67,7 +69,7 @@ class Outcome:
 def judge(email: str, given_website: str | None, known: Known, *, takes_mail: bool | None) -> Outcome:
     """What the rules make of an agent. ``takes_mail``: whether the domain has a mail host, None when nobody knows."""
     domain = domains.of_email(email)
-    sites = _sites(known) if known.confirmed else ()
+    sites = _sites(known) if known.confirmed and known.doubt is None else ()
     steps = [_organisation(known), _mailbox(domain), _website(known, sites), _given(given_website, sites)]
     steps.append(_agreement(domain, sites, known))
     steps.append(_mail_host(domain, takes_mail, asked=_agreed(steps)))
@@ -124,6 +126,8 @@ def _website(known: Known, sites: Sequence[Site]) -> Step:
         return known.step("website", "unknown", "no_website", facts)
     if not known.confirmed:
         return known.step("website", "unknown", "website_not_confirmed", facts)
+    if known.doubt is not None:
+        return known.step("website", "unknown", known.doubt, facts)
     if not sites:
         return known.step("website", "unknown", "website_on_shared_host", facts)
     return known.step("website", "pass", None, facts)

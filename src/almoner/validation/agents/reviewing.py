@@ -1,12 +1,14 @@
 """The review of an agent: by the rules where they suffice, else by the nonprofit's answer and a person (settled 5)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.organisations.domain import Organisation
+from almoner.nonprofits.organisations.domain import Organisation, Source
 from almoner.platform import queue
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.screening.screenings.domain import Asked, Who
@@ -57,6 +59,9 @@ async def review(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mai
     known = await _known(tx, held.partner_id, held.organisation.id if held.organisation else None)
     outcome = judging.judge(held.email, held.organisation_website, known, takes_mail=takes_mail)
     outcome = outcome.beside(await _listed(tx, screener, held))
+    asked = await store_mails.find_question(tx, EVERYONE, held.id)
+    if asked is not None and asked.answer == "denied":  # a domain says less than the nonprofit itself
+        outcome = outcome.beside(_denied(asked))
     await store.insert_steps(tx, held.id, outcome.steps)
     if outcome.passes:
         await moving.moved(tx, held.passed(tx.now), _BY_RULE)
@@ -115,7 +120,18 @@ async def _known(tx: Tx, partner_id: UUID, organisation_id: UUID | None) -> Know
         active=organisation.active,
         source=organisation.registry_name,
         data_as_of=organisation.data_as_of,
+        doubt=_doubt(organisation.sources, tx.now, tx.deployment.greatest_age),
     )
+
+
+def _doubt(sources: Sequence[Source], now: datetime, greatest_age: timedelta | None) -> str | None:
+    """Why what lists it may not decide by itself: the words that validation requests have for it."""
+    lister = next(iter(sources), None)
+    if lister is None:
+        return None
+    if lister.unverified:
+        return "unverified_source"
+    return "stale_data" if lister.stale(now, greatest_age) else None
 
 
 def _confirms(organisation: Organisation) -> bool:
@@ -159,13 +175,14 @@ async def answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerificat
     answered = held.answered()
     await store_mails.answer(tx, EVERYONE, asked, given)
     await store.ask_until(tx, answered)
-    facts = {"email": asked.email}
-    step = Step("nonprofit_answer", "pass", facts=facts)
-    if given == "denied":
-        step = Step("nonprofit_answer", "fail", "nonprofit_denied", facts=facts)
+    step = _denied(asked) if given == "denied" else Step("nonprofit_answer", "pass", facts={"email": asked.email})
     await store.insert_steps(tx, held.id, [step])
     await reviews.ask(tx, moving.subject_of(answered), [f"nonprofit_{given}"])
     return answered
+
+
+def _denied(asked: Question) -> Step:
+    return Step("nonprofit_answer", "fail", "nonprofit_denied", facts={"email": asked.email})
 
 
 async def set_contact(tx: Tx, contact: Contact, by: str) -> int:
