@@ -1,7 +1,12 @@
 """`almoner organisations publish` as a reviewer types it: a partner's own nonprofit is seen by all (settled 5)."""
 
+import asyncio
 from pathlib import Path
+from typing import cast
+from uuid import UUID
 
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import NumberTaken
 from tests.support.client import Client, data
 from tests.support.service import Service
 from tests.support.terminal import terminal
@@ -28,6 +33,47 @@ async def test_a_partners_own_organisation_is_seen_by_everybody_once_it_is_publi
         assert status == 2
         assert words in " ".join(printed.replace("│", " ").split())
     assert (await almoner("organisations", "publish", theirs, "--note", " "))[0] == 2
+
+
+async def test_the_website_is_the_reviewers_word_and_not_the_partners(
+    service: Service, api: Client, tmp_path: Path
+) -> None:
+    almoner = terminal(service, tmp_path, "reviewer")
+    told = (await decided(service, api, name="test_accept", registryId="94-1156365"))["organisationId"]
+    checked = (await decided(service, api, name="test_accept", registryId="95-1831116"))["organisationId"]
+    assert data(await api.get(f"/v1/organisations/{told}"))["websites"] != []
+    status, printed = await almoner("organisations", "publish", checked, *NOTE, "--website", "no website")
+    assert (status, "must be a web address" in " ".join(printed.replace("│", " ").split())) == (2, True)
+    for organisation, websites in ((told, []), (checked, ["https://checked.example"])):
+        given = [part for site in websites for part in ("--website", site)]
+        assert (await almoner("organisations", "publish", organisation, *NOTE, *given))[0] == 0
+        assert data(await api.get(f"/v1/organisations/{organisation}"))["websites"] == websites
+
+
+async def test_of_two_published_at_once_one_is_refused_in_words(service: Service, api: Client, other: Client) -> None:
+    parse = service.db.deployment.ids.parse
+    both = [
+        parse(
+            "organisation", (await decided(service, one, name="test_accept", registryId="13-5562351"))["organisationId"]
+        )
+        for one in (api, other)
+    ]
+    holds = asyncio.Event()
+
+    async def first() -> None:
+        async with service.db.write() as tx:
+            await organisations.publish(tx, cast("UUID", both[0]))
+            holds.set()
+            while not await tx.fetchval("select exists (select from pg_locks where not granted)"):
+                pass
+
+    async def second() -> None:
+        await holds.wait()
+        async with service.db.write() as tx:
+            await organisations.publish(tx, cast("UUID", both[1]))
+
+    done = await asyncio.gather(first(), second(), return_exceptions=True)
+    assert [type(one) for one in done] == [type(None), NumberTaken]
 
 
 async def test_it_takes_a_reviewer(service: Service, api: Client, other: Client, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import typer
 from almoner.cli.database import with_database
 from almoner.cli.officer import Note, Officer, administer, administrator, decide
 from almoner.cli.progress import Line
+from almoner.kit import web
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.branding import domain, service
 from almoner.nonprofits.branding.domain import Shown
@@ -23,6 +24,7 @@ from almoner.platform.images import Image
 from almoner.platform.uploads.problems import FiletypeNotSupported
 
 MAX_NOTE_LENGTH: Final = 2000
+MAX_WEBSITE_LENGTH: Final = 255
 _REVIEWER: Final = "reviewer"
 
 commands = typer.Typer(help="How nonprofits are shown, and that they are found.", no_args_is_help=True)
@@ -115,9 +117,18 @@ def reindex() -> None:
 def publish_organisation(
     organisation: Annotated[str, typer.Argument(help="Identifier, as an accepted validation request shows it.")],
     note: Note,
+    website: Annotated[
+        list[str] | None, typer.Option(help="A website that you have found to be its own; agents are known by it.")
+    ] = None,
 ) -> None:
-    """Have everybody see an organisation that no register here lists and that one partner saw alone."""
+    """Have everybody see an organisation that no register here lists and that one partner saw alone.
+
+    The website that the partner gave is not taken over: give it with --website where you have found it to be right.
+    """
     told = note.strip()
+    websites = [one.strip() for one in website or ()]
+    if wrong := [one for one in websites if not web.well_formed(one) or len(one) > MAX_WEBSITE_LENGTH]:
+        raise typer.BadParameter(f"--website must be a web address such as https://example.org, not {wrong[0]}")
     if not 1 <= len(told) <= MAX_NOTE_LENGTH:
         raise typer.BadParameter(f"--note must say on what evidence, in 1 to {MAX_NOTE_LENGTH} characters")
 
@@ -126,12 +137,14 @@ def publish_organisation(
         try:
             if organisation_id is None:
                 raise NotFound
-            await organisations_service.publish(tx, organisation_id)
+            await organisations_service.publish(tx, organisation_id, websites)
         except NotFound:
             raise typer.BadParameter(f"there is no organisation {organisation} that one partner sees alone") from None
         except NumberTaken as error:
             raise typer.BadParameter(str(error)) from None
-        await officer.record(tx, DEPLOYMENT, "organisation.published", organisation, note=told)
+        await officer.record(
+            tx, DEPLOYMENT, "organisation.published", organisation, note=told, websites=", ".join(websites)
+        )
 
     decide(_REVIEWER, use)
     typer.echo(f"{organisation} is published.")

@@ -127,11 +127,15 @@ async def register_own(tx: Tx, partner: Partner, unlisted: Unlisted) -> Organisa
     return found
 
 
-async def publish(tx: Tx, organisation_id: UUID) -> None:
-    """Have everybody see an organisation that one partner sees alone (settled 5). Raises NotFound, NumberTaken."""
+async def publish(tx: Tx, organisation_id: UUID, websites: Sequence[str] = ()) -> None:
+    """Have everybody see an organisation that one partner sees alone (settled 5).
+
+    ``websites``: those that the reviewer found to be its own. What its partner typed is not taken over: an e-mail
+    on a website of a published record lets agents through. Raises NotFound, NumberTaken; then nothing more can be done.
+    """
     if not await store_own.is_own(tx, EVERYONE, organisation_id):
         raise NotFound
-    if not await store_own.publish(tx, EVERYONE, organisation_id):
+    if not await store_own.publish(tx, EVERYONE, organisation_id, websites):
         raise NumberTaken("another organisation of its number is published: requests are accepted as that one")
 
 

@@ -1,6 +1,10 @@
 """SQL of organisations that no register here lists: seen by one partner, or published by a reviewer."""
 
+from collections.abc import Sequence
+from typing import Final
 from uuid import UUID
+
+from asyncpg import UniqueViolationError
 
 from almoner.nonprofits.organisations.domain import Unlisted, searchable
 from almoner.platform.db import Everyone, Partner, Tx
@@ -45,21 +49,26 @@ async def is_own(tx: Tx, _: Everyone, organisation_id: UUID) -> bool:
     return bool(own)
 
 
-async def publish(tx: Tx, _: Everyone, organisation_id: UUID) -> bool:
-    """Have everybody see it; False when another of its number is published."""
+async def publish(tx: Tx, _: Everyone, organisation_id: UUID, websites: Sequence[str]) -> bool:
+    """Have everybody see it, with these websites; False when another of its number is published.
+
+    The transaction is over where two of a number are published at once: the index lets one through.
+    """
     # Triggers keep what search reads by what loads change; whose it is changes here alone.
-    published = await tx.fetchval(
-        """
-        with published as (
-            update organisation o set partner_id = null, updated_at = $2
-            where id = $1 and partner_id is not null and not exists (
-                select from organisation other where other.number_key = o.number_key
-                    and other.registry_id = o.registry_id and other.partner_id is null
-            ) returning id
-        )
-        update organisation_search s set partner_id = null from published where s.id = published.id returning true
-        """,
-        organisation_id,
-        tx.now,
-    )
+    try:
+        published = await tx.fetchval(_PUBLISH, organisation_id, tx.now, websites)
+    except UniqueViolationError:
+        return False
     return bool(published)
+
+
+_PUBLISH: Final = """
+    with published as (
+        update organisation o set partner_id = null, websites = $3, updated_at = $2
+        where id = $1 and partner_id is not null and not exists (
+            select from organisation other where other.number_key = o.number_key
+                and other.registry_id = o.registry_id and other.partner_id is null
+        ) returning id
+    )
+    update organisation_search s set partner_id = null from published where s.id = published.id returning true
+"""
