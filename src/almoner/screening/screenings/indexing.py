@@ -3,8 +3,9 @@
 It is made again when a list has another version; what a version says as before is not read again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
@@ -20,6 +21,8 @@ KINDS: Final[Mapping[SubjectKind, frozenset[Kind]]] = {
     "person": frozenset(("person", "unknown")),
 }
 """Who is compared with what; ships and aircraft are neither."""
+_WORD: Final = re.compile(r"\w+")
+_NONE: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,34 @@ def subject(asked: Asked) -> Subject:
     )
 
 
+class _Evidence:
+    """Which entries share a number with somebody, or seem to share an address: few, and found without their names."""
+
+    def __init__(self, entries: Iterable[Held]) -> None:
+        self._numbers: dict[str, list[Compared]] = {}
+        self._places: dict[tuple[str, str], list[Compared]] = {}
+        for one in entries:
+            for number in one.compared.identifiers:
+                self._numbers.setdefault(number, []).append(one.compared)
+            for key in {key for at in one.compared.addresses for key in _keys(at.street, (at.city or "").split(","))}:
+                self._places.setdefault(key, []).append(one.compared)
+
+    def of(self, asked: Subject) -> dict[str, Compared]:
+        """Those entries, by their ids."""
+        found = [one for number in asked.identifiers for one in self._numbers.get(number, ())]
+        if (at := asked.address) is not None:
+            for key in _keys(at.street, (at.city, (at.postcode or "").partition("-")[0])):
+                found += self._places.get(key, ())
+        return {one.id: one for one in found}
+
+
+def _keys(street: str | None, places: Iterable[str | None]) -> Iterator[tuple[str, str]]:
+    """A number of a street or a box, with a town or a postcode: what two writings of one address share."""
+    numbers = {word for word in _WORD.findall((street or "").casefold()) if word[0].isdigit()}
+    towns = {"".join(_WORD.findall((place or "").casefold())) for place in places}
+    return ((number, town) for number in numbers for town in towns if town)
+
+
 class Lists:
     """Entries of lists, by whom is compared with them."""
 
@@ -80,14 +111,25 @@ class Lists:
         self.versions = tuple(versions)
         self._named: dict[str, tuple[str, UUID]] = {one.code: (one.version, one.load.id) for one in versions}
         self._of = {one.compared.id: one for one in kept}
-        self._lists = {
-            kind: matching.Watchlist((one.compared for one in kept if one.kind in kinds), HOME)
-            for kind, kinds in KINDS.items()
-        }
+        of = {kind: [one for one in kept if one.kind in kinds] for kind, kinds in KINDS.items()}
+        self._lists = {kind: matching.Watchlist((one.compared for one in held), HOME) for kind, held in of.items()}
+        self._evidence = {kind: _Evidence(held) for kind, held in of.items()}
 
     def hits(self, asked: Asked) -> list[Hit]:
-        """Who may be meant, best first."""
-        return [self._hit(found) for found in self._lists[asked.kind].matches(subject(asked))]
+        """Who may be meant, best first.
+
+        Names are looked for by themselves; whoever shares a number or an address is compared once more with all that
+        is known, since then more slips are forgiven.
+        """
+        whole = subject(asked)
+        found = {
+            one.entry: one for one in self._lists[asked.kind].matches(replace(whole, identifiers=_NONE, address=None))
+        }
+        for entry, compared in self._evidence[asked.kind].of(whole).items():
+            one = matching.match(whole, compared, home=HOME)
+            if one.flagged:
+                found[entry] = one
+        return [self._hit(one) for one in sorted(found.values(), key=lambda one: (-one.score, one.entry))]
 
     def _hit(self, found: Match) -> Hit:
         one = self._of[found.entry]

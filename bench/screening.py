@@ -1,0 +1,200 @@
+"""Watch lists as the service holds them: loading the real files, comparing bodies with all of them, and updates.
+
+``python -m bench.screening --write`` puts the figures into docs/evidence/screening.md. How well names are told apart is
+measured by ``bench.matching``.
+"""
+
+import argparse
+import asyncio
+import csv
+import gzip
+import multiprocessing
+import os
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+import psutil
+
+from almoner import wiring
+from almoner.platform.db import Database
+from almoner.screening.matching.domain import Party
+from almoner.screening.screenings import service as screenings
+from almoner.screening.screenings.domain import Asked, Who
+from almoner.screening.screenings.service import Screener
+from almoner.screening.watchlists import flows
+from almoner.screening.watchlists.domain import Load
+from almoner.settings import Settings
+from almoner.sources import WATCHLIST_SOURCES
+from almoner.validation.matches import service as matches
+from bench import bodies, machine
+from bench.imports import database
+from bench.matching_lists import SHARED
+
+REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "screening.md"
+CORES: Final = 2
+MEBIBYTE: Final = 2**20
+BEFORE, AFTER = "sdn_2024-05-01.csv", "sdn_2024-05-03.csv"
+_BESIDE: Final = ("alt_2021-07.csv", "add_2021-07.csv", "sdn_comments_2021-07.csv")
+LISTS: Final = {
+    "ofac-consolidated": ("ofac", "cons_*.csv"),
+    "un-consolidated": ("un", "*.xml"),
+    "us-bis-dpl": ("us_other", "bis_dpl.txt"),
+}
+
+
+def _sdn(name: str) -> list[Path]:
+    return [SHARED / "ofac" / one for one in (name, *_BESIDE)]
+
+
+def _asked(row: bodies.Row) -> Asked:
+    """A body as monitoring has it compared."""
+    city, state = row["CITY"], row["STATE"]
+    country = "USA" if state else "GBR"
+    address = Party((), street=row["STREET"], city=city, state=state, postcode=row["ZIP"], country=country)
+    return Asked("organisation", (row["NAME"],), (country,), (row["EIN"],), address)
+
+
+def _bodies(count: int) -> Iterator[bodies.Row]:
+    needed = ("EIN", "NAME", "STREET", "CITY", "STATE", "ZIP")
+    rows = (row for path in bodies.paths() for row in _rows(path))
+    for row in islice(rows, count):
+        yield {name: row[name] for name in needed}
+
+
+def _rows(path: Path) -> Iterator[bodies.Row]:
+    with gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="") as lines:
+        yield from csv.DictReader(lines)
+
+
+async def _load(db: Database, code: str, files: Sequence[Path]) -> tuple[Load, float]:
+    begun = time.perf_counter()
+    made = await flows.import_files(db, WATCHLIST_SOURCES[code], files)
+    return made, time.perf_counter() - begun
+
+
+async def _loaded(db: Database) -> list[str]:
+    """The lists, the SDN list in two versions."""
+    lines = ["| list | entries | in | out | changed | aside | s |", "|---|---|---|---|---|---|---|"]
+    given = [("ofac-sdn", _sdn(BEFORE)), ("ofac-sdn", _sdn(AFTER))]
+    given += [(code, sorted((SHARED / folder).glob(name))) for code, (folder, name) in LISTS.items()]
+    for code, files in given:
+        made, seconds = await _load(db, code, files)
+        counts = (made.entries, made.added, made.removed, made.changed, made.bad)
+        lines.append(f"| {code} {made.version} | {' | '.join(f'{one:,}' for one in counts)} | {seconds:.1f} |")
+    return lines
+
+
+def _compare(work: tuple[Settings, list[bodies.Row]]) -> tuple[int, float, float, float, int]:
+    """(bodies, seconds to hold the lists, seconds, those of the processor, bytes)."""
+    return asyncio.run(_comparing(*work))
+
+
+async def _comparing(settings: Settings, rows: list[bodies.Row]) -> tuple[int, float, float, float, int]:
+    house = await wiring.open_house(settings)
+    try:
+        screener, begun = Screener(), time.perf_counter()
+        async with house.db.read() as tx:
+            lists = await screener.lists(tx)
+        held = time.perf_counter() - begun
+        begun, worked = time.perf_counter(), time.process_time()
+        for row in rows:
+            lists.hits(_asked(row))
+        seconds, worked = time.perf_counter() - begun, time.process_time() - worked
+        return len(rows), held, seconds, worked, psutil.Process().memory_info().rss
+    finally:
+        await house.close()
+
+
+def _speed(settings: Settings, count: int) -> list[str]:
+    rows = list(_bodies(count))
+    with multiprocessing.get_context("spawn").Pool(CORES) as pool:
+        parts = pool.map(_compare, [(settings, rows[half::CORES]) for half in range(CORES)])
+    clock = sum(done / seconds for done, _, seconds, *_ in parts)
+    processor, load = sum(done / worked for done, _, _, worked, _ in parts), os.getloadavg()[0]
+    return [
+        f"- {len(rows):,} bodies of the master file, each with its number, address and country, against all lists",
+        f"- {clock:,.0f} bodies/s on {CORES} cores at a load of {load:.1f}; {processor:,.0f} by processor time",
+        f"- {max(used for *_, used in parts) / MEBIBYTE:.0f} MiB in each process, its half of the bodies in it",
+        f"- the lists are held {max(held for _, held, *_ in parts):.1f} s after a start",
+    ]
+
+
+async def _update(db: Database, count: int) -> list[str]:
+    """Watched bodies meet the next version: who is compared again, and how long that takes."""
+    screener, partner = Screener(), await _partner(db)
+    loaded, _ = await _as_before(db)
+    for number, row in enumerate(_bodies(count), 1):
+        async with db.write() as tx:
+            who = Who("organisation", UUID(int=number), partner)
+            await matches.look(tx, screener, who, _asked(row), watch=True)
+    made, _ = await _load(db, "ofac-sdn", _sdn(AFTER))
+    begun = time.perf_counter()
+    async with db.read() as tx:
+        found = list(await screenings.affected(tx, made.id))
+        fresh, after = await screenings.brought(tx, made.id), UUID(int=0)
+        while True:
+            some, last = await screenings.touched(tx, fresh, after)
+            found += some
+            if last is None:
+                break
+            after = last
+    seconds = time.perf_counter() - begun
+    moved = f"{made.added} in, {made.removed} out, {made.changed} changed"
+    again = f"of {count:,} watched bodies {len(set(found))} are compared again, found in {seconds:.1f} s"
+    return [f"- from {loaded.version} to {made.version}, {moved}: {again}"]
+
+
+async def _as_before(db: Database) -> tuple[Load, float]:
+    """The SDN list as it was two days before."""
+    begun = time.perf_counter()
+    made = await flows.import_files(db, WATCHLIST_SOURCES["ofac-sdn"], _sdn(BEFORE), force=True)
+    return made, time.perf_counter() - begun
+
+
+async def _partner(db: Database) -> UUID:
+    async with db.write() as tx:
+        made = tx.new_id()
+        await tx.execute("insert into partner (id, name, created_at) values ($1, 'Bench', $2)", made, tx.now)
+        return made
+
+
+async def _inside(settings: Settings, count: int | None) -> list[str]:
+    house = await wiring.open_house(settings)
+    try:
+        return await (_loaded(house.db) if count is None else _update(house.db, count))
+    finally:
+        await house.close()
+
+
+def measure(count: int = 20_000, watched: int = 2_000) -> list[str]:
+    """All figures, in Markdown."""
+    if not SHARED.exists():
+        return ["- not measured: the watch lists are not at hand"]
+    with database() as complete:
+        lines = ["### Lists", "", *asyncio.run(_inside(complete, None)), "", "### Comparing", ""]
+        lines += [*_speed(complete, count), "", "### An update", ""]
+        return [*lines, *asyncio.run(_inside(complete, watched))]
+
+
+def main() -> None:
+    """Measure, print, and write where it is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bodies", type=int, default=100_000)
+    parser.add_argument("--watched", type=int, default=5_000)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    head = ["# Screening", "", "Repeat with `python -m bench.screening --write`.", "", "## Measured", ""]
+    head += [f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC.", "", *(f"- {fact}" for fact in machine.facts("18")), ""]
+    report = "\n".join([*head, *measure(given.bodies, given.watched), ""])
+    print(report)
+    if given.write:
+        REPORT.write_text(report)
+
+
+if __name__ == "__main__":
+    main()

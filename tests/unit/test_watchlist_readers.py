@@ -1,0 +1,247 @@
+"""Readers of watch lists, on files in the layouts that their publishers use."""
+
+import csv
+import zipfile
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+from almoner.adapters.watchlist_ofac import SDN
+from almoner.screening.watchlists import files
+from almoner.screening.watchlists.domain import BadEntry, Listed, ListedName, WatchlistRefused
+from almoner.sources import WATCHLIST_SOURCES, watchlist_source
+
+UN = """<?xml version="1.0" encoding="UTF-8"?>
+<CONSOLIDATED_LIST dateGenerated="2026-02-27T12:00:00.000-05:00"><INDIVIDUALS><INDIVIDUAL>
+<DATAID>1</DATAID><FIRST_NAME>ERIC</FIRST_NAME><SECOND_NAME>BADEGE</SECOND_NAME><UN_LIST_TYPE>DRC</UN_LIST_TYPE>
+<REFERENCE_NUMBER>CDi.001</REFERENCE_NUMBER><LISTED_ON>2012-12-31</LISTED_ON>
+<NATIONALITY><VALUE>Democratic Republic of the Congo</VALUE></NATIONALITY>
+<INDIVIDUAL_ALIAS><QUALITY>Low</QUALITY><ALIAS_NAME>Badge; Eric B.</ALIAS_NAME></INDIVIDUAL_ALIAS>
+<INDIVIDUAL_ALIAS><QUALITY></QUALITY><ALIAS_NAME></ALIAS_NAME></INDIVIDUAL_ALIAS>
+<INDIVIDUAL_DATE_OF_BIRTH><TYPE_OF_DATE>EXACT</TYPE_OF_DATE><YEAR>1971</YEAR></INDIVIDUAL_DATE_OF_BIRTH>
+</INDIVIDUAL></INDIVIDUALS><ENTITIES><ENTITY><DATAID>2</DATAID><FIRST_NAME>BUTEMBO AIRLINES</FIRST_NAME>
+<REFERENCE_NUMBER>CDe.001</REFERENCE_NUMBER>
+<ENTITY_ADDRESS><CITY>Butembo</CITY><COUNTRY>Democratic Republic of the Congo</COUNTRY></ENTITY_ADDRESS>
+</ENTITY></ENTITIES></CONSOLIDATED_LIST>
+"""
+UK_COLUMNS = (
+    "Last Updated,Unique ID,OFSI Group ID,UN Reference Number,Name 6,Name 1,Name 2,Name 3,Name 4,Name 5,Name type,"
+    "Alias strength,Title,Name non-latin script,Regime Name,Designation Type,Address Line 1,Address Line 2,"
+    "Address Postal Code,Address Country,Date Designated,D.O.B,Nationality(/ies),Business registration number (s)"
+).split(",")
+EU_COLUMNS = (
+    "fileGenerationDate;Entity_LogicalId;Entity_DesignationDate;Entity_SubjectType;Entity_Regulation_Programme;"
+    "NameAlias_WholeName;Address_City;Address_Street;Address_CountryIsoCode;BirthDate_BirthDate;"
+    "Identification_Number;Citizenship_CountryIsoCode"
+).split(";")
+
+
+def entries(code: str, *paths: Path) -> dict[str, Listed]:
+    return {one.key: one for one in WATCHLIST_SOURCES[code].read(paths) if isinstance(one, Listed)}
+
+
+def bad(code: str, *paths: Path) -> list[BadEntry]:
+    return [one for one in WATCHLIST_SOURCES[code].read(paths) if isinstance(one, BadEntry)]
+
+
+def table(path: Path, columns: list[str], *rows: dict[str, str], delimiter: str = ",", first: str = "") -> Path:
+    with path.open("w", encoding="utf-8-sig", newline="") as out:
+        out.write(first)
+        writer = csv.DictWriter(out, columns, delimiter=delimiter, restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def test_ofac_tells_weak_aliases_countries_and_numbers_in_its_remarks(tmp_path: Path) -> None:
+    nulls = ",".join(['"-0- "'] * 7)
+    (tmp_path / "sdn.csv").write_bytes(
+        f'9,"HARAKAT FUND","-0- ","SDGT] [FTO",{nulls},"Tax ID No. 745-95 (Iran); Phone 12345; a.k.a. \'HF\'; '
+        'Linked To: SOMEBODY."\r\n'
+        f'10,"DOE, John","individual","SDGT",{nulls},"DOB 12 Dec 1965; nationality Iran; Passport A1 (Iran)."\r\n'
+        f'11,"SEA STAR","vessel","IRAN",{nulls},"-0- "\r\n\x1a'.encode("cp1252")
+    )
+    (tmp_path / "alt.csv").write_bytes(b'9,1,"fka","OLD FUND","-0- "\r\n9,2,"aka","OTHER FUND","-0- "\r\n\x1a')
+    (tmp_path / "add.csv").write_bytes(b'9,1,"1 Street","Tyre","Lebanon","-0- "\r\n\x1a')
+    found = {one.key: one for one in SDN.read(sorted(tmp_path.iterdir())) if isinstance(one, Listed)}
+    assert found["9"].names == (
+        ListedName("HARAKAT FUND", "primary"),
+        ListedName("OLD FUND", "former"),
+        ListedName("OTHER FUND", "alias"),
+        ListedName("HF", "weak_alias"),
+    )
+    assert (found["9"].countries, found["9"].identifiers) == (("LBN", "IRN"), ("745-95",))
+    assert found["9"].programmes == ("SDGT", "FTO")
+    assert (found["10"].kind, found["10"].birth_years, found["10"].identifiers) == ("person", (1965,), ())
+    assert found["11"].kind == "vessel"
+
+
+def test_the_un_puts_several_names_into_one_element(tmp_path: Path) -> None:
+    (file := tmp_path / "un.xml").write_text(UN)
+    found = entries("un-consolidated", file)
+    assert found["CDi.001"].names == (
+        ListedName("ERIC BADEGE", "primary"),
+        ListedName("Badge", "weak_alias"),
+        ListedName("Eric B.", "weak_alias"),
+    )
+    assert (found["CDi.001"].countries, found["CDi.001"].birth_years) == (("COD",), (1971,))
+    assert found["CDi.001"].listed_on == date(2012, 12, 31)
+    assert (found["CDe.001"].kind, found["CDe.001"].countries) == ("organisation", ("COD",))
+    assert WATCHLIST_SOURCES["un-consolidated"].published([file]) == datetime(2026, 2, 27, 17, tzinfo=UTC)
+
+
+def test_the_uk_tells_one_entry_in_several_rows(tmp_path: Path) -> None:
+    one = {"Unique ID": "RUS0001", "Designation Type": "Entity", "Regime Name": "Russia"}
+    file = table(
+        tmp_path / "uk.csv",
+        UK_COLUMNS,
+        {**one, "Name 6": "ALT FUND", "Name type": "Alias", "Alias strength": "Low quality a.k.a"},
+        {
+            **one, "Name 6": "MAIN FUND", "Name type": "Primary Name", "Address Line 1": "1 Street",
+            "Address Country": "Russia", "Business registration number (s)": "1027739108649",
+            "Date Designated": "26/02/2022",
+        },
+        {
+            "Unique ID": "AFG0001", "Name 6": "DOE", "Name 1": "John", "Name type": "Primary Name",
+            "Designation Type": "Individual", "D.O.B": "00/00/1975", "Nationality(/ies)": "Iran",
+        },
+        {"Name 6": "NOBODY"},
+        first="Report Date: 08-Oct-2026\n",
+    )  # fmt: skip
+    found = entries("uk-sanctions", file)
+    assert found["RUS0001"].names == (ListedName("MAIN FUND", "primary"), ListedName("ALT FUND", "weak_alias"))
+    assert (found["RUS0001"].countries, found["RUS0001"].identifiers) == (("RUS",), ("1027739108649",))
+    assert found["RUS0001"].listed_on == date(2022, 2, 26)
+    assert [one.text for one in found["AFG0001"].names] == ["John DOE"]
+    assert (found["AFG0001"].birth_years, found["AFG0001"].countries) == ((1975,), ("IRN",))
+    assert WATCHLIST_SOURCES["uk-sanctions"].published([file]) == datetime(2026, 10, 8, tzinfo=UTC)
+    assert [one.place for one in bad("uk-sanctions", file)] == ["uk.csv, line 5"]
+
+
+def test_the_eu_tells_one_entry_in_rows_of_a_kind_each(tmp_path: Path) -> None:
+    one = {"fileGenerationDate": "08/10/2026", "Entity_LogicalId": "13", "Entity_SubjectType": "E"}
+    file = table(
+        tmp_path / "eu.csv",
+        EU_COLUMNS,
+        {**one, "NameAlias_WholeName": "MAIN FUND"},
+        {**one, "NameAlias_WholeName": "ОСНОВНОЙ ФОНД"},
+        {**one, "Address_City": "Minsk", "Address_CountryIsoCode": "BY"},
+        {**one, "Identification_Number": "690590194"},
+        {"Entity_LogicalId": "14", "Entity_SubjectType": "P"},
+        delimiter=";",
+    )
+    found = entries("eu-consolidated", file)
+    assert [name.text for name in found["13"].names] == ["MAIN FUND", "ОСНОВНОЙ ФОНД"]
+    assert (found["13"].countries, found["13"].identifiers) == (("BLR",), ("690590194",))
+    assert [one.place for one in bad("eu-consolidated", file)] == ["14"]
+    assert WATCHLIST_SOURCES["eu-consolidated"].published([file]) == datetime(2026, 10, 8, tzinfo=UTC)
+
+
+def test_denied_persons_have_a_row_for_each_address(tmp_path: Path) -> None:
+    columns = [
+        "Name", "Street_Address", "City", "State", "Country", "Postal_Code", "Effective_Date", "Expiration_Date",
+        "Standard_Order", "Last_Update", "Action", "FR_Citation",
+    ]  # fmt: skip
+    file = table(
+        tmp_path / "dpl.txt",
+        columns,
+        {"Name": " ALFA TRADING", "City": "RICHARDSON", "State": "TX"},
+        {"Name": "ALFA TRADING", "City": "TEHRAN", "Country": "IR"},
+        delimiter="\t",
+    )
+    (one,) = entries("us-bis-dpl", file).values()
+    assert (one.kind, one.countries) == ("unknown", ("USA", "IRN"))
+    assert WATCHLIST_SOURCES["us-bis-dpl"].category == "warning"
+
+
+def test_the_screening_list_says_by_its_source_what_an_entry_means(tmp_path: Path) -> None:
+    columns = [
+        "_id", "source", "type", "programs", "name", "addresses", "alt_names", "nationalities", "citizenships",
+        "dates_of_birth", "start_date", "vessel_flag", "ids",
+    ]  # fmt: skip
+    file = table(
+        tmp_path / "csl.csv",
+        columns,
+        {
+            "_id": "a", "source": "Unverified List (UVL) - Bureau of Industry and Security",
+            "name": "Atlas Co.; and any successor, sub-unit, or subsidiary thereof",
+            "addresses": "Komitas 26/114, Yerevan, Armenia, AM; TR", "alt_names": "Atlas One; and Atlas Two",
+        },
+        {
+            "_id": "b", "source": "Specially Designated Nationals (SDN) - Treasury Department", "type": "Entity",
+            "name": "MSP BANK", "ids": "Public Registration Number, 1027739108649; Website, mspbank.ru",
+        },
+    )  # fmt: skip
+    found = entries("us-csl", file)
+    assert [name.text for name in found["a"].names] == ["Atlas Co.", "Atlas One", "Atlas Two"]
+    assert (found["a"].category, found["a"].countries) == ("warning", ("ARM", "TUR"))
+    assert (found["b"].category, found["b"].identifiers) == ("sanction", ("1027739108649",))
+
+
+def test_targets_of_opensanctions_without_what_is_nobody(tmp_path: Path) -> None:
+    columns = [
+        "id", "schema", "name", "aliases", "birth_date", "countries", "addresses", "identifiers", "sanctions",
+        "program_ids", "first_seen",
+    ]  # fmt: skip
+    file = table(
+        tmp_path / "targets.simple.csv",
+        columns,
+        {"id": "NK-1", "schema": "Organization", "name": "A", "aliases": "B;C", "countries": "ru;by", "sanctions": "x"},
+        {"id": "NK-2", "schema": "Security", "name": "SHARE"},
+        {"id": "NK-3", "schema": "Person", "name": "D", "birth_date": "1960-01-01"},
+    )
+    found = entries("opensanctions", file)
+    assert found.keys() == {"NK-1", "NK-3"}
+    assert (found["NK-1"].category, found["NK-1"].countries) == ("sanction", ("RUS", "BLR"))
+    assert found["NK-3"].category == "warning"
+    assert "CC BY-NC" in WATCHLIST_SOURCES["opensanctions"].licence
+
+
+OWN_COLUMNS = "key,kind,name,aliases,countries,addresses,identifiers,category,note,source".split(",")
+
+
+def test_an_operators_findings_are_of_any_category(tmp_path: Path) -> None:
+    row = {
+        "key": "1", "kind": "organisation", "name": "Hate Club", "aliases": "HC; Hate Circle", "countries": "USA",
+        "category": "hateSpeech", "note": "Its own pamphlet", "source": "https://example.org/1",
+    }  # fmt: skip
+    (one,) = entries("own", table(tmp_path / "own.csv", OWN_COLUMNS, row)).values()
+    assert [name.text for name in one.names] == ["Hate Club", "HC", "Hate Circle"]
+    assert (one.category, one.note, one.told_at) == ("hateSpeech", "Its own pamphlet", "https://example.org/1")
+
+
+def test_a_finding_tells_all_its_problems_at_once(tmp_path: Path) -> None:
+    row = {"kind": "club", "name": "", "category": "bad", "countries": "Atlantis"}
+    (problem,) = bad("own", table(tmp_path / "own.csv", OWN_COLUMNS, row))
+    assert problem.place == "own.csv, line 2"
+    for part in ("key is empty", "name is empty", "kind 'club'", "category 'bad'", "'Atlantis'"):
+        assert part in problem.why
+
+
+@pytest.mark.parametrize("code", sorted(WATCHLIST_SOURCES))
+def test_files_of_something_else_are_refused(code: str, tmp_path: Path) -> None:
+    (file := tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(WatchlistRefused):
+        list(WATCHLIST_SOURCES[code].read([file]))
+
+
+def test_a_list_that_is_not_known_is_told_those_that_are() -> None:
+    with pytest.raises(WatchlistRefused, match="ofac-sdn"):
+        watchlist_source("ofac")
+
+
+def test_folders_and_zips_stand_for_the_files_in_them(tmp_path: Path) -> None:
+    folder = tmp_path / "2024-05-03"
+    folder.mkdir()
+    (folder / "sdn.csv").write_text("x")
+    (folder / ".hidden").write_text("y")
+    packed = tmp_path / "sdn_2024-05-04.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.write(folder / "sdn.csv", "../deep/sdn.csv")
+    with files.found([folder]) as plain, files.found([packed]) as unpacked:
+        assert plain.sha256 == unpacked.sha256
+        assert (plain.day, unpacked.day) == (datetime(2024, 5, 3, tzinfo=UTC), datetime(2024, 5, 4, tzinfo=UTC))
+        assert [path.name for path in unpacked.paths] == ["sdn.csv"]
+    with pytest.raises(WatchlistRefused), files.found([tmp_path / "none.csv"]):
+        pass
