@@ -19,6 +19,7 @@ READ_BY_HAND = frozenset(
         ("platform/lists.py", "page"),
         ("scim/store.py", "page"),
         ("scim/store.py", "total"),
+        ("validation/monitoring/store.py", "_narrowed"),
         ("validation/requests/store.py", "_narrowed"),
     }
 )

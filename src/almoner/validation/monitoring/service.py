@@ -80,21 +80,23 @@ def _split(tx: Tx, text: str | None) -> tuple[str | None, Results | None]:
 async def _organisation(tx: Tx, partner: Partner, text: str) -> Organisation:
     named = tx.ids.parse("organisation", text)
     try:
-        if named is not None:
-            return await organisations.get(tx, partner, named)
+        found = await organisations.get(tx, partner, named) if named else None
     except NotFound:
-        pass
-    raise EntityNotFound(f"body.organisationId '{text[:100]}' names no organisation")
+        found = None
+    if found is None:
+        raise EntityNotFound(f"body.organisationId '{text[:100]}' names no organisation")
+    return found
 
 
 async def _request(tx: Tx, partner: Partner, text: str) -> ValidationRequest:
     named = tx.ids.parse("validationrequest", text)
     try:
-        if named is not None:
-            return await requests.get(tx, partner, named)
+        found = await requests.get(tx, partner, named) if named else None
     except NotFound:
-        pass
-    raise EntityNotFound(f"body.validationRequestId '{text[:100]}' names no validation request")
+        found = None
+    if found is None:
+        raise EntityNotFound(f"body.validationRequestId '{text[:100]}' names no validation request")
+    return found
 
 
 async def _accepted_as(tx: Tx, partner: Partner, request: ValidationRequest | None) -> Organisation | None:

@@ -203,9 +203,9 @@ async def _names(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, str]:
 
 async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort) -> tuple[list[Record], int]:
     where, values = _conditions(filters)
-    total = f"select count(*) as total from monitoring_subscription where {where}"
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
     keys = ("search_name", "id") if sort == "name" else ("id",)
+    by = ", ".join(f"{key} {order}" for key in keys)
     if page_.position is None:
         after = "$2::uuid is null and $3::text is null"
     elif sort == "name":
@@ -215,16 +215,17 @@ async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters, sor
     *name, id_ = page_.position or (None, None)
     rows = await tx.fetch(
         f"""
-        select {_OWN}, total from ({total}) counted
+        select {_OWN}, total from (select count(*) as total from monitoring_subscription where {where}) counted
         left join lateral (
             select {_OWN} from monitoring_subscription
-            where {where} and {after} order by {", ".join(f"{key} {order}" for key in keys)} limit {page_.limit}
+            where {where} and {after} order by {by} limit $4
         ) listed on true
-        order by {", ".join(f"{key} {order}" for key in keys)}
+        order by {by}
         """,
         partner.id,
         UUID(bytes=id_) if id_ else None,
         name[0] if name else None,
+        page_.limit,
         *values,
     )
     return [row for row in rows if row["id"] is not None], rows[0]["total"]
@@ -235,7 +236,7 @@ def _conditions(filters: Filters) -> tuple[str, list[object]]:
 
     def narrow(condition: str, value: object) -> None:
         values.append(value)
-        conditions.append(condition.format(f"${len(values) + 3}"))
+        conditions.append(condition.format(f"${len(values) + 4}"))
 
     if filters.status is not None:
         narrow("status = {}", filters.status)
