@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Annotated, Final
 
 import msgspec
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.config import JsonDict, JsonValue
 
+from almoner.kit.ids import Ids
 from almoner.kit.time import iso
 from almoner.nonprofits.organisations.domain import searchable
 from almoner.platform.db import Tx
@@ -42,8 +44,14 @@ def filters_of(query: MonitoringSubscriptionsQuery) -> Filters:
     return Filters(query.status, words, query.has_organisation)
 
 
+_FUND: Final[JsonDict] = {"organisationId": Ids(sandbox=True).example("organisation")}
+_EITHER: Final[list[JsonValue]] = [{"required": ["organisationId"]}, {"required": ["validationRequestId"]}]
+
+
 class MonitoringSubscriptionIn(In):
     """Whom to monitor: an organisation, or the one that a validation request will be accepted as."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_FUND], "oneOf": _EITHER})
 
     organisation_id: Annotated[str, Field(max_length=500), IdText("organisation")] | None = None
     validation_request_id: Annotated[str, Field(max_length=500), IdText("validationrequest")] | None = None
