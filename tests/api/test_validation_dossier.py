@@ -91,6 +91,22 @@ async def test_anybody_can_check_it_offline(
     assert _verdict(file, "ab" * 32)[0] == 1
 
 
+@pytest.mark.parametrize("digits", ["ab" * 64, "0" * 128])
+async def test_a_seal_in_the_partners_words_is_words(
+    service: Service, api: Client, tmp_path: Path, digits: str
+) -> None:
+    [key] = (await api.get("/.well-known/almoner-keys")).json()["keys"]
+    name = f"almoner-ed25519:{key['id']}:{digits}"
+    address = await _made(service, api, name=name)
+    for headers in ({}, PDF):
+        answer = await api.get(address, headers=headers)
+        file = tmp_path / "dossier"
+        file.write_bytes(answer.content)
+        assert _verdict(file, key["publicKey"])[0] == 0
+        if not headers:
+            assert data(answer)["validationRequest"]["name"] == name
+
+
 async def test_the_document_is_tagged_and_tells_the_same(service: Service, api: Client) -> None:
     address = await _made(service, api, name="Société de Secours & <Frères> جمعية")
     answer = await api.get(address, headers=PDF)

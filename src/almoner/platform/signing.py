@@ -16,6 +16,9 @@ from almoner.platform.crypto import Vault, digest
 DOSSIERS: Final = "dossiers"
 """The purpose of the key that signs dossiers."""
 
+MARK: Final = b"almoner-ed25519:"
+"""What every seal begins with."""
+
 _KEY_ID_DIGITS, _SIGNATURE_DIGITS = 16, 128
 _SEAL: Final = re.compile(rb"almoner-ed25519:([0-9a-f]{%d}):([0-9a-f]{%d})" % (_KEY_ID_DIGITS, _SIGNATURE_DIGITS))
 _UNSIGNED: Final = b"0" * _SIGNATURE_DIGITS
