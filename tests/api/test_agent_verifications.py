@@ -53,6 +53,19 @@ async def test_everything_wrong_is_told_at_once(service: Service, api: Client) -
     assert await listed(api) == ([], 0)
 
 
+async def test_what_nobody_types_is_not_kept_and_a_website_is_one(service: Service, api: Client) -> None:
+    made = await create(service, api, firstName="Ada\r\nBcc: x@y.example", lastName="\x1bByron", title="Treas\turer")
+    assert (made["firstName"], made["lastName"], made["title"]) == ("AdaBcc: x@y.example", "Byron", "Treasurer")
+    organisation = await factories.nonprofit(service)
+    for website in ("javascript:alert(1)", "no website", "ada@charity.example"):
+        body = {"organisationId": organisation, **ADA, "organisationWebsite": website}
+        answer = await api.post(PATH, body)
+        reasons = ["body.organisationWebsite must be a web address such as https://example.org"]
+        assert (answer.status_code, answer.json()["error"]["reasons"]) == (400, reasons)
+    for website in ("", None, "charity.example/about"):
+        assert (await create(service, api, organisationWebsite=website))["status"] == "pending"
+
+
 async def test_organisations_that_are_not_there_are_told(service: Service, api: Client, other: Client) -> None:
     ids = service.db.deployment.ids
     for wrong in ("", "x", ids.example("organisation"), ids.example("donation")):

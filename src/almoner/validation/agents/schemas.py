@@ -3,13 +3,15 @@
 from typing import Annotated, Final
 
 import msgspec
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict, JsonValue
 
 from almoner.kit import email as emails
 from almoner.kit import language as languages
+from almoner.kit import web
 from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
+from almoner.kit.text import typed
 from almoner.kit.time import iso
 from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
@@ -51,6 +53,14 @@ def _language(text: str) -> str:
     return text
 
 
+def _website(text: str) -> str:
+    if text and not web.well_formed(text):
+        raise ValueError("must be a web address such as https://example.org")
+    return text
+
+
+_Typed = BeforeValidator(lambda value: typed(value) if isinstance(value, str) else value)
+
 _ADA: Final[JsonDict] = {
     "organisationId": Ids(sandbox=True).example("organisation"),
     "firstName": "Ada",
@@ -67,13 +77,13 @@ class AgentVerificationIn(In):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_ADA], "oneOf": _EITHER})
 
-    first_name: Text255
-    last_name: Text255
+    first_name: Annotated[Text255, _Typed]
+    last_name: Annotated[Text255, _Typed]
     email: Annotated[Text255, AfterValidator(_email), Field(examples=["ada@example.org"])]
     organisation_id: Annotated[str, IdText("organisation")] | None = None
     validation_request_id: Annotated[str, IdText("validationrequest")] | None = None
-    title: Annotated[str, Field(max_length=255)] | None = Field(None, description="Job title.")
-    organisation_website: Annotated[str, Field(max_length=255)] | None = Field(
+    title: Annotated[str, Field(max_length=255), _Typed] | None = Field(None, description="Job title.")
+    organisation_website: Annotated[str, Field(max_length=255), _Typed, AfterValidator(_website)] | None = Field(
         None, description="A web address, with or without scheme.", examples=["www.example.org"]
     )
     language: Annotated[str, AfterValidator(_language)] | None = Field(

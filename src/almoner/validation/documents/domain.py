@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.kit.errors import Conflict
+from almoner.kit.errors import Conflict, Forbidden
 from almoner.kit.states import Lifecycle
 from almoner.platform.uploads.problems import MaxFileSize, TooManyFiles
 
@@ -34,6 +34,10 @@ class NoMoreRoom(MaxFileSize):
 
 class NotScannedYet(Conflict):
     message = "The document is being scanned; it can be downloaded once it is found clean"
+
+
+class LinkNotValid(Forbidden):
+    message = "The link to this document is not valid, or no more"
 
 
 @dataclass(frozen=True, slots=True)

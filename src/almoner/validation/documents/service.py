@@ -15,14 +15,14 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.kit.errors import Forbidden, NotFound, RateExceeded
+from almoner.kit.errors import NotFound, RateExceeded
 from almoner.platform import outbox, queue
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.uploads import Upload
 from almoner.platform.uploads.files import Stored
 from almoner.validation.documents import domain
 from almoner.validation.documents import store as rows
-from almoner.validation.documents.domain import Document, NotScannedYet
+from almoner.validation.documents.domain import Document, LinkNotValid, NotScannedYet
 
 TYPE: Final = "validationrequestdocument"
 SCAN: Final = "documents.scan"
@@ -95,11 +95,11 @@ def url(tx: Tx, document: Document) -> str:
 
 
 async def download(tx: Tx, document_id: UUID, expires: str, signature: str) -> Document:
-    """The document that a link opens. Raises Forbidden, NotFound, NotScannedYet."""
+    """The document that a link opens. Raises LinkNotValid, NotFound, NotScannedYet."""
     moment = int(expires) if expires.isascii() and expires.isdigit() and len(expires) < 12 else 0
     expected = _text(tx.vault.sign(_PURPOSE, _signed(document_id, moment)))
     if not hmac.compare_digest(signature.encode(), expected.encode()) or datetime.fromtimestamp(moment, UTC) <= tx.wall:
-        raise Forbidden("the link to this document is not valid, or no more: read the record again for a new one")
+        raise LinkNotValid("read the record again for a new link: each works for five minutes")
     document = await get(tx, EVERYONE, document_id)
     if document.scan_status == "pending_scan":
         raise NotScannedYet
