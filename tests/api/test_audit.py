@@ -13,9 +13,11 @@ from almoner.access.keys import service as keys
 from almoner.platform import audit
 from almoner.platform.audit import Actor, Entry
 from almoner.platform.http.endpoints import Endpoint
-from tests.support import factories
+from tests.support import agents, eligibility, factories
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
+from tests.support.validation import BODY as REQUEST
+from tests.support.validation import requested
 from tests.support.webhooks import happen
 
 ADDRESS = "203.0.113.7"
@@ -56,6 +58,10 @@ class World:
             "setUserOrganisation": organisation,
             "createDonationSession": organisation,
             "createMonetaryDonationVerification": organisation,
+            "createMonitoringSubscription": organisation,
+            "createEligibilitySubscription": organisation,
+            "createValidationRequest": REQUEST,
+            "createAgentVerification": {**organisation, **agents.ADA},
             "createWebhookSubscription": {"events": ["*"], "url": "http://127.0.0.1:9/hooks"},
             "replayWebhookEvents": {"startDate": self.service.clock.now().isoformat()},
             "simulate": {"id": self.names["donationsession"], "action": "donate", **DONOR},
@@ -88,6 +94,12 @@ async def world(service: Service, tenant: Tenant) -> AsyncIterator[World]:
         "monetarydonationverification": (await factories.verification(service, api))["id"],
         "webhooksubscription": (await factories.subscription(api))["id"],
         "event": (await happen(service, tenant))[0],
+        "validationrequest": (await requested(api))["id"],
+        "agentverification": (await agents.create(service, api))["id"],
+        "monitoringsubscription": data(
+            await api.post("/v1/monitoring-subscriptions", {"organisationId": organisation})
+        )["id"],
+        "eligibilitysubscription": (await eligibility.create(api, organisation))["id"],
     }
     await api.put(f"/v1/categories/{names['category']}/{organisation}")
     await service.drain()

@@ -1,0 +1,174 @@
+"""Many at once: no subscription takes a way that settled 5 does not know, and each new result is told once (S1)."""
+
+import asyncio
+import json
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from almoner.platform.db import Tx
+from almoner.validation.eligibility import evaluating
+from almoner.validation.eligibility import service as eligibility
+from almoner.validation.eligibility.domain import (
+    SUBSCRIPTION,
+    UNKNOWN,
+    Allowed,
+    AlreadyCancelled,
+    Asked,
+    EligibilityStatus,
+    InvalidState,
+    Subscription,
+)
+from almoner.validation.requests import service as requests
+from almoner.validation.requests.domain import InvalidState as RequestDecidedAlready
+from almoner.validation.reviews.domain import Decision
+from tests.support.client import Client
+from tests.support.eligibility import body_of, tagged
+from tests.support.figures import Figures
+from tests.support.service import Service, Tenant
+from tests.support.validation import requested
+
+WRITERS = 8
+CODES = ("AN101", "AN102", "AR301")
+
+Step = Callable[[Tx, UUID], Awaitable[object]]
+
+
+class Moods:
+    """Configurations that change their mind at every look."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+
+    async def __call__(self, _tx: Any, _partner_id: UUID, _configuration_id: UUID | None) -> Allowed:
+        return Allowed(frozenset(code for code in CODES if self._chance.random() < 0.5))
+
+
+class Tries:
+    """What somebody may try with a subscription at any time."""
+
+    def __init__(self, tenant: Tenant, chance: random.Random, organisations: list[str], waiting: list[str]) -> None:
+        self._tenant, self._chance, self._moods = tenant, chance, Moods(chance)
+        self._organisations, self._waiting = organisations, waiting
+
+    async def create(self, tx: Tx, _: UUID) -> Subscription:
+        return await eligibility.create(tx, self._tenant.partner, Asked(self._chance.choice(self._organisations)))
+
+    async def create_waiting(self, tx: Tx, _: UUID) -> Subscription:
+        asked = Asked(validation_request_id=self._chance.choice(self._waiting))
+        return await eligibility.create(tx, self._tenant.partner, asked)
+
+    async def decide(self, tx: Tx, _: UUID) -> None:
+        request = tx.ids.parse("validationrequest", self._chance.choice(self._waiting))
+        assert request is not None
+        if self._chance.random() < 0.5:
+            await requests.accept(tx, self._tenant.partner, request, Decision("accepted", None, "tests", "Chance"))
+        else:
+            await requests.reject(tx, self._tenant.partner, request, Decision("rejected", "other", "tests", "Chance"))
+
+    async def evaluate(self, tx: Tx, one: UUID) -> None:
+        await evaluating.evaluate(tx, self._moods, one, "organisation_changed")
+
+    async def evaluate_first(self, tx: Tx, one: UUID) -> None:
+        await evaluating.evaluate(tx, self._moods, one, "created")
+
+    async def set_results(self, tx: Tx, one: UUID) -> None:
+        outcomes: tuple[EligibilityStatus | None, ...] = ("pass", "fail", None)
+        status = self._chance.choice(outcomes)
+        await eligibility.set_results(tx, self._tenant.partner, one, status, CODES[:1] if status else (), ())
+
+    async def cancel(self, tx: Tx, one: UUID) -> None:
+        if self._chance.random() < 0.3:
+            await eligibility.cancel(tx, self._tenant.partner, one)
+
+    def any(self) -> Step:
+        """One of them."""
+        evaluate: list[Step] = [self.evaluate, self.evaluate, self.evaluate_first]
+        return self._chance.choice(
+            [self.create, self.create_waiting, self.decide, *evaluate, self.set_results, self.cancel]
+        )
+
+
+@pytest.mark.soak
+async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
+    service: Service, api: Client, tenant: Tenant, figures: Figures
+) -> None:
+    chance = random.Random(figures.seed)
+    organisations = [await body_of(service, {code: "ntee:D20"}) for code in CODES] + [await body_of(service, name="X")]
+    waiting = [(await requested(api))["id"] for _ in range(20)]
+    tries = Tries(tenant, chance, organisations, waiting)
+    async with service.db.write() as tx:
+        await tries.create(tx, UUID(int=0))
+    seen: Counter[str] = Counter()
+
+    async def write(count: int) -> None:
+        for _ in range(count):
+            async with service.db.read() as tx:
+                known = await tx.fetch(
+                    "select id from eligibility_subscription where partner_id = $1 order by id desc limit 8",
+                    tenant.partner.id,
+                )
+            try:
+                async with service.db.write() as tx:
+                    await tries.any()(tx, chance.choice(known)["id"])
+                seen["done"] += 1
+            except (InvalidState, AlreadyCancelled, RequestDecidedAlready):
+                seen["refused"] += 1
+            if chance.random() < 0.05:
+                await tagged(service, organisations[0], {chance.choice(CODES): "ntee:D21"})
+
+    rounds = figures.count(60, 5_000)
+    await asyncio.gather(*(write(rounds) for _ in range(WRITERS)))
+    assert seen["done"] > rounds
+    assert seen["refused"] > 0
+    moved = await histories(service, tenant)
+    figures.write(
+        "eligibility-moves",
+        f"Random steps of {WRITERS} writers on eligibility subscriptions (S1)",
+        f"{WRITERS * rounds:,} steps: {seen['done']:,} done, {seen['refused']:,} refused, 0 forbidden moves, "
+        f"{moved:,} new results told once each",
+    )
+
+
+async def histories(service: Service, tenant: Tenant) -> int:
+    """Of each subscription the moves and what was told of it agree; how much was told."""
+    told: dict[UUID, list[dict[str, Any]]] = {}
+    async with service.db.read() as tx:
+        for row in await tx.fetch(
+            "select payload from event where partner_id = $1 and type = 'eligibility_subscription.updated' order by n",
+            tenant.partner.id,
+        ):
+            record = json.loads(row["payload"])["data"]["eventData"]
+            subscription = tx.ids.parse("eligibilitysubscription", record["id"])
+            assert subscription is not None
+            told.setdefault(subscription, []).append(record)
+        rows = await tx.fetch(
+            """
+            select s.id, s.status,
+                array(select from_status || ' ' || to_status from state_change c
+                      where c.resource_id = s.id order by c.id) as moves,
+                (select count(*) from eligibility_evaluation e where e.subscription_id = s.id and e.told) as told
+            from eligibility_subscription s where s.partner_id = $1
+            """,
+            tenant.partner.id,
+        )
+    for row in rows:
+        moves = [tuple(move.split()) for move in row["moves"]]
+        assert all(SUBSCRIPTION.allows(*move) for move in moves)
+        assert [target for _, target in moves].count("cancelled") == (row["status"] == "cancelled"), "cancelled once"
+        failed = ("pending_validation_request", "validation_request_failed") in moves
+        records = told.get(row["id"], [])
+        assert len(records) == row["told"] + failed, "told once for each new result"
+        for before, after in pairwise(records):
+            assert (before["status"], before["results"]) != (after["status"], after["results"]), "no change, no event"
+        assert all(record["status"] != "cancelled" for record in records)
+        async with service.db.read() as tx:
+            now = await eligibility.get(tx, tenant.partner, row["id"])
+            kept = await eligibility.evaluations(tx, row["id"])
+        assert now.results.same_as(kept[-1].results if kept else UNKNOWN), "the results are those of the evidence"
+    return sum(map(len, told.values()))
