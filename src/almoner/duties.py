@@ -40,6 +40,7 @@ from almoner.platform.storage import Blobs
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Duties, Handler, Schedule
 from almoner.screening.screenings.service import Screener
+from almoner.screening.watchlists import jobs as watchlist_jobs
 from almoner.selfchecks import CHECKS
 from almoner.validation.agents import jobs as agent_jobs
 from almoner.validation.agents import service as agents
@@ -91,6 +92,7 @@ REACTIONS = (
     *request_jobs.reactions,
     *agent_jobs.reactions,
     *match_jobs.reactions,
+    *watchlist_jobs.reactions,
     *monitoring_jobs.reactions,
     *eligibility_jobs.reactions,
 )

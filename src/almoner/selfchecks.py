@@ -17,9 +17,11 @@ from almoner.nonprofits.organisations import checks as organisation_checks
 from almoner.nonprofits.registers import checks as register_checks
 from almoner.platform import checks as background_checks
 from almoner.platform.selfcheck import Check
+from almoner.screening.watchlists import checks as watchlist_checks
 from almoner.validation.agents import checks as agent_checks
 from almoner.validation.documents import checks as document_checks
 from almoner.validation.eligibility import checks as eligibility_checks
+from almoner.validation.matches import checks as match_checks
 from almoner.validation.monitoring import checks as monitoring_checks
 from almoner.validation.requests import checks as request_checks
 from almoner.validation.reviews import checks as review_checks
@@ -42,7 +44,9 @@ CHECKS: Final[tuple[Check, ...]] = (
     *register_checks.checks,
     *organisation_checks.checks,
     *document_checks.checks,
+    *watchlist_checks.checks,
     *review_checks.checks,
+    *match_checks.checks,
     *request_checks.checks,
     *monitoring_checks.checks,
     *eligibility_checks.checks,

@@ -12,6 +12,7 @@ from almoner.platform.bell import rest
 from almoner.platform.business_clock import ClockWatch
 from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.processes import Pulse, Role
+from almoner.screening.watchlists import service as watchlists
 from almoner.validation.reviews import service as reviews
 from almoner.wiring import House
 
@@ -57,6 +58,7 @@ async def _note(house: House, stop: asyncio.Event) -> None:
                 figures = await queue.figures(tx)
                 house.telemetry.tested_partners.set(len(await brakes.alerts(tx)))
                 await registers.measure(tx, house.telemetry)
+                await watchlists.measure(tx, house.telemetry)
                 await reviews.measure(tx, house.telemetry)
                 if next(turns) % _TURNS_OF_HISTORY == 0:
                     await reviews.measure_decided(tx, house.telemetry)

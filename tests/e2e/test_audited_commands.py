@@ -24,6 +24,7 @@ from tests.support.reports import report
 from tests.support.service import Service, serving
 from tests.support.suspense import held_for
 from tests.support.terminal import in_process, operator
+from tests.support.watchlists import listing, write
 
 NOTE = ("--note", "by telephone")
 PROCESSES = frozenset({"run", "serve", "worker", "migrate", "clean"})
@@ -34,7 +35,7 @@ READS = frozenset(
         "members groups", "members list", "members provider show", "members provider test", "operators list",
         "operators tokens list",
         "partners list", "payouts holds", "payouts list", "payouts show", "registers diff", "registers list",
-        "registers status", "reviews list", "selfcheck",
+        "registers status", "reviews list", "selfcheck", "watchlists status",
         "settlements exceptions", "settlements list", "suspense list", "verifications list", "verifications show",
     }
 )  # fmt: skip
@@ -172,6 +173,8 @@ async def the_operators(world: World) -> None:
 async def registers_and_verifications(world: World) -> None:
     file = bmf.write(world.home / "eo_wy.csv", bmf.bodies(3))
     await world.does("registers", "import", "irs-bmf", str(file), "--as-of", "2026-03-01")
+    named = write(world.home / "sdn.csv", [listing(1, "ZAVOD IMENI DEGTYAREVA")])
+    await world.does("watchlists", "import", "ofac-sdn", str(named), "--force")
     await world.does("activities", "apply")
     await world.does("registers", "rollback", "irs-bmf")
     nonprofit = await factories.nonprofit(world.service)

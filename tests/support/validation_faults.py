@@ -82,6 +82,7 @@ def of_validation() -> Iterator[Fault]:
     yield from of_requests()
     yield from of_eligibility()
     yield from of_monitoring()
+    yield from of_watchlists()
     yield Fault(
         "agents.expired_are_recorded",
         f"update agent_verification set expires_at = {OLD} where status = 'pending_review'",
@@ -89,6 +90,39 @@ def of_validation() -> Iterator[Fault]:
     yield Fault(
         "agents.in_review_are_asked_about",
         f"update agent_verification set status_changed_at = {OLD}; delete from review where status = 'open'",
+    )
+
+
+def of_watchlists() -> Iterator[Fault]:
+    """What might become of watch lists and of what matches them."""
+    loaded = """
+        insert into watchlist (code, title, licence, unverified) values ('a-list', 'A list', 'ours', false);
+        insert into watchlist_load (
+            id, list, status, retrieved_at, loaded_at, sha256, files, categories, entries, added, removed, changed,
+            bad, forced, reasons
+        ) select id, 'a-list', '{}', created_at, created_at, decode(repeat('00', 32), 'hex'), '[]', '{{}}', 1, 0, 0, 0,
+            0, false, '{}' from partner limit 1;
+    """
+    yield Fault("watchlists.none_refused", loaded.format("refused", "{short}"))
+    good = loaded.format("loaded", "{}")
+    yield Fault(
+        "watchlists.entries_are_counted", f"{good} update watchlist set current_load = (select id from watchlist_load)"
+    )
+    yield Fault(
+        "matches.open_are_asked",
+        f"""
+        {good}
+        insert into screening_subject (
+            id, type, subject_id, partner_id, kind, names, countries, identifiers, looks, watched, screened_at
+        ) select id, 'organisation', id, id, 'organisation', '{{Relief}}', '{{}}', '{{}}',
+            decode(repeat('00', 32), 'hex'), true, created_at from partner limit 1;
+        insert into screening_match (
+            id, subject, list, entry_key, category, load_id, score, parts, subject_side, entry_side, subject_print,
+            entry_print, decision, current, found_at, changed_at
+        ) select id, id, 'a-list', '1', 'sanction', (select id from watchlist_load), 1, '[]', '{{}}', '{{}}',
+            decode(repeat('00', 32), 'hex'), decode(repeat('00', 32), 'hex'), 'open', true, {OLD}, {OLD}
+        from screening_subject where type = 'organisation' limit 1
+        """,
     )
 
 

@@ -34,7 +34,8 @@ _BETWEEN: Final = re.compile(r";\s+(?=\S)")
 _BORN: Final = re.compile(r"DOB (.*)")
 _OF_COUNTRY: Final = re.compile(r"(?:nationality|citizen|Nationality of Registration) (.*)")
 _NUMBER: Final = re.compile(
-    r"(?P<label>[A-Z][A-Za-z0-9 .()/#&'-]*?(?:No\.?|Number|ID|FEIN|#|R\.F\.C\.|RFC|SWIFT/BIC|Code)(?: No\.?)?(?: \([A-Z]+\))?)"
+    r"(?P<label>[A-Z][A-Za-z0-9 .()/#&'-]*?(?:No\.?|Number|ID|FEIN|#|R\.F\.C\.|RFC|SWIFT/BIC|Code)(?: No\.?)?"
+    r"(?: \([A-Z]+\))?)"
     r" (?P<value>[^()]*\d[^()]*?)(?: \([^()]*\))*?(?: \((?P<country>[A-Z][^()]+)\))?(?: issued .*)?"
 )
 _NO_IDENTIFIER: Final = re.compile(r"Phone|Telephone|Fax|Date|Executive Order|Passport|Digital Currency", re.IGNORECASE)

@@ -84,6 +84,7 @@ class Telemetry:
             registry=self.registry,
         )
         self.register_data_age, self.register_loads = _of_registers(self.registry)
+        self.watchlists = WatchlistFigures(self.registry)
         self.reviews = ReviewFigures(self.registry)
         self.selfcheck_findings, self.selfcheck_at = _of_selfchecks(self.registry)
         self._bound: dict[tuple[str, int], tuple[Any, Any]] = {}
@@ -137,6 +138,27 @@ class Counted(Collector):
         for labels, (counts, total) in self._counted.items():
             family.add_metric(labels, list(zip(names, map(float, counts), strict=True)), total)
         yield family
+
+
+class WatchlistFigures:
+    """How the watch lists stand, of the whole deployment."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.age = Gauge(
+            "almoner_watchlist_age_seconds",
+            "Age of the loaded version of a watch list, by the business clock.",
+            ("list",),
+            registry=registry,
+        )
+        self.entries = Gauge(
+            "almoner_watchlist_entries", "Entries of the loaded version of a watch list.", ("list",), registry=registry
+        )
+        self.loads = Gauge(
+            "almoner_watchlist_loads_total",
+            "Loads of a watch list by what became of them.",
+            ("list", "status"),
+            registry=registry,
+        )
 
 
 class ReviewFigures:

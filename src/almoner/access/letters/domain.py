@@ -24,6 +24,7 @@ Kind = Literal[
     "identity_unbound",
     "email_changed",
     "register_put_aside",
+    "watchlist_refused",
 ]
 
 LONGEST_NAME: Final = 80
@@ -129,6 +130,12 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "Files of {source} look broken and were put into quarantine; what was loaded before stays. "
         "`almoner registers status` tells of them, and `almoner registers import --force` loads what they hold all the "
         "same.",
+        after="The next good file ends it.",
+    ),
+    "watchlist_refused": _Words(
+        "A watch list was not replaced at {place}",
+        "Files of {source} look broken and were refused; what was loaded before stays. `almoner watchlists status` "
+        "tells of them, and `almoner watchlists import --force` loads what they hold all the same.",
         after="The next good file ends it.",
     ),
     "token_made": _Words(

@@ -4,15 +4,17 @@ It is made again when a list has another version; what a version says as before 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import lru_cache
+from sys import intern
+from typing import Final, TypeVar
 from uuid import UUID
 
 from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import Entry as Compared
 from almoner.screening.matching.domain import ListedName as ComparedName
-from almoner.screening.matching.domain import Match, Party, Subject
+from almoner.screening.matching.domain import Match, Party, Prepared, Subject
 from almoner.screening.screenings.domain import HOME, Asked, Hit, Side, SubjectKind
 from almoner.screening.watchlists.domain import Category, Entry, Kind, ListedAddress, Version
 
@@ -21,6 +23,7 @@ KINDS: Final[Mapping[SubjectKind, frozenset[Kind]]] = {
     "person": frozenset(("person", "unknown")),
 }
 """Who is compared with what; ships and aircraft are neither."""
+Shared = TypeVar("Shared", bound=Hashable)
 _WORD: Final = re.compile(r"\w+")
 _NONE: Final[frozenset[str]] = frozenset()
 
@@ -42,15 +45,26 @@ def held(entry: Entry) -> Held | None:
     listed = entry.listed
     if listed.kind in ("vessel", "aircraft"):
         return None
-    names = (ComparedName(matching.prepare(name.text), name.kind == "weak_alias") for name in listed.names)
+    names = (ComparedName(_lean(matching.prepare(name.text)), name.kind == "weak_alias") for name in listed.names)
     compared = Compared(
         f"{entry.list}/{listed.key}",
         tuple(name for name in names if name.name.words),
-        frozenset(listed.countries),
-        frozenset(filter(None, map(identifier, listed.identifiers))),
-        tuple(map(_party, listed.addresses)),
+        _shared(frozenset(listed.countries)),
+        _shared(frozenset(filter(None, map(identifier, listed.identifiers)))),
+        tuple(map(_party, listed.addresses)) if listed.kind != "person" else (),  # applicants tell no address
     )
-    return Held(entry.list, listed.key, listed.kind, entry.category, entry.since, compared)
+    return Held(intern(entry.list), listed.key, listed.kind, entry.category, entry.since, compared)
+
+
+@lru_cache(maxsize=1024)
+def _shared(values: Shared) -> Shared:
+    """One object for the many entries that have the same: memory."""
+    return values
+
+
+def _lean(name: Prepared) -> Prepared:
+    """The name with what many names have held once."""
+    return replace(name, words=tuple(map(intern, name.words)), kinds=_shared(name.kinds), forms=_shared(name.forms))
 
 
 def _party(address: ListedAddress) -> Party:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.telemetry import Telemetry
 from almoner.screening.watchlists import store
 from almoner.screening.watchlists.domain import Changes, Entry, Load, Version
 
@@ -38,12 +39,11 @@ async def named(tx: Tx, code: str, keys: Sequence[str]) -> list[Entry]:
 
 async def changes(tx: Tx, load_id: UUID) -> Changes:
     """What a load changed. Raises NotFound."""
-    if (load := await store.find_load(tx, EVERYONE, load_id)) is None:
-        raise NotFound
+    of = await load(tx, load_id)
     came = {one.listed.key: one for one in await store.since(tx, EVERYONE, load_id)}
     ended = {one.listed.key: one for one in await store.until(tx, EVERYONE, load_id)}
     return Changes(
-        list=load.list,
+        list=of.list,
         added=[one for key, one in came.items() if key not in ended],
         removed=[one for key, one in ended.items() if key not in came],
         changed=[(ended[key], one) for key, one in came.items() if key in ended],
@@ -58,6 +58,24 @@ async def covers_anew(tx: Tx, load_id: UUID) -> bool:
 async def loads(tx: Tx, code: str | None, limit: int) -> list[Load]:
     """The newest loads of a list or of all, newest first; also those that were refused."""
     return await store.loads(tx, EVERYONE, code, limit)
+
+
+async def load(tx: Tx, load_id: UUID) -> Load:
+    """One load. Raises NotFound."""
+    found = await store.find_load(tx, EVERYONE, load_id)
+    if found is None:
+        raise NotFound
+    return found
+
+
+async def measure(tx: Tx, telemetry: Telemetry) -> None:
+    """How old each list is, and what became of its loads."""
+    for version in await store.versions(tx, EVERYONE):
+        told = version.load.published_at or version.load.retrieved_at
+        telemetry.watchlists.age.labels(version.code).set(max(0.0, (tx.now - told).total_seconds()))
+        telemetry.watchlists.entries.labels(version.code).set(version.load.entries)
+    for code, status, count in await store.figures(tx, EVERYONE):
+        telemetry.watchlists.loads.labels(code, status).set(count)
 
 
 async def refused(tx: Tx) -> list[Load]:

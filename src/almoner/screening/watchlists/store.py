@@ -240,9 +240,10 @@ async def named(tx: Tx, _: Everyone, code: str, keys: Sequence[str]) -> list[Ent
     return [_entry(row) for row in rows]
 
 
-async def figures(tx: Tx, _: Everyone) -> list[Record]:
+async def figures(tx: Tx, _: Everyone) -> list[tuple[str, str, int]]:
     """How many loads of each list became what."""
-    return await tx.fetch("select list, status, count(*) from watchlist_load group by list, status")
+    rows = await tx.fetch("select list, status, count(*) from watchlist_load group by list, status")
+    return [(row["list"], row["status"], row["count"]) for row in rows]
 
 
 def _load(row: Record) -> Load:

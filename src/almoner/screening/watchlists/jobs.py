@@ -1,0 +1,27 @@
+"""What follows when files of a list are refused."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from almoner.access.letters import service as letters
+from almoner.access.operators import service as operators
+from almoner.platform.db import Tx
+from almoner.platform.outbox import Event, Reaction
+from almoner.screening.watchlists import service
+from almoner.screening.watchlists.domain import REFUSED, Told
+
+
+async def on_refused(tx: Tx, events: Sequence[Event]) -> None:
+    """Mail every administrator that a list was not replaced, and why."""
+    administrators = await operators.administrators(tx)
+    for event in events:
+        told = msgspec.convert(event.record(), Told)
+        load = await service.load(tx, told.load)
+        facts = {"Files": " ".join(file.name for file in load.files), "Why": "; ".join(load.reasons)}
+        for person in administrators:
+            await letters.send(tx, person, "watchlist_refused", values={"source": told.list}, facts=facts)
+
+
+reactions: Final = (Reaction(REFUSED, on_refused),)
