@@ -76,6 +76,17 @@ async def test_a_listed_name_waits_for_a_person_and_is_let_through_when_it_is_cl
     assert await waiting(service) == {}
 
 
+async def test_what_was_seen_holds_no_name(service: Service, api: Client, lists: Lists) -> None:
+    """Who is forgotten is forgotten in the evidence too (V6)."""
+    await lists.load(LISTED)
+    for first_name in ("Zinaida", "Ann"):
+        await applied(service, api, firstName=first_name)
+    async with service.db.read() as tx:
+        seen = await tx.fetch("select facts::text from agent_verification_step where name = 'watch_lists'")
+    assert seen
+    assert not any(word in row["facts"].lower() for row in seen for word in ("zinaida", "degtyareva", "ann "))
+
+
 async def test_whom_the_nonprofit_denied_no_rule_lets_through(service: Service, api: Client, lists: Lists) -> None:
     await lists.load(LISTED)
     agent = await applied(service, api)

@@ -154,18 +154,22 @@ def _agreement(domain: Domain | None, sites: Sequence[Site], known: Known) -> St
     if any(_own(domain, site) for site in same):
         return known.step("domain_agreement", "pass", None, facts)
     if same:
-        return known.step("domain_agreement", "fail", "institution_domain", facts)
+        code = "institution_domain" if domain.institutional else "sibling_domain"
+        return known.step("domain_agreement", "fail", code, facts)
     if any(domains.resembles(domain, site.domain) for site in sites):
         return known.step("domain_agreement", "fail", "look_alike_domain", facts)
     return known.step("domain_agreement", "fail", "other_domain", facts)
 
 
 def _own(domain: Domain, site: Site) -> bool:
-    """Whether all of the domain is the nonprofit's: a page at a university does not make all of its people so."""
-    if not site.domain.institutional:
-        return True
+    """Whether all of the domain is the nonprofit's: a page at a university does not make all of its people so.
+
+    Nor is another name beside the site's under one domain: many who rent out names are in no list of suffixes.
+    """
     within = domain.host == site.domain.host or domain.host.endswith("." + site.domain.host)
-    return within and not site.has_path
+    if site.domain.institutional:
+        return within and not site.has_path
+    return within or not domain.deeper
 
 
 def _mail_host(domain: Domain | None, takes_mail: bool | None, *, asked: bool) -> Step:

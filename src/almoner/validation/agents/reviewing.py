@@ -76,7 +76,8 @@ async def _listed(tx: Tx, screener: Screener, held: AgentVerification) -> Step:
     result = await matches.look(tx, screener, who, Asked("person", (name,)), watch=False)
     if not result.lists:
         return Step("watch_lists", "not_applicable")
-    facts = {"name": name, "lists": [f"{one.code} {one.version}" for one in result.lists]}
+    # Not the name: the evidence stays when an applicant is forgotten (V6).
+    facts = {"lists": [f"{one.code} {one.version}" for one in result.lists]}
     found = [match for match in result.matches if match.decision != "cleared"]
     if not found:
         return Step("watch_lists", "pass", facts=facts)
