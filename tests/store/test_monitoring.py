@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
+from almoner.nonprofits.registers.domain import Link
 from almoner.platform.db import EVERYONE
 from almoner.platform.http.paging import Page
 from almoner.validation.monitoring import store
@@ -22,7 +23,7 @@ from tests.support.written_register import Loader, Written, entry
 
 RECORD = "monitoring_subscription"
 DAYS = [datetime(2026, month, 9, tzinfo=UTC) for month in range(1, 5)]
-CCEW = Written("ccew", "CCEW")
+CCEW, OSCR, LINKS = Written("ccew", "CCEW"), Written("oscr", "OSCR"), Written("gb-links", "CCEW", lists=False)
 
 
 def uuid(service: Service, record: dict[str, Any]) -> UUID:
@@ -240,4 +241,28 @@ async def test_a_load_is_told_once_to_whoever_monitors(empty_database: TestDatab
         assert await shown(api, made) == gone[0]
         events = data(await api.get("/v1/events", direction="ASC", pageSize=100))
         assert [event["eventType"] for event in events].count("organisation.updated") == 2
+        await api.close()
+
+
+async def test_another_record_that_answers_for_the_organisation_is_looked_at(
+    empty_database: TestDatabase, tmp_path: Path
+) -> None:
+    async with serving(empty_database) as service:
+        api, loader = service.client((await service.tenant()).secret), Loader(service.db, tmp_path)
+        await loader.load(CCEW, DAYS[0], entry("263710", "Shelter Fund"))
+        await loader.load(OSCR, DAYS[0], entry("SC002327", "Shelter Fund Scotland", registration_date=DAYS[0]))
+        organisation = data(await api.get("/v1/organisations/GBR/CCEW/263710"))["id"]
+        made = await looked(service, api, organisationId=organisation)
+        await loader.load(LINKS, DAYS[1], entry("199999", "Links"), Link("same", "CCEW", "263710", "OSCR", "SC002327"))
+        await service.drain()
+        assert data(await api.get("/v1/organisations/GBR/CCEW/263710"))["id"] != organisation
+        assert (await shown(api, made))["organisation"] == {"name": "Shelter Fund Scotland"}
+        for register, number in ((OSCR, "SC000001"), (CCEW, "1")):
+            await loader.load(register, DAYS[2], entry(number, "Another Fund"))
+        await service.drain()
+        now = await shown(api, made)
+        assert (now["organisationId"], now["status"]) == (organisation, "live")
+        assert now["results"]["registration"] == {"active": "no"}
+        assert (await told(service, api))[-1] == now
+        assert data(await api.get("/v1/monitoring-subscriptions")) == [now]
         await api.close()

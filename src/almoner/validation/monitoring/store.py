@@ -42,7 +42,9 @@ _OWN: Final = (
 )
 _SELECTED: Final = f"{', '.join(f's.{name}' for name in _OWN.split(', '))}, coalesce(o.display_name, o.name) as name"
 _FROM: Final = f"""
-select {_SELECTED} from monitoring_subscription s left join organisation o on o.id = s.organisation_id
+select {_SELECTED} from monitoring_subscription s
+left join organisation r on r.id = s.organisation_id
+left join organisation o on o.id = coalesce(r.same_as, r.id)
 """
 _LIST: Final = "monitoring_subscription"
 _WATCHED: Final = "status in ('pending', 'live')"
@@ -195,7 +197,10 @@ async def page(
 
 async def _names(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, str]:
     rows = await tx.fetch(
-        "select id, coalesce(display_name, name) as name from organisation where id = any($1::uuid[])",
+        """
+        select r.id, coalesce(o.display_name, o.name) as name
+        from organisation r join organisation o on o.id = coalesce(r.same_as, r.id) where r.id = any($1::uuid[])
+        """,
         organisation_ids,
     )
     return {row["id"]: row["name"] for row in rows}
