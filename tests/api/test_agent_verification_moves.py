@@ -1,4 +1,4 @@
-"""The life of an agent verification (settled 5), its events, test values (spec 4.11) and simulated steps (settled 9)."""
+"""The life of an agent verification (settled 5), its events, test values (spec 4.11), simulated steps (settled 9)."""
 
 import asyncio
 from collections.abc import AsyncIterator

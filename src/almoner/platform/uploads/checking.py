@@ -175,5 +175,6 @@ def _verdict(heard: int) -> dict[str, Any] | None:
 
 def _read_within(number: int, most: int, seconds: float, *unless: socket.socket) -> bytes:
     """What one write of the other side brings in that time; nothing when one of ``unless`` can be read instead."""
-    readable, _, _ = select.select([number, *unless], [], [], seconds)
+    watched = [number, *(one.fileno() for one in unless)]
+    readable, _, _ = select.select(watched, [], [], seconds)
     return os.read(number, most) if number in readable else b""
