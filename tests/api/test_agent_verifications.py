@@ -62,8 +62,8 @@ async def test_what_nobody_types_is_not_kept_and_a_website_is_one(service: Servi
         answer = await api.post(PATH, body)
         reasons = ["body.organisationWebsite must be a web address such as https://example.org"]
         assert (answer.status_code, answer.json()["error"]["reasons"]) == (400, reasons)
-    for website in ("", None, "charity.example/about"):
-        assert (await create(service, api, organisationWebsite=website))["status"] == "pending"
+    for given in ("", None, "charity.example/about"):
+        assert (await create(service, api, organisationWebsite=given))["status"] == "pending"
 
 
 async def test_organisations_that_are_not_there_are_told(service: Service, api: Client, other: Client) -> None:
