@@ -81,7 +81,9 @@ async def test_a_registry_is_named_by_its_id_code_or_name(service: Service, api:
     assert (await refused(api, registryName="CCEW"))[:2] == (400, "validation_request/registry_not_found")
     status, code, reasons = await refused(api, registryName="The Guild", countryCode="GBR")
     assert (status, code) == (400, "validation_request/registry_not_found")
-    assert reasons == ["body.registryName 'The Guild' is the id, code or name of no registry of GBR"]
+    assert reasons == [
+        "body.registryName 'The Guild' is the id, code or name of no registry of GBR, which has CCEW, CCNI, HMRC, OSCR"
+    ]
 
 
 @pytest.mark.parametrize(

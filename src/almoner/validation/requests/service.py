@@ -60,9 +60,10 @@ async def _identified(tx: Tx, asked: Asked) -> tuple[Registry, Check]:
     """The registry that is named, and its check of the identifier: of several the first that could have given it."""
     named = await registries.called(tx, asked.registry_name, asked.country_code)
     if not named:
+        there_are = ", ".join(one.code for one in await registries.of_country(tx, asked.country_code)) or "none"
         raise RegistryNotFound(
             f"body.registryName '{asked.registry_name[:100]}' is the id, code or name of no registry of "
-            f"{asked.country_code}"
+            f"{asked.country_code}, which has {there_are}"
         )
     checked = [(registry, registries_domain.check(registry.code, asked.registry_number)) for registry in named]
     for registry, check in checked:
