@@ -158,6 +158,8 @@ def _settle_in(service: Running, key: str, organisations: list[str], known: dict
             "categories": {"name": f"Fuzzed {number}"},
             "donation-sessions": {"organisationId": organisation},
             "monetary-donation-verifications": {"organisationId": organisation},
+            "monitoring-subscriptions": {"organisationId": organisation},
+            "eligibility-subscriptions": {"organisationId": organisation},
         }
         for path, body in made.items():
             known.setdefault(path, []).append(fetch(service, f"/v1/{path}", key, body)["data"]["id"])
