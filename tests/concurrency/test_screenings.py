@@ -1,0 +1,81 @@
+"""Whoever is compared while a list changes is met by its next version: nobody falls between the two."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from almoner.platform.db import EVERYONE
+from almoner.screening.screenings.domain import Asked, Who
+from almoner.screening.screenings.service import Screener
+from almoner.validation.matches import service as matches
+from almoner.validation.reviews.domain import Decision, NotOpen
+from tests.support.database import TestDatabase
+from tests.support.service import Service, serving
+from tests.support.watchlists import Lists, listing
+
+AQSA, OTHER = "AL-MASJED AL-AQSA CHARITY FOUNDATION", "ZAVOD IMENI DEGTYAREVA"
+SUBJECTS = 12
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    async with serving(empty_database) as service:
+        yield service
+
+
+async def look(service: Service, screener: Screener, who: Who) -> None:
+    async with service.db.write() as tx:
+        await matches.look(tx, screener, who, Asked("organisation", (AQSA,), ("USA",)), watch=True)
+
+
+async def test_who_is_compared_during_a_load_meets_it(alone: Service, tmp_path: Path) -> None:
+    partner, lists, screener = (await alone.tenant()).partner, Lists(alone.db, tmp_path), Screener()
+    await lists.load(listing(1, OTHER))
+    who = [Who("organisation", UUID(int=number), partner.id) for number in range(1, SUBJECTS + 1)]
+    half = SUBJECTS // 2
+    await asyncio.gather(
+        *(look(alone, screener, one) for one in who[:half]),
+        lists.load(listing(1, OTHER), listing(2, AQSA)),
+        *(look(alone, screener, one) for one in who[half:]),
+    )
+    await alone.drain()
+    async with alone.db.read() as tx:
+        found = [(await matches.result(tx, one)).status("sanction") for one in who]
+    assert found == ["open"] * SUBJECTS
+
+
+async def test_one_of_many_decides_a_match(alone: Service, tmp_path: Path) -> None:
+    partner, lists = (await alone.tenant()).partner, Lists(alone.db, tmp_path)
+    await lists.load(listing(1, AQSA))
+    who = Who("organisation", UUID(int=1), partner.id)
+    await look(alone, Screener(), who)
+    async with alone.db.read() as tx:
+        (match,) = (await matches.result(tx, who)).matches
+
+    async def decide(number: int) -> bool:
+        verdict = Decision("accepted", None, f"operator_{number}", "Seen")
+        if number % 2:
+            verdict = Decision("rejected", "not_the_same", f"operator_{number}", "Seen")
+        try:
+            async with alone.db.write() as tx:
+                await matches.decide(tx, EVERYONE, match.id, verdict)
+        except NotOpen:
+            return False
+        return True
+
+    assert sum(await asyncio.gather(*map(decide, range(8)))) == 1
+    async with alone.db.read() as tx:
+        assert await tx.fetchval("select count(*) from review_decision where kind = 'match'") == 1
+
+
+async def test_one_record_compared_at_once_by_many_has_each_match_once(alone: Service, tmp_path: Path) -> None:
+    partner, lists, screener = (await alone.tenant()).partner, Lists(alone.db, tmp_path), Screener()
+    await lists.load(listing(1, AQSA))
+    who = Who("organisation", UUID(int=1), partner.id)
+    await asyncio.gather(*(look(alone, screener, who) for _ in range(8)))
+    async with alone.db.read() as tx:
+        assert len((await matches.result(tx, who)).matches) == 1
+        assert await tx.fetchval("select count(*) from review where kind = 'match'") == 1

@@ -1,0 +1,49 @@
+"""What is asked of lists, subjects and matches is answered from indexes, however many there are."""
+
+from collections.abc import AsyncIterator
+from typing import cast
+from uuid import UUID
+
+import pytest
+
+from almoner.platform.db import EVERYONE, Tx
+from almoner.screening.screenings import store
+from almoner.screening.watchlists import store as watchlists
+from tests.support.plans import Explaining
+from tests.support.service import Service
+
+ONE = UUID(int=1)
+SHORT = {"watchlist", "watchlist_load"}
+"""Tables of few rows, which are read whole."""
+
+
+@pytest.fixture
+async def asked(service: Service) -> AsyncIterator[Explaining]:
+    async with service.db.write() as tx:
+        await tx.execute("set local enable_seqscan = off")
+        yield Explaining(tx)
+
+
+async def test_entries_are_found_by_list_and_by_load(asked: Explaining) -> None:
+    tx = cast("Tx", asked)
+    await watchlists.current(tx, EVERYONE, "ofac-sdn", "", 100)
+    await watchlists.named(tx, EVERYONE, "ofac-sdn", ["1"])
+    await watchlists.since(tx, EVERYONE, ONE)
+    await watchlists.until(tx, EVERYONE, ONE)
+    assert asked.scans() <= SHORT
+    assert {"watchlist_entry_current", "watchlist_entry_since", "watchlist_entry_until"} <= asked.indexes()
+    assert asked.sorts_before_limit() == []
+
+
+async def test_subjects_and_matches_are_found_by_record_by_entry_and_in_turn(asked: Explaining) -> None:
+    tx = cast("Tx", asked)
+    await store.lock(tx, EVERYONE, "organisation", ONE)
+    await store.watched(tx, EVERYONE, ONE, 100)
+    await store.watched_up_to(tx, EVERYONE, ONE, ONE)
+    await store.of(tx, EVERYONE, "organisation", ONE)
+    await store.matches(tx, EVERYONE, ONE)
+    await store.matching(tx, EVERYONE, "ofac-sdn", ["1"])
+    await store.find(tx, EVERYONE, ONE)
+    assert asked.scans() == set()
+    wanted = {"screening_subject_watched", "screening_subject_type_subject_id_key", "screening_match_once"}
+    assert wanted | {"screening_match_of_entry"} <= asked.indexes()
