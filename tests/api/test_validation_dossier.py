@@ -121,6 +121,16 @@ async def test_the_document_is_tagged_and_tells_the_same(service: Service, api: 
         assert said in text, said
 
 
+async def test_what_is_copied_from_the_document_is_what_was_written(service: Service, api: Client) -> None:
+    """A long word may be broken behind any sign; that sign stays what it is everywhere else."""
+    for sign in "0126-":
+        address = await _made(service, api, name=f"Fund {'x' * 43}{sign}abc")
+        answer = await api.get(address, headers=PDF)
+        text = "\n".join(page.extract_text() for page in PdfReader(BytesIO(answer.content)).pages)
+        assert "53-0196605" in text, sign
+        assert "\u200b" not in text, sign
+
+
 async def test_the_form_is_chosen_by_accept(service: Service, api: Client) -> None:
     address = await _made(service, api)
     for accept in ("*/*", "application/json", "application/pdf;q=0.5, application/json"):
