@@ -40,7 +40,7 @@ def _typed(value: object) -> object:
 
 
 def _email(text: str) -> str:
-    if not email.well_formed(text):
+    if text and not email.well_formed(text):
         raise ValueError("must be an e-mail address such as ada@example.org")
     return text
 
@@ -53,8 +53,8 @@ def _website(text: str) -> str:
 
 _Typed = BeforeValidator(_typed)
 _Text = Annotated[Text255, _Typed]
-_Blank = BeforeValidator(lambda value: None if isinstance(value, str) and not value.strip() else value)
-_Optional = Annotated[_Text | None, _Blank]
+_Blank = AfterValidator(lambda value: value or None)
+_Optional = Annotated[Annotated[str, Field(max_length=255), _Typed] | None, _Blank]
 
 
 class ValidationRequestIn(In):
@@ -71,7 +71,7 @@ class ValidationRequestIn(In):
         Field(description="A web address, with or without its scheme.", examples=["https://www.redcross.org"]),
     ]
     country_code: CountryCode
-    email: Annotated[Annotated[_Text, AfterValidator(_email)] | None, _Blank] = None
+    email: Annotated[Annotated[str, Field(max_length=255), _Typed, AfterValidator(_email)] | None, _Blank] = None
     address_line1: _Optional = None
     address_line2: _Optional = None
     city: _Optional = None
