@@ -269,6 +269,7 @@ async def test_lists_and_evidence_are_answered_from_indexes(empty_database: Test
             for page in (first, last):
                 assert index in await used(service, partner, filters, page, sort), (index, page)
         assert await used(service, partner, Filters(words=("fund", "000000399")), first, "id")
+        assert f"{RECORD}_words" not in await used(service, partner, Filters(words=("fu",)), first, "id")
         async with service.db.read() as reading:
             explaining: Any = Explaining(reading)
             assert await store_evidence.of(explaining, EVERYONE, some)

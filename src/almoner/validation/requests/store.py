@@ -27,6 +27,9 @@ _COLUMNS: Final = f"{_OWN}, {_ASKED}"
 _SELECT: Final = f"select {_COLUMNS} from validation_request"
 _LIST: Final = "validation_request"
 _TEXT: Final = "(search_name || ' ' || lower(number_key))"
+_UNINDEXED: Final = f"({_TEXT} || '')"
+"""The same, for words too short for the index of words: it would be read whole, with the requests of all partners."""
+_INDEXED: Final = 3
 
 
 def _request(row: Record) -> ValidationRequest:
@@ -157,7 +160,7 @@ def _conditions(filters: Filters) -> tuple[str, list[object]]:
     if filters.ends is not None:
         narrow("created_at < {}", filters.ends)
     for word in filters.words:
-        narrow(_TEXT + " like {}", f"%{word}%")
+        narrow((_TEXT if len(word) >= _INDEXED else _UNINDEXED) + " like {}", f"%{word}%")
     return " and ".join(conditions), values
 
 
