@@ -5,7 +5,7 @@ import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import api, audit, imports, ledger, machine, matching_screening, page, receipts, scim, search
+from bench import api, audit, imports, ledger, machine, matching_screening, page, receipts, scim, screening, search
 from bench import deliveries as webhooks
 from bench.stage import Stage, staged
 
@@ -44,6 +44,7 @@ def main() -> None:
     lines += ["## Import of a register", "", *imports.measure(given.repeat), ""]
     lines += ["## Organisation search", "", *search.measure(), ""]
     lines += ["## Screening against watch lists", "", *matching_screening.speed(), ""]
+    lines += ["## Watch lists as the service holds them", "", *screening.measure(), ""]
     lines += ["## Postings to the ledger", "", *ledger.measure(given.seconds, given.repeat), ""]
     lines += ["## The audit chain", "", *audit.measure(given.repeat), ""]
     lines += ["## SCIM", "", *scim.measure(), ""]
