@@ -40,9 +40,9 @@ CORES: Final = 2
 MEBIBYTE: Final = 2**20
 NOTES: Final = (
     "Watch lists as the service loads and holds them. Repeat with `python -m bench.screening --write`; the lists lie",
-    "beside the repository. How well names are told apart, recall and flagged bodies: [matching](matching.md). Aims: at",
-    "least 5,000 bodies/s on two cores, under 300 MB; from 2024-05-01 to 2024-05-03 exactly 7 in and 8 out. On a machine",
-    "where others work, the figure by processor time tells what is left when they stop.",
+    "beside the repository. How well names are told apart, recall and flagged bodies: [matching](matching.md). Aims:",
+    "at least 5,000 bodies/s on two cores, under 300 MB; from 2024-05-01 to 2024-05-03 exactly 7 in and 8 out. On a",
+    "machine where others work, the figure by processor time tells what is left when they stop.",
 )
 _AT_ONCE: Final = 1_000
 BEFORE, AFTER = "sdn_2024-05-01.csv", "sdn_2024-05-03.csv"
