@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, Final, cast
-from xml.etree.ElementTree import ParseError
 
 import openpyxl
 from defusedxml.common import DefusedXmlException
@@ -43,7 +42,7 @@ _MOST_MEMBERS: Final = 1_000
 _COPIED_IN_MEMORY: Final = 8 << 20
 _BROKEN: Final = (
     ArithmeticError, AttributeError, DefusedXmlException, EOFError, InvalidFileException, LookupError, OSError,
-    ParseError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error,
+    SyntaxError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 """What openpyxl raises on files that are none of Excel's."""
 

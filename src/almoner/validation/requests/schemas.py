@@ -60,7 +60,7 @@ _Optional = Annotated[Annotated[str, Field(max_length=255), _Typed] | None, _Bla
 class ValidationRequestIn(In):
     """A nonprofit to validate."""
 
-    name: Annotated[str, Field(min_length=1, max_length=500, examples=["American Red Cross"]), _Typed]
+    name: Annotated[str, Field(min_length=1, max_length=500, examples=["American National Red Cross"]), _Typed]
     registry_name: Annotated[
         _Text, Field(description="Id, code or name of the registry it is registered in.", examples=["IRS"])
     ]
