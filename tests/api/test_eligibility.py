@@ -113,7 +113,7 @@ async def test_what_nothing_is_known_of_cannot_be_defined(service: Service, api:
 
 
 async def test_one_of_a_validation_request_waits_for_it(service: Service, api: Client) -> None:
-    request = await requested(api, name="St Mary Church")
+    request = await requested(api, name="St Mary Church", registryId="99-1234567")
     await service.drain()
     made = await evaluated(service, api, "", organisationId=None, validationRequestId=request["id"])
     assert (made["status"], made["organisationId"], made["organisationName"]) == (

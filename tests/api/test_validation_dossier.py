@@ -11,6 +11,7 @@ from pypdf import PdfReader
 
 from tests.support.client import Client, data
 from tests.support.service import Service
+from tests.support.validation import UNHEARD_OF
 
 PATH = "/v1/validation-requests"
 SCRIPT = Path(__file__).parents[2] / "docs" / "verify_document.py"
@@ -44,7 +45,7 @@ def _verdict(file: Path, key: str) -> tuple[int, str]:
 
 
 async def test_a_dossier_holds_every_step_with_what_it_saw(service: Service, api: Client) -> None:
-    address = await _made(service, api, registryName="HMRC", registryId="X6243", countryCode="GBR")
+    address = await _made(service, api, **UNHEARD_OF)
     answer = await api.get(address)
     assert answer.json()["object"] == "validation_request_dossier"
     told = data(answer)
@@ -56,7 +57,7 @@ async def test_a_dossier_holds_every_step_with_what_it_saw(service: Service, api
     steps = {step["name"]: step for step in evaluation["steps"]}
     assert steps["identifier"]["verdict"] == "pass"
     assert steps["register"]["verdict"] == "unknown"
-    assert steps["identifier"]["facts"]["given"] == "X6243"
+    assert steps["identifier"]["facts"]["given"] == UNHEARD_OF["registryId"]
     [review] = told["reviews"]
     assert (review["status"], review["endedAt"]) == ("open", None)
     assert (told["decisions"], told["documents"]) == ([], [])

@@ -14,6 +14,7 @@ from tests.support.validation import (
     INVALID_STATE,
     PATH,
     SIMULATE,
+    UNHEARD_OF,
     decided,
     evidence,
     refused,
@@ -194,7 +195,7 @@ TRIGGERS = {
 
 
 async def test_the_sandbox_accepts_test_accept_on_the_next_get(service: Service, api: Client) -> None:
-    made = await requested(api, name="test_accept")
+    made = await requested(api, name="test_accept", **UNHEARD_OF)
     assert {field: made[field] for field in UNDECIDED} == UNDECIDED
     await service.drain()
     record = await shown(api, made)
@@ -205,7 +206,7 @@ async def test_the_sandbox_accepts_test_accept_on_the_next_get(service: Service,
         "acceptedAt": iso(service.clock.now()),
     }
     organisation = data(await api.get(f"/v1/organisations/{record['organisationId']}"))
-    assert (organisation["name"], organisation["registryId"]) == ("test_accept", BODY["registryId"])
+    assert (organisation["name"], organisation["registryId"]) == ("test_accept", UNHEARD_OF["registryId"])
     assert await told(service, api) == [("approved", record)]
 
 
@@ -228,7 +229,7 @@ async def test_other_names_are_no_test_values(service: Service, api: Client) -> 
 
 async def test_a_test_value_keeps_the_rules_of_life(service: Service, api: Client) -> None:
     assert (await refused(api, name="test_accept", registryId="1"))[1] == "validation_request/invalid_registry_id"
-    made = await decided(service, api, name="test_accept")
+    made = await decided(service, api, name="test_accept", **UNHEARD_OF)
     assert [one.outcome.reasons for one in await evidence(service, made)] == [("register_not_loaded",)]
     for action in ("accept", "reject"):
         answer = await api.post(SIMULATE, {"id": made["id"], "action": action})
@@ -267,12 +268,12 @@ async def test_the_same_nonprofit_asked_for_at_once_is_one_organisation(service:
 
 
 async def test_a_new_organisation_is_seen_by_its_own_partner_only(service: Service, api: Client, other: Client) -> None:
-    ours = await decided(service, api, name="test_accept")
-    theirs = await decided(service, other, name="test_accept")
+    ours = await decided(service, api, name="test_accept", **UNHEARD_OF)
+    theirs = await decided(service, other, name="test_accept", **UNHEARD_OF)
     assert ours["organisationId"] != theirs["organisationId"]
     assert (await other.get(f"/v1/organisations/{ours['organisationId']}")).status_code == 404
     assert (await other.get(f"{PATH}/{ours['id']}")).status_code == 404
-    again = await simulate(api, await requested(api, registryId="530196605"), "accept")
+    again = await simulate(api, await requested(api, **{**UNHEARD_OF, "registryId": "x6243"}), "accept")
     assert again["organisationId"] == ours["organisationId"]
 
 

@@ -20,12 +20,15 @@ from almoner.platform.pages.rendering import Pages
 from tests.pages.site import CHALLENGED, DECLINED, GOOD, Site, open_site
 from tests.pages.test_branding import logo
 from tests.pages.test_code import MAIL, code
-from tests.support import pseudo
+from tests.support import agents, factories, pseudo
 from tests.support.database import TestDatabase
 
-KEYS = set(json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8")))
+WORDS = set(json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8")))
+OF_AGENTS = {key for key in WORDS if key.startswith(("agent.", "answer."))}
+KEYS = WORDS - OF_AGENTS
 PHONE = {"viewport": {"width": 320, "height": 700}}
-DATA = {"QQ", "Partner"}  # a monogram and the name of a logo; other data stand in mark-up of their own
+# A monogram, the name of a logo, and who made the page; other data stand in mark-up of their own.
+DATA = {"QQ", "Partner", "Almoner"}
 TITLED = {"till.unknown", "gift.unknown"} | {
     f"give.{kind}" for kind in "expired used unknown cookieless held closed broken tries".split()
 }
@@ -201,3 +204,39 @@ def walk_refunds(site: Site, catalogues: Catalogues, reader: Reader) -> None:
         facts = {"organisation": "Q", "name": "Q", "amount": "1", "why": f"refund.why.{reason}", "reference": "1"}
         html, text = (pages.text(f"refund.{form}", language, **facts) for form in ("html", "txt"))
         reader.mail({"html": html, "text": text, "subject": language.text("refund.subject", amount="1")})
+
+
+async def test_h9_no_word_that_an_applicant_or_a_nonprofit_meets_is_outside_the_catalogues(
+    strict: Site, catalogues: Catalogues
+) -> None:
+    reader, office, applicant = Reader(), "office@relief.example", "amina@elsewhere.example"
+    organisation = await factories.nonprofit(strict.service, name="Q Q")
+    await agents.contact(strict.service, organisation, office)
+    made = await agents.create(strict.service, strict.api, organisation=organisation, email=applicant, title="Q")
+    [mail] = await mails_to(strict, applicant)
+    reader.mail(mail)
+    async with strict.donor(**PHONE) as page:
+        await page.goto(f"{strict.base_url}/confirm/{made['id']}")
+        await reader.shown(page)
+        await send(page, code="000000")
+        await reader.shown(page)
+        async with page.expect_navigation():
+            await page.locator("button[name=again]").click()
+        await reader.shown(page)
+        await page.goto(next(word for word in mail["text"].split() if "/confirm?" in word))
+        await reader.shown(page)
+        async with page.expect_navigation():
+            await page.locator("button[name=confirm]").click()
+        await reader.shown(page)
+        [question] = await mails_to(strict, office)
+        reader.mail(question)
+        await page.goto(next(word for word in question["text"].split() if "/answer?" in word))
+        await reader.shown(page)
+        async with page.expect_navigation():
+            await page.locator("button[value=confirmed]").click()
+        await reader.shown(page)
+    pages = Pages(strict.service.db.deployment, Path(refund_notices.MAILS), catalogues)
+    for kind in ("agent.expired", "agent.closed", "agent.unknown", "agent.broken", "answer.closed"):
+        reader.page(bytes(pages.message(kind, pages.language(None), status=200).body).decode())
+    assert reader.seen <= WORDS
+    assert OF_AGENTS - reader.seen == set()

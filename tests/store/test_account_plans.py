@@ -22,12 +22,14 @@ from generate_series(1, 5000) n
 
 
 async def plan(service: Service, sql: str, *values: object, among: str = "select") -> str:
-    """How PostgreSQL would answer on tables too large to be read; ``among`` makes rows, which do not stay."""
+    """How PostgreSQL would answer on tables too large to be read or sorted; ``among`` makes rows, which do not stay."""
     connection = await asyncpg.connect(service.database.owner_dsn)
     trial = connection.transaction()
     await trial.start()
     try:
-        await connection.execute(f"set local enable_seqscan = off; {among}; analyze audit_entry")
+        await connection.execute(
+            f"set local enable_seqscan = off; set local enable_sort = off; {among}; analyze audit_entry"
+        )
         return "\n".join(row[0] for row in await connection.fetch(f"explain {sql}", *values))
     finally:
         await trial.rollback()

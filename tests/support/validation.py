@@ -28,6 +28,8 @@ BODY: Final[dict[str, Any]] = {
     "website": "https://example.org",
     "countryCode": "USA",
 }
+UNHEARD_OF: Final = {"registryName": "HMRC", "registryId": "X6243", "countryCode": "GBR"}
+"""A number of a register that no test loads: nothing is known of it, whatever the tests before have loaded."""
 
 
 async def requested(api: Client, **body: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ _OURS = (
     "sandbox.*",
     "almoner.log",
     "almoner.log.[0-9]",
+    "documents",
     "files",
     "audit-heads",
 )
