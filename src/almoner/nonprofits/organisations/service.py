@@ -66,6 +66,11 @@ async def get(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation:
     return organisation
 
 
+async def joined(tx: Tx, organisation_id: UUID) -> list[Organisation]:
+    """The other records for which this one answers: the same body in other registers, as each of them says it."""
+    return await store.joined(tx, EVERYONE, organisation_id)
+
+
 async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
     """The record as it stood after the data of a day. Raises NotFound, also when it was not known yet."""
     return await past.get(tx, scope, organisation_id, day)

@@ -99,6 +99,12 @@ async def find_record(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisati
     return _organisation(row) if row else None
 
 
+async def joined(tx: Tx, _: Everyone, organisation_id: UUID) -> list[Organisation]:
+    """The other records for which this one answers, each as its register alone says it."""
+    rows = await tx.fetch(_UNBRANDED + "where o.same_as = $1 order by o.id", organisation_id)
+    return [_organisation(row) for row in rows]
+
+
 async def find_by_number(tx: Tx, scope: Scope, registry_id: UUID, number_key: str) -> Organisation | None:
     """The organisation of a number in a registry, the published one before the partner's own."""
     row = await tx.fetchrow(
@@ -202,16 +208,24 @@ async def find_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding
 async def page_of_milestones(
     tx: Tx, scope: Scope, organisation_id: UUID, page: Page
 ) -> tuple[list[Milestone], int] | None:
-    """One page of an organisation's milestones in reading order and their total; None when it is not seen."""
+    """One page of an organisation's milestones in reading order and their total; None when it is not seen.
+
+    Those of every record of the body: what was published under one that another answers for now is the body's still.
+    """
     comparison, order = ("<", "desc") if page.reads_down else (">", "asc")
     rows = await tx.fetch(
         f"""
         select m.id, m.amount, m.currency_code, m.reward, c.total
         from organisation o
-        cross join lateral (select count(*) as total from organisation_milestone where organisation_id = o.id) c
+        cross join lateral (
+            select array(select o.id union all select n.id from organisation n where n.same_as = o.id) as ids
+        ) records
+        cross join lateral (
+            select count(*) as total from organisation_milestone where organisation_id = any(records.ids)
+        ) c
         left join lateral (
             select id, amount, currency_code, reward from organisation_milestone
-            where organisation_id = o.id and ($3::uuid is null or id {comparison} $3)
+            where organisation_id = any(records.ids) and ($3::uuid is null or id {comparison} $3)
             order by id {order} limit $4
         ) m on true
         where o.id = coalesce((select same_as from organisation where id = $1), $1)

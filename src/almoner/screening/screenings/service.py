@@ -116,10 +116,24 @@ async def decide(tx: Tx, match: Match, decision: Literal["confirmed", "cleared"]
     return True
 
 
-async def unwatch(tx: Tx, who: Who) -> None:
-    """Compare a record no longer when a list changes. What came of it stays."""
-    if (stored := await store.lock(tx, EVERYONE, who.type, who.id)) is not None:
-        await store.unwatch(tx, EVERYONE, stored.id)
+async def lock(tx: Tx, who: Who) -> None:
+    """Hold what is known of a record until the transaction ends: whoever has it compared waits."""
+    await store.lock(tx, EVERYONE, who.type, who.id)
+
+
+async def unwatch(tx: Tx, who: Who) -> list[Match]:
+    """Compare a record no longer when a list changes; the matches that were open until now.
+
+    What was decided stays. What is open is found again by whoever has the record compared anew.
+    """
+    stored = await store.lock(tx, EVERYONE, who.type, who.id)
+    if stored is None:
+        return []
+    await store.unwatch(tx, EVERYONE, stored.id)
+    were = [match for match in await store.matches(tx, EVERYONE, stored.id) if _waits(match)]
+    for match in were:
+        await store.end(tx, EVERYONE, match.id)
+    return were
 
 
 async def forget(tx: Tx, who: Who) -> list[Match]:

@@ -4,6 +4,8 @@ A match never refuses anything by itself. Whoever has a record compared calls ``
 has locked the record; what changes later is told by ``screenings.domain.CHANGED``.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, Literal
 from uuid import UUID
 
@@ -46,12 +48,16 @@ def asked_of(organisation: Organisation) -> Asked:
     )
 
 
-async def look(tx: Tx, screener: Screener, who: Who, asked: Asked, *, watch: bool) -> Result:
+async def look(
+    tx: Tx, screener: Screener, who: Who, asked: Asked, *, watch: bool, others: Sequence[Who] = ()
+) -> Result:
     """Compare a record with all lists; a person is asked about what is new or has changed.
 
-    ``watch``: compare it again when a list changes.
+    ``watch``: compare it again when a list changes. ``others``: further records of the same body; what a person
+    decided of one of them holds for this one where the question is the same to the word.
     """
-    return await _ask(tx, await screenings.look(tx, screener, who, asked, watch=watch))
+    result = await _ask(tx, await screenings.look(tx, screener, who, asked, watch=watch))
+    return await _answered(tx, result, others) if others else result
 
 
 async def look_again(tx: Tx, screener: Screener, subject: UUID) -> Result | None:
@@ -65,9 +71,15 @@ async def result(tx: Tx, who: Who) -> Result:
     return await screenings.result(tx, who)
 
 
+async def lock(tx: Tx, who: Who) -> None:
+    """Hold what is known of a record until the transaction ends."""
+    await screenings.lock(tx, who)
+
+
 async def unwatch(tx: Tx, who: Who) -> None:
-    """Compare a record no longer when a list changes."""
-    await screenings.unwatch(tx, who)
+    """Compare a record no longer when a list changes; nobody need decide what it is compared for any more."""
+    for match in await screenings.unwatch(tx, who):
+        await reviews.withdraw(tx, subject_of(match))
 
 
 async def forget(tx: Tx, who: Who) -> None:
@@ -90,6 +102,30 @@ async def decide(tx: Tx, scope: Partner | Everyone, match_id: UUID, decision: De
 def subject_of(match: Match) -> Subject:
     """A match, in the queue of what people decide."""
     return Subject("match", match.id, match.who.partner_id)
+
+
+async def _answered(tx: Tx, result: Result, others: Sequence[Who]) -> Result:
+    """With what a person decided of the same question about another record, unless this one was ever decided."""
+    waiting = [match for match in result.matches if match.decision == "open"]
+    if not waiting:
+        return result
+    known = [match for who in others for match in (await screenings.result(tx, who)).matches]
+    decided = {_question(match): match for match in known if match.decision != "open"}
+    answered: dict[UUID, Match] = {}
+    for match in waiting:
+        twin = decided.get(_question(match))
+        if twin is None or (await reviews.of(tx, subject_of(match))).decisions:
+            continue
+        said = (await reviews.of(tx, subject_of(twin))).decisions
+        if said and twin.decision != "open" and await screenings.decide(tx, match, twin.decision):
+            await reviews.conclude(tx, subject_of(match), said[-1].decision)
+            answered[match.id] = replace(match, decision=twin.decision)
+    return replace(result, matches=[answered.get(match.id, match) for match in result.matches])
+
+
+def _question(match: Match) -> tuple[object, ...]:
+    """What a person is asked: the entry, and all that mattered of both sides."""
+    return match.list, match.entry_key, *sorted(match.subject_side.items()), *sorted(match.entry_side.items())
 
 
 async def _ask(tx: Tx, result: Result) -> Result:
