@@ -108,6 +108,33 @@ async def test_one_that_is_listed_answers_before_one_that_is_not_and_links_may_e
     assert [told.registry_name for told in was.sources] == ["CCEW", "OSCR"]
 
 
+async def test_what_a_body_published_under_any_of_its_records_is_shown_of_it(loader: Loader) -> None:
+    await loader.load(CCEW, DAYS[0], entry("263710", "Shelter Fund", registration_date=OLD))
+    await loader.load(OSCR, DAYS[0], entry("SC002327", "Shelter Fund Scotland", registration_date=OLDER))
+    english, scottish = await found(loader, "CCEW", "263710"), await found(loader, "OSCR", "SC002327")
+    async with loader.db.write() as tx:
+        for amount, published_by in ((1000, english), (5000, scottish)):
+            await tx.execute(
+                "insert into organisation_milestone (id, organisation_id, amount, currency_code, reward) "
+                "values ($1, $2, $3, 'GBP', 'A card')",
+                tx.new_id(),
+                published_by.id,
+                amount,
+            )
+
+    async def amounts(organisation_id: UUID) -> list[Any]:
+        async with loader.db.read() as tx:
+            rows, total = await organisations.milestones(tx, EVERYONE, organisation_id, Page(9, descending=False))
+        assert total == len(rows)
+        return sorted(row.amount_minor for row in rows)
+
+    assert (await amounts(english.id), await amounts(scottish.id)) == ([1000], [5000])
+    await loader.load(LINKS, DAYS[1], ROW, same("263710", "SC002327"))
+    assert await amounts(english.id) == await amounts(scottish.id) == [1000, 5000]
+    await loader.load(LINKS, DAYS[2], ROW)
+    assert (await amounts(english.id), await amounts(scottish.id)) == ([1000], [5000])
+
+
 async def test_a_number_with_several_partners_in_a_register_joins_none_of_them(loader: Loader) -> None:
     """Its links are kept and counted; a chain through different registers is one body all the same."""
     await loader.load(CCEW, DAYS[0], *(entry(f"26371{nth}", f"Fund {nth}", registration_date=OLD) for nth in range(4)))
