@@ -88,6 +88,7 @@ from almoner.sources import refreshing
 from almoner.validation.agents.pages import TEMPLATES as AGENT_TEMPLATES
 from almoner.validation.agents.pages import AgentPages
 from almoner.validation.agents.routes import routes as agent_verifications
+from almoner.validation.configurations.routes import routes as submission_configurations
 from almoner.validation.documents.pages import DocumentPages
 from almoner.validation.documents.ports import NoScanner, Scanner
 from almoner.validation.eligibility.routes import routes as eligibility_subscriptions
@@ -112,6 +113,7 @@ ROUTES = (
     agent_verifications,
     monitoring_subscriptions,
     eligibility_subscriptions,
+    submission_configurations,
     webhook_subscriptions,
     webhook_deliveries,
     events,

@@ -78,6 +78,10 @@ async def _monitoring(service: Service, api: Client, _tenant: Tenant) -> str:
     return str((await monitoring.subscribe(service, api))["id"])
 
 
+async def _configuration(_service: Service, api: Client, _tenant: Tenant) -> str:
+    return str(data(await api.get("/v1/validation-submission-configurations"))[0]["id"])
+
+
 async def _eligibility(service: Service, api: Client, tenant: Tenant) -> str:
     return str((await eligibility.create(api, await _organisation(service, api, tenant)))["id"])
 
@@ -95,6 +99,7 @@ OWNED: dict[str, Make] = {
     "validationrequest": _validation_request,
     "monitoringsubscription": _monitoring,
     "eligibilitysubscription": _eligibility,
+    "hostedconfiguration": _configuration,
     "event": _event,
 }
 SHARED = {"activitytag", "registry"}

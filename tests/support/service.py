@@ -23,6 +23,7 @@ from almoner.platform.db import Database, Partner
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.telemetry import Telemetry
+from almoner.validation.configurations import service as configurations
 from tests.support import card_numbers
 from tests.support.client import Client
 from tests.support.clock import TestClock
@@ -72,6 +73,7 @@ class Service:
         async with self.db.write() as tx:
             account = await partners.create(tx, name)
             partner = Partner(account.id)
+            await configurations.start(tx, partner)
             _, secret = await keys.create(tx, partner, "secret", "tests", scopes or frozenset({"*", "sandbox_clock"}))
             _, publishable = await keys.create(tx, partner, "publishable", "tests")
         return Tenant(partner, name, secret, publishable)

@@ -24,6 +24,7 @@ from almoner.kit.time import iso, iso_or_none
 from almoner.platform import images
 from almoner.platform.db import Partner, Tx
 from almoner.platform.uploads.problems import FiletypeNotSupported
+from almoner.validation.configurations import service as configurations
 
 partners = typer.Typer(help="The products that use this deployment.", no_args_is_help=True)
 keys = typer.Typer(help="The keys of partners; a secret is shown once, when it is made.", no_args_is_help=True)
@@ -72,6 +73,7 @@ def add_partner(name: Annotated[str, typer.Argument(help="Its name, as people kn
         account = await partner_service.create(tx, name)
         await officer.record(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
         scope = Partner(account.id)
+        await configurations.start(tx, scope)
         _, secret = await key_ring.make(tx, scope, officer.by, "secret", "first", frozenset())
         _, publishable = await key_ring.make(tx, scope, officer.by, "publishable", "first", frozenset())
         return tx.ids.text("partner", account.id), secret, publishable

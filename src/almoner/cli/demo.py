@@ -15,6 +15,7 @@ from almoner.cli.demo_people import member_logins, operator_logins
 from almoner.cli.officer import MACHINE
 from almoner.platform.db import Database, Partner, Tx
 from almoner.sandbox.mailbox import mailbox_url
+from almoner.validation.configurations import service as configurations
 
 FIRST, SECOND = "Demo product", "Second demo product"
 # The first partner may also move the sandbox's clock (settled 9).
@@ -53,6 +54,7 @@ async def sandbox_content(db: Database, known: Mapping[str, Any]) -> dict[str, A
 async def _partner(tx: Tx, name: str) -> PartnerAccount:
     """A new partner, as `almoner partners add` makes it."""
     account = await partners.create(tx, name)
+    await configurations.start(tx, Partner(account.id))
     await MACHINE.record(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
     return account
 

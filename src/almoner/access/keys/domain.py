@@ -56,6 +56,8 @@ SCOPES: Final = frozenset(
         "scim_api",
         "users:read",
         "users:write",
+        "validation_configurations:read",
+        "validation_configurations:write",
         "validation_requests:read",
         "validation_requests:write",
         "webhooks:read",

@@ -1,0 +1,156 @@
+"""Submission configurations: the record, and what may stand in one (spec 4.7; settled 4 and 8)."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal, get_args
+from uuid import UUID
+
+from almoner.kit import language
+from almoner.nonprofits.organisations.domain import OrganisationType
+from almoner.screening.watchlists.domain import Category
+
+Check = Literal["validation_request", "compliance", "eligibility", "agent_verification"]
+CHECKS: Final[tuple[Check, ...]] = get_args(Check)
+ORGANISATION_TYPES: Final[tuple[OrganisationType, ...]] = get_args(OrganisationType)
+FieldKind = Literal["short_text", "long_text", "choice", "number", "url"]
+
+COMPLIANCE_FLAGS: Final[tuple[Category, ...]] = ("sanction", "warning", "hateSpeech")
+"""Which flags fail where a partner has not said otherwise (settled 4)."""
+
+CHANGED: Final = "internal.configuration_changed"
+"""Told when a configuration is changed, with a ``ConfigurationChanged`` in it."""
+
+MOST_CONFIGURATIONS: Final = 100  # the list is not paged (settled 1.1)
+MOST_FIELDS: Final = 30
+MOST_CHOICES: Final = 50
+LONGEST_LABEL: Final = 300
+LONGEST_VALUE: Final = 250
+_FIELD_ID: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer to choose. ``labels``: by language tag."""
+
+    value: str
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PartnerField:
+    """A question of the partner's own. ``labels``: by language tag; ``choices``: of a choice, and of nothing else."""
+
+    id: str
+    kind: FieldKind
+    required: bool
+    labels: Mapping[str, str]
+    choices: tuple[Choice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One configuration.
+
+    ``logo``: key of an image; ``primary_color``: ``#0d5c4a``; ``allowed_activity_sub_tags``: codes, None for all.
+    """
+
+    id: UUID
+    partner_id: UUID
+    name: str | None
+    display_name: str
+    logo: str | None
+    primary_color: str | None
+    is_default: bool
+    checks: tuple[Check, ...]
+    allowed_organisation_types: tuple[OrganisationType, ...]
+    compliance_flags: tuple[Category, ...]
+    allowed_activity_sub_tags: tuple[str, ...] | None
+    email_verification: bool
+    partner_fields: tuple[PartnerField, ...]
+    created_at: datetime
+    updated_at: datetime
+
+    def asks_for(self, check: Check) -> bool:
+        """Whether its submissions run a check."""
+        return check in self.checks
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationChanged:
+    """Which configuration, and whose."""
+
+    configuration: UUID
+    partner: UUID
+
+
+def problems(configuration: Configuration) -> list[str]:
+    """One sentence for every rule that the configuration breaks."""
+    found = []
+    narrowed = set(configuration.allowed_organisation_types) != set(ORGANISATION_TYPES)
+    if narrowed and not configuration.asks_for("validation_request"):
+        found.append("body.allowedOrganisationTypes narrows nothing without the check validation_request")
+    return found + field_problems(configuration.partner_fields)
+
+
+def field_problems(fields: Sequence[PartnerField]) -> list[str]:
+    """One sentence for every rule that the partner's questions break."""
+    found = []
+    if len(fields) > MOST_FIELDS:
+        found.append(f"body.partnerFields may have at most {MOST_FIELDS} questions, there are {len(fields)}")
+    found += [
+        f"body.partnerFields.{place}.id '{fields[place].id[:40]}' is the id of another question"
+        for place in _again(field.id for field in fields)
+    ]
+    for place, field in enumerate(fields):
+        at = f"body.partnerFields.{place}"
+        if _FIELD_ID.fullmatch(field.id) is None:
+            found.append(f"{at}.id must begin with a letter and have at most 40 letters, digits and underscores")
+        found += _label_problems(f"{at}.labels", field.labels)
+        found += _choice_problems(at, field)
+    return found
+
+
+def _choice_problems(at: str, field: PartnerField) -> list[str]:
+    if field.kind != "choice":
+        return [f"{at}.choices is for questions of type choice alone"] if field.choices else []
+    found = []
+    if not 2 <= len(field.choices) <= MOST_CHOICES:
+        found.append(f"{at}.choices must have 2 to {MOST_CHOICES} answers, there are {len(field.choices)}")
+    again = _again(choice.value for choice in field.choices)
+    found += [f"{at}.choices.{place}.value is the value of another answer" for place in again]
+    for place, choice in enumerate(field.choices):
+        if not 1 <= len(choice.value) <= LONGEST_VALUE:
+            found.append(f"{at}.choices.{place}.value must have 1 to {LONGEST_VALUE} characters")
+        found += _label_problems(f"{at}.choices.{place}.labels", choice.labels)
+    return found
+
+
+def _label_problems(at: str, labels: Mapping[str, str]) -> list[str]:
+    found = [] if labels else [f"{at} must have a label in one language at least"]
+    for tag, text in labels.items():
+        if not language.well_formed(tag):
+            found.append(f"{at} has '{tag[:40]}', which is no language tag (RFC 5646)")
+        if not 1 <= len(text.strip()) <= LONGEST_LABEL:
+            found.append(f"{at}.{tag[:40]} must have 1 to {LONGEST_LABEL} characters")
+    return found
+
+
+def _again(values: Iterable[str]) -> list[int]:
+    """The places of values that came before."""
+    seen: set[str] = set()
+    places = []
+    for place, value in enumerate(values):
+        if value in seen:
+            places.append(place)
+        seen.add(value)
+    return places
+
+
+def label(labels: Mapping[str, str], wanted: str) -> str:
+    """The label in a language, else in the one it falls back to, else in English, else the first."""
+    for tag in (wanted, "en"):
+        if found := language.nearest(tag, labels):
+            return labels[found]
+    return next(iter(labels.values()), "")
