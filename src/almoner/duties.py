@@ -50,6 +50,7 @@ from almoner.validation.documents.ports import Scanner
 from almoner.validation.eligibility import jobs as eligibility_jobs
 from almoner.validation.eligibility import service as eligibility
 from almoner.validation.eligibility.ports import every as every_sub_tag
+from almoner.validation.invites import jobs as invite_jobs
 from almoner.validation.matches import jobs as match_jobs
 from almoner.validation.monitoring import jobs as monitoring_jobs
 from almoner.validation.monitoring import service as monitoring
@@ -74,6 +75,7 @@ SCHEDULES = (
     *webhook_jobs.schedules,
     *agent_jobs.schedules,
     *document_jobs.schedules,
+    *invite_jobs.schedules,
     *selfcheck.schedules,
     *TIDYING,
 )

@@ -21,6 +21,7 @@ from almoner.screening.watchlists import checks as watchlist_checks
 from almoner.validation.agents import checks as agent_checks
 from almoner.validation.documents import checks as document_checks
 from almoner.validation.eligibility import checks as eligibility_checks
+from almoner.validation.invites import checks as invite_checks
 from almoner.validation.matches import checks as match_checks
 from almoner.validation.monitoring import checks as monitoring_checks
 from almoner.validation.requests import checks as request_checks
@@ -51,4 +52,5 @@ CHECKS: Final[tuple[Check, ...]] = (
     *monitoring_checks.checks,
     *eligibility_checks.checks,
     *agent_checks.checks,
+    *invite_checks.checks,
 )

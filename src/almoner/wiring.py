@@ -92,6 +92,7 @@ from almoner.validation.configurations.routes import routes as submission_config
 from almoner.validation.documents.pages import DocumentPages
 from almoner.validation.documents.ports import NoScanner, Scanner
 from almoner.validation.eligibility.routes import routes as eligibility_subscriptions
+from almoner.validation.invites.routes import routes as validation_invites
 from almoner.validation.monitoring.routes import routes as monitoring_subscriptions
 from almoner.validation.requests.routes import routes as validation_requests
 from almoner.webhooks.deliveries.routes import routes as webhook_deliveries
@@ -114,6 +115,7 @@ ROUTES = (
     monitoring_subscriptions,
     eligibility_subscriptions,
     submission_configurations,
+    validation_invites,
     webhook_subscriptions,
     webhook_deliveries,
     events,

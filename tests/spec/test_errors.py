@@ -55,6 +55,7 @@ DOMAIN_CODES = {
     "invalid_state",
     "eligibility_subscription": "entity_not_found organisation_not_active invalid_sub_tags already_cancelled "
     "invalid_metadata invalid_state",
+    "validation_invite": "validation_invite_expired invalid_configuration_id",
     "event": "webhook_subscription_not_found",
     "sandbox": "record_not_found payment_declined",
     "webhook_subscription": "invalid_state",

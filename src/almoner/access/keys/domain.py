@@ -58,6 +58,8 @@ SCOPES: Final = frozenset(
         "users:write",
         "validation_configurations:read",
         "validation_configurations:write",
+        "validation_invites:read",
+        "validation_invites:write",
         "validation_requests:read",
         "validation_requests:write",
         "webhooks:read",

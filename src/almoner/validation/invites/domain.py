@@ -1,0 +1,64 @@
+"""Validation invites: their states and their expiry (spec 2.6, 4.6; settled 4 and 5)."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.kit.errors import BadRequest
+from almoner.kit.records import record
+from almoner.kit.states import Lifecycle
+
+INVITE: Final = Lifecycle("validation_invite", {"open": frozenset({"complete", "expired"})})  # settled 5
+InviteStatus = Literal["open", "complete", "expired"]
+LIFETIME: Final = timedelta(days=7)  # settled 4
+LANGUAGE: Final = "en-GB"  # settled 4
+PAGE: Final = "apply"
+"""Purpose of the token in ``url``."""
+
+
+class InviteExpired(BadRequest):
+    code = "validation_invite/validation_invite_expired"
+    message = "The validation invite has expired; create a new one"
+
+
+class InviteNotFound(BadRequest):
+    code = "validation_submission/validation_invite_not_found"
+    message = "There is no validation invite with this id"
+
+
+class InviteInvalidState(BadRequest):
+    code = "validation_submission/validation_invite_invalid_state"
+    message = "The validation invite was used already: each is for one submission"
+
+
+class InvalidConfiguration(BadRequest):
+    code = "validation_invite/invalid_configuration_id"
+    message = "There is no submission configuration with this id"
+
+
+@record
+class Invite:
+    """One invite. ``stored_status`` may lag behind time; ``status_at`` never does."""
+
+    id: UUID
+    partner_id: UUID
+    configuration_id: UUID | None
+    redirect_url: str | None
+    language: str
+    metadata: Mapping[str, str] | None
+    stored_status: InviteStatus
+    created_at: datetime
+    expires_at: datetime
+
+    def status_at(self, now: datetime) -> InviteStatus:
+        """``open``, ``complete`` or ``expired``, true at the moment ``now``."""
+        return "expired" if self.stored_status == "open" and now >= self.expires_at else self.stored_status
+
+    def ensure_open(self, now: datetime) -> None:
+        """A submission may be made with it. Raises InviteExpired, InviteInvalidState."""
+        status = self.status_at(now)
+        if status == "expired":
+            raise InviteExpired
+        if status == "complete":
+            raise InviteInvalidState
