@@ -128,6 +128,7 @@ async def partners_keys_and_members(world: World) -> None:
     partner = word(await world.does("partners", "add", "Bright Bank"), "partner")
     await world.does("partners", "brand", partner, "--colour", "#E6007E")
     await world.does("partners", "issuer", partner, "--name", "Bright Bank Foundation")
+    await world.does("partners", "set", partner, "--currency", "GBP")
     key = word(await world.does("keys", "add", "--partner", partner, "--name", "till"), "key")
     key = word(await world.does("keys", "rotate", key), "key")
     await world.does("keys", "revoke", key)

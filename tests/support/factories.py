@@ -96,6 +96,14 @@ async def donation(service: Service, api: Client, *, organisation: str | None = 
     return found[0]
 
 
+async def direct(service: Service, api: Client, *, organisation: str | None = None, **body: Any) -> dict[str, Any]:
+    """A direct donation for a nonprofit, a new one unless it is named."""
+    organisation = organisation or await nonprofit(service)
+    given = {"amount": 2500, "currencyCode": "USD", "organisationId": organisation, **body}
+    record: dict[str, Any] = data(await api.post("/v1/donations", given))
+    return record
+
+
 async def verification(
     service: Service, api: Client, *, organisation: str | None = None, test: str = "", **body: Any
 ) -> dict[str, Any]:

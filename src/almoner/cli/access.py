@@ -152,6 +152,40 @@ def name_issuer(
     typer.echo(f"issued by {issuer.name or own}  prefix {issuer.prefix or '-'}  last number {issuer.last_number}")
 
 
+@partners.command("set")
+def set_giving(
+    partner: Annotated[str, typer.Argument(help="Identifier, as `almoner partners list` shows it.")],
+    currency: Annotated[
+        list[str] | None, typer.Option(help="A currency that it settles in; repeat for more. Replaces all.")
+    ] = None,
+    donors: Annotated[bool | None, typer.Option(help="Whether its answers and events name donors.")] = None,
+    gift_aid: Annotated[bool | None, typer.Option(help="Whether GBP gifts to UK charities need gift aid.")] = None,
+) -> None:
+    """Show or set what a partner's direct donations may be in, and what it is told and asked of donors."""
+    given = {"currencies": currency or None, "shows_donors": donors, "asks_gift_aid": gift_aid}
+    changed = {name: value for name, value in given.items() if value is not None}
+
+    async def use(tx: Tx, officer: Officer | None = None) -> PartnerAccount:
+        scope = Partner(read_id(tx, "partner", partner))
+        if officer is None:
+            return await partner_service.get(tx, scope)
+        try:
+            account = await partner_service.set_giving(
+                tx, scope, currencies=currency or None, shows_donors=donors, asks_gift_aid=gift_aid
+            )
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+        await officer.record(tx, scope.id, "partner.giving_set", partner, changed=", ".join(sorted(changed)))
+        return account
+
+    account = administer(use) if changed else in_transaction(use)
+    typer.echo(
+        f"settles in {', '.join(account.settlement_currencies)}  "
+        f"donors {'named' if account.shows_donors else 'not named'}  "
+        f"gift aid {'asked for' if account.asks_gift_aid else 'not asked for'}"
+    )
+
+
 @keys.command("add")
 def add_key(
     partner: PartnerId,

@@ -9,6 +9,7 @@ from uuid import UUID
 class PartnerAccount:
     """``redirect_hosts``: hosts that successUrl may name, None for any; ``settlement_currencies``: ISO 4217 codes.
 
+    ``shows_donors``: its answers and events name donors. ``asks_gift_aid``: gifts that could have gift aid need it.
     ``brand_colour`` (``#0d5c4a``) and ``brand_logo`` (key of an image) are shown on the hosted page.
     """
 
@@ -19,3 +20,5 @@ class PartnerAccount:
     created_at: datetime
     brand_colour: str | None = None
     brand_logo: str | None = None
+    shows_donors: bool = True
+    asks_gift_aid: bool = False

@@ -1,9 +1,11 @@
 """Adding and reading partners, and how the hosted page shows them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from almoner.access.partners import store
 from almoner.access.partners.domain import PartnerAccount
+from almoner.kit.money import EXPONENTS
 from almoner.platform import media
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.images import Image
@@ -51,6 +53,34 @@ async def brand(tx: Tx, partner: Partner, *, colour: str | None = None, logo: Im
 async def clear_brand(tx: Tx, partner: Partner) -> PartnerAccount:
     """Show neither colour nor logo. Raises NoSuchPartner."""
     return await _set_brand(tx, partner, await _lock(tx, partner), None, None)
+
+
+async def set_giving(
+    tx: Tx,
+    partner: Partner,
+    *,
+    currencies: Sequence[str] | None = None,
+    shows_donors: bool | None = None,
+    asks_gift_aid: bool | None = None,
+) -> PartnerAccount:
+    """What it settles in, whether donors are named to it, whether gift aid is asked for; what is not given stays.
+
+    It holds for what happens from now on. Raises NoSuchPartner; ValueError for what is no currency.
+    """
+    account = await _lock(tx, partner)
+    settles = account.settlement_currencies if currencies is None else tuple(dict.fromkeys(currencies))
+    if not settles:
+        raise ValueError("a partner settles in one currency at least")
+    if strange := [code for code in settles if code not in EXPONENTS]:
+        raise ValueError(f"{', '.join(strange)}: no active ISO 4217 currency, such as GBP")
+    account = replace(
+        account,
+        settlement_currencies=settles,
+        shows_donors=account.shows_donors if shows_donors is None else shows_donors,
+        asks_gift_aid=account.asks_gift_aid if asks_gift_aid is None else asks_gift_aid,
+    )
+    await store.set_giving(tx, partner, account)
+    return account
 
 
 async def _set_brand(

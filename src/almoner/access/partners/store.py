@@ -5,7 +5,9 @@ from asyncpg import Record
 from almoner.access.partners.domain import PartnerAccount
 from almoner.platform.db import Everyone, Partner, Tx
 
-_COLUMNS = "id, name, redirect_hosts, settlement_currencies, created_at, brand_colour, brand_logo"
+_COLUMNS = (
+    "id, name, redirect_hosts, settlement_currencies, created_at, brand_colour, brand_logo, shows_donors, asks_gift_aid"
+)
 
 
 def _account(row: Record) -> PartnerAccount:
@@ -18,6 +20,8 @@ def _account(row: Record) -> PartnerAccount:
         row["created_at"],
         row["brand_colour"],
         row["brand_logo"],
+        row["shows_donors"],
+        row["asks_gift_aid"],
     )
 
 
@@ -47,6 +51,17 @@ async def lock(tx: Tx, partner: Partner) -> PartnerAccount | None:
 async def set_brand(tx: Tx, partner: Partner, colour: str | None, logo: str | None) -> None:
     """Store how the hosted page shows a locked partner."""
     await tx.execute("update partner set brand_colour = $2, brand_logo = $3 where id = $1", partner.id, colour, logo)
+
+
+async def set_giving(tx: Tx, partner: Partner, account: PartnerAccount) -> None:
+    """Store how a locked partner gives."""
+    await tx.execute(
+        "update partner set settlement_currencies = $2, shows_donors = $3, asks_gift_aid = $4 where id = $1",
+        partner.id,
+        list(account.settlement_currencies),
+        account.shows_donors,
+        account.asks_gift_aid,
+    )
 
 
 async def all_accounts(tx: Tx, _scope: Everyone) -> list[PartnerAccount]:

@@ -54,6 +54,26 @@ class WrongTargetCurrency(BadRequest):
     message = "The organisation does not receive this currency, or the session takes another one"
 
 
+class WrongPartnerCurrency(BadRequest):
+    code = "donation/wrong_partner_currency"
+    message = "Your account does not settle in this currency"
+
+
+class MissingOrganisation(BadRequest):
+    code = "donation/missing_organisation"
+    message = "Name an organisation that there is, or a user with a default organisation"
+
+
+class UserNotFound(BadRequest):
+    code = "donation/user_not_found"
+    message = "There is no user with this id"
+
+
+class CannotEditOrganisation(BadRequest):
+    code = "donation/cannot_edit_organisation_invalid_donation_type"
+    message = "Only a direct donation is given another organisation; a hosted one is for the one on its page"
+
+
 class CannotAcceptDonations(BadRequest):
     code = "donation/cannot_accept_donations"
     message = "This organisation cannot accept donations now: its register no longer lists it as an active nonprofit"
@@ -91,7 +111,10 @@ class Settlement:
 
 @record
 class Donation:
-    """One donation. ``consented``: the nonprofit may contact the donor. ``disbursement_id``: the payout it is in."""
+    """One donation. ``consented``: the nonprofit may contact the donor. ``disbursement_id``: the payout it is in.
+
+    ``donor_shown``: the partner's answers and events name the donor.
+    """
 
     id: UUID
     partner_id: UUID
@@ -117,6 +140,18 @@ class Donation:
     disbursed_at: datetime | None
     reassigned_at: datetime | None
     reassigned_from: UUID | None
+    donor_shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Donor:
+    """Who gives, as a partner names them; nobody need be named."""
+
+    first_name: str | None
+    last_name: str | None
+    email: str | None
+    consented: bool
+    anonymous: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +238,9 @@ def judge(
     return difference(donation.money, reference, found, live=live)
 
 
-def promised(donation_id: UUID, session: DonationSession, gift: Gift, now: datetime) -> Donation:
+def promised(
+    donation_id: UUID, session: DonationSession, gift: Gift, now: datetime, *, donor_shown: bool = True
+) -> Donation:
     """A new hosted donation; the session's metadata go with it (settled 4)."""
     return Donation(
         id=donation_id,
@@ -230,6 +267,49 @@ def promised(donation_id: UUID, session: DonationSession, gift: Gift, now: datet
         disbursed_at=None,
         reassigned_at=None,
         reassigned_from=None,
+        donor_shown=donor_shown,
+    )
+
+
+def active(
+    donation_id: UUID,
+    partner_id: UUID,
+    organisation_id: UUID,
+    user_id: UUID | None,
+    money: Money,
+    donor: Donor,
+    metadata: Mapping[str, str],
+    now: datetime,
+    *,
+    donor_shown: bool,
+) -> Donation:
+    """A new direct donation, that the partner has yet to be asked for."""
+    return Donation(
+        id=donation_id,
+        partner_id=partner_id,
+        organisation_id=organisation_id,
+        user_id=user_id,
+        type="direct",
+        session_id=None,
+        payment_id=None,
+        status="ACTIVE",
+        money=money,
+        first_name=donor.first_name,
+        last_name=donor.last_name,
+        email=donor.email,
+        consented=donor.consented,
+        anonymous=donor.anonymous,
+        metadata=metadata,
+        created_at=now,
+        cancelled_at=None,
+        cover_minor=0,
+        message=None,
+        settlement=None,
+        disbursement_id=None,
+        disbursed_at=None,
+        reassigned_at=None,
+        reassigned_from=None,
+        donor_shown=donor_shown,
     )
 
 
@@ -256,3 +336,25 @@ def ensure_receivable(currency: str, received: tuple[str, ...]) -> None:
         raise CannotAcceptDonations
     if currency not in received:
         raise WrongTargetCurrency(f"the organisation receives {', '.join(received)}, not {currency}")
+
+
+def ensure_settled_in(currency: str, currencies: tuple[str, ...]) -> None:
+    """A partner that settles in these currencies may be asked for this one. Raises WrongPartnerCurrency."""
+    if currency not in currencies:
+        raise WrongPartnerCurrency(f"your account settles in {', '.join(currencies)}, not {currency}")
+
+
+def ensure_cancellable(donation: Donation) -> None:
+    """A partner may cancel it (settled 5). Raises InvalidState."""
+    if donation.type != "direct" or donation.status != "ACTIVE":
+        raise InvalidState(
+            f"the donation is {donation.type} and {donation.status}: only a direct one that is ACTIVE can be cancelled"
+        )
+
+
+def ensure_movable(donation: Donation) -> None:
+    """A partner may choose another organisation. Raises CannotEditOrganisation, InvalidState."""
+    if donation.type != "direct":
+        raise CannotEditOrganisation
+    if donation.status != "ACTIVE":
+        raise InvalidState(f"the donation is {donation.status}: its organisation is chosen while it is ACTIVE")

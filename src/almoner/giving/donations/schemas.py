@@ -3,15 +3,68 @@
 from typing import Annotated
 
 import msgspec
-from pydantic import Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from almoner.giving.donations.domain import Donation, DonationStatus, DonationType, Filters
+from almoner.kit import email, money
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.patch import UNSET
+from almoner.kit.text import typed
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import DayOrMoment, Maybe, MetadataPatch, Out, PageQuery, Patch, WindowEnd, YesNo
+from almoner.platform.http.wire import (
+    CurrencyCode,
+    DayOrMoment,
+    In,
+    Maybe,
+    Metadata,
+    MetadataPatch,
+    Out,
+    PageQuery,
+    Patch,
+    Text255,
+    WindowEnd,
+    YesNo,
+)
+
+
+def _currency(text: str) -> str:
+    if text not in money.EXPONENTS:
+        raise ValueError("must be an active ISO 4217 currency such as GBP")
+    return text
+
+
+def _email(text: str) -> str:
+    if not email.well_formed(text):
+        raise ValueError("must be an e-mail address such as ada@example.org")
+    return text
+
+
+def _typed(value: object) -> object:
+    return typed(value) if isinstance(value, str) else value
+
+
+Name = Annotated[Text255, BeforeValidator(_typed)]
+
+
+class DonationIn(In):
+    """A new direct donation: for an organisation, or for the default organisation of a user."""
+
+    amount: Annotated[
+        int, Field(ge=1, le=money.MAX_MINOR, examples=[2500], description="In the currency's minor unit.")
+    ]
+    currency_code: Annotated[CurrencyCode, AfterValidator(_currency)]
+    organisation_id: Annotated[str, IdText("organisation")] | None = Field(
+        None, description="Without it, the default organisation of the user."
+    )
+    user_id: Annotated[str, IdText("user")] | None = None
+    first_name: Name | None = None
+    last_name: Name | None = None
+    email: Annotated[Text255, AfterValidator(_email)] | None = None
+    consented_to_be_contacted_by_org: YesNo = "no"
+    anonymous: YesNo = "no"
+    metadata: Metadata | None = None
 
 
 class DonationsQuery(PageQuery):
@@ -41,6 +94,7 @@ def filters_of(tx: Tx, query: DonationsQuery) -> Filters:
 class DonationPatch(Patch):
     """Changes to a donation."""
 
+    organisation_id: Maybe[Annotated[str, IdText("organisation")]] = UNSET
     metadata: Maybe[MetadataPatch | None] = UNSET
 
 
@@ -99,7 +153,7 @@ _ONE_OFF = SubscriptionOut(initial=True)
 
 def donation_out(tx: Tx, donation: Donation) -> DonationOut:
     """The answer for one donation, and the record in its events."""
-    ids, settlement = tx.ids, donation.settlement
+    ids, settlement, shown = tx.ids, donation.settlement, donation.donor_shown
     return DonationOut(
         id=ids.text("donation", donation.id),
         user_id=ids.optional("user", donation.user_id),
@@ -109,9 +163,9 @@ def donation_out(tx: Tx, donation: Donation) -> DonationOut:
         amount=donation.money.minor,
         currency_code=donation.money.currency,
         status=donation.status,
-        first_name=donation.first_name,
-        last_name=donation.last_name,
-        email=donation.email,
+        first_name=donation.first_name if shown else None,
+        last_name=donation.last_name if shown else None,
+        email=donation.email if shown else None,
         consented_to_be_contacted_by_org="yes" if donation.consented else "no",
         anonymous="yes" if donation.anonymous else "no",
         gift_aid_id=None,

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from almoner.access.partners import service as partners
 from almoner.giving.donations import domain, schemas, store, store_money
 from almoner.giving.donations.domain import Bucket, Donation, Filters, Gift, SessionDonation
 from almoner.giving.donations.schemas import DonationOut
@@ -100,9 +101,10 @@ async def promise(tx: Tx, session: DonationSession, gift: Gift) -> Donation:
     if (promised := await live_of_session(tx, session.id)) is not None:
         return await _change_gift(tx, promised, gift)
     partner = Partner(session.partner_id)
-    donation = domain.promised(tx.new_id(), session, gift, tx.now)
+    shown = (await partners.get(tx, partner)).shows_donors
+    donation = domain.promised(tx.new_id(), session, gift, tx.now, donor_shown=shown)
     await store.insert(tx, partner, donation)
-    await _emit(tx, domain.CREATED, donation)
+    await tell(tx, domain.CREATED, donation)
     return donation
 
 
@@ -160,8 +162,8 @@ async def _money_arrived(
     received = await store.receive(tx, EVERYONE, donation.id, payment.id)
     assert received is not None, "judged under the donation's lock"
     await sessions.complete(tx, session, donation.id)
-    await _emit(tx, domain.PAYMENT_RECEIVED, received)
-    await _emit(tx, domain.PAYMENT_SUCCESSFUL, received)
+    await tell(tx, domain.PAYMENT_RECEIVED, received)
+    await tell(tx, domain.PAYMENT_SUCCESSFUL, received)
     await _close_live(tx, [donation.id])
     await ledger.post(
         tx, books.payment_received(payment.id, payment.provider, donation.organisation_id, donation.money)
@@ -286,7 +288,7 @@ async def hand_over(tx: Tx, donation_id: UUID, organisation_id: UUID) -> Donatio
     given = await store_money.hand_over(tx, EVERYONE, donation_id, organisation_id)
     if given is None:
         raise domain.InvalidState("only a donation that was received and is in no payout can be reassigned")
-    await _emit(tx, domain.REASSIGNED, given)
+    await tell(tx, domain.REASSIGNED, given)
     return given
 
 
@@ -295,5 +297,6 @@ async def _emit_all(tx: Tx, event_type: str, told: Sequence[Donation]) -> None:
         await outbox.emit_all(tx, event_type, [(one.partner_id, record(tx, one)) for one in told])
 
 
-async def _emit(tx: Tx, event_type: str, donation: Donation) -> None:
+async def tell(tx: Tx, event_type: str, donation: Donation) -> None:
+    """Write an event with the donation as it is."""
     await outbox.emit(tx, donation.partner_id, event_type, record(tx, donation))

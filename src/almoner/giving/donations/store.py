@@ -14,11 +14,13 @@ from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 
 LIST: Final = "donation"
-COLUMNS: Final = (
+PLAIN: Final = (
     "id, partner_id, organisation_id, user_id, type, session_id, payment_id, status, amount_minor, currency, "
     "first_name, last_name, email, consented, anonymous, metadata, created_at, cancelled_at, cover_minor, message, "
     "settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, reassigned_from"
 )
+SHOWN: Final = "(select shows_donors from partner where partner.id = partner_id) as donor_shown"
+COLUMNS: Final = f"{PLAIN}, {SHOWN}"
 
 # Each filter that is given becomes a condition of its own, so that PostgreSQL plans for the index that serves it.
 _CONDITIONS: Final = {
@@ -35,7 +37,7 @@ def donation_of(row: Record) -> Donation:
     minor, currency = row[8:10]
     settled_at, settled_minor, settled_currency = row[20:23]
     settlement = Settlement(settled_at, Money(settled_minor, settled_currency)) if settled_at else None
-    values: list[Any] = [*row[:8], Money(minor, currency), *row[10:20], settlement, *row[23:27]]
+    values: list[Any] = [*row[:8], Money(minor, currency), *row[10:20], settlement, *row[23:28]]
     return Donation(*values)
 
 
@@ -141,6 +143,30 @@ async def change_gift(tx: Tx, _scope: Everyone, donation_id: UUID, gift: Gift) -
     )
 
 
+async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation | None:
+    """Cancel a direct donation; None when its state does not allow it."""
+    row = await tx.fetchrow(
+        f"""
+        update donation set status = 'CANCELLED', cancelled_at = $3, status_changed_at = $3
+        where partner_id = $1 and id = $2 and type = 'direct' and status = 'ACTIVE' returning {COLUMNS}
+        """,
+        partner.id,
+        donation_id,
+        tx.now,
+    )
+    return donation_of(row) if row else None
+
+
+async def set_organisation(tx: Tx, partner: Partner, donation_id: UUID, organisation_id: UUID) -> None:
+    """Whom a locked direct donation is for, while it is ACTIVE."""
+    await tx.execute(
+        "update donation set organisation_id = $3 where partner_id = $1 and id = $2 and status = 'ACTIVE'",
+        partner.id,
+        donation_id,
+        organisation_id,
+    )
+
+
 async def receive(tx: Tx, _scope: Everyone, donation_id: UUID, payment_id: UUID) -> Donation | None:
     """Move a donation to RECEIVED_PAYMENT; None when its state does not allow it."""
     # Not all of DONATION.sources_of: from DISBURSED a returned payout leads here, never a payment (settled 5).
@@ -189,7 +215,7 @@ async def next_abandoned(tx: Tx, _scope: Everyone) -> datetime | None:
 
 
 _FORGOTTEN: Final = """
-status = 'CANCELLED' and type = 'hosted' and email is not null
+status = 'CANCELLED' and email is not null
     and not exists (select from held_payment where donation_id = donation.id)
 """
 """Cancelled and never paid: not even money that had to be held, whose donor may have to be found."""

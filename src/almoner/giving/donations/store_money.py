@@ -5,12 +5,12 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.donations.domain import Bucket, Donation
-from almoner.giving.donations.store import COLUMNS, donation_of
+from almoner.giving.donations.store import COLUMNS, PLAIN, SHOWN, donation_of
 from almoner.kit.money import Money
 from almoner.platform.db import Everyone, Partner, Tx
 
 # The update's own table has the same columns: each is named with it.
-_RETURNED: Final = ", ".join(f"d.{column}" for column in COLUMNS.split(", "))
+_RETURNED: Final = ", ".join([*(f"d.{column}" for column in PLAIN.split(", ")), SHOWN])
 
 LOCK: Final = f"select {COLUMNS} from donation where id = any($1::uuid[]) order by id for no key update"
 
