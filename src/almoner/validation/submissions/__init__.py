@@ -1,0 +1,1 @@
+"""Validation submissions: one application, every configured check, one answer."""
