@@ -242,6 +242,7 @@ async def test_settled_9_simulated_results_are_those_of_the_record(service: Serv
 
 async def test_settled_9_what_cannot_be_set_is_refused(service: Service, api: Client) -> None:
     made = await subscribe(service, api)
+    await service.drain()
     assert (await set_results(api, made, sanction={"status": "clear"}))["status"] == "live"
     waiting = await subscribe(service, api, validationRequestId=(await validation.requested(api))["id"])
     await cancelled(api, made)
@@ -254,3 +255,15 @@ async def test_settled_9_what_cannot_be_set_is_refused(service: Service, api: Cl
         answer = await api.post("/v1/sandbox/simulate", body)
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_request"), results
         assert all(reason.startswith("body.results") for reason in answer.json()["error"]["reasons"])
+
+
+async def test_what_is_said_of_one_that_nobody_looked_at_names_no_list(service: Service, api: Client) -> None:
+    made = await subscribe(service, api)
+    said = await set_results(api, made, sanction={"status": "clear"})
+    assert (said["status"], said["sources"]) == ("pending", [])
+    assert said["results"] == {**UNKNOWN, "sanction": {"status": "clear"}}, "whether it passes is not known"
+    assert said == await shown(api, made)
+    first, live = await told(service, api)
+    assert first == said
+    assert live == await shown(api, made)
+    assert (live["status"], live["results"]["complianceStatus"]) == ("live", "pass")

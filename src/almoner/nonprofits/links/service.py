@@ -128,3 +128,5 @@ async def _join(tx: Tx, load_id: UUID, day: datetime) -> None:
         for one, principal in changed
     ]
     await store.tell(tx, EVERYONE, load_id, day, told)
+    for left in sorted({known[one] for one, _ in changed if one in known}):
+        await organisations.tell_shown(tx, left)  # nothing of its own row changed, but it answers for fewer

@@ -94,6 +94,8 @@ async def create(tx: Tx, partner: Partner, wish: Wish) -> Configuration:
     if made.is_default and before:
         await store.clear_default(tx, partner)
     await store.insert(tx, partner, made)
+    if made.is_default:  # whoever named none is judged by it from now on
+        await outbox.emit(tx, partner.id, domain.CHANGED, ConfigurationChanged(made.id, partner.id))
     return made
 
 
@@ -109,9 +111,20 @@ async def find(tx: Tx, scope: Scope, configuration_id: UUID) -> Configuration | 
     return await store.find(tx, scope, configuration_id)
 
 
+async def several(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]) -> dict[UUID, Configuration]:
+    """Those of these that there are, by id."""
+    found = await store.several(tx, partner, configuration_ids) if configuration_ids else []
+    return {configuration.id: configuration for configuration in found}
+
+
 async def default(tx: Tx, partner: Partner) -> Configuration | None:
     """The partner's default; None for a partner that has no configuration."""
     return await store.default(tx, partner)
+
+
+async def counting(tx: Tx, partner: Partner, configuration_id: UUID | None) -> Configuration | None:
+    """The one that judges what was asked with a configuration, or without one: then the partner's default."""
+    return await store.default(tx, partner) if configuration_id is None else await get(tx, partner, configuration_id)
 
 
 async def all(tx: Tx, partner: Partner) -> list[Configuration]:  # noqa: A001 (read as configurations.all)

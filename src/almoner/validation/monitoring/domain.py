@@ -24,7 +24,9 @@ CategoryStatus = Literal["clear", "flag"]
 Compliance = Literal["pass", "fail"]
 Active = Literal["yes", "no"]
 Decided = Literal["open", "confirmed", "cleared"]
-Occasion = Literal["created", "request_decided", "register_changed", "screening_changed", "chosen"]
+Occasion = Literal[
+    "created", "request_decided", "register_changed", "screening_changed", "chosen", "configuration_changed"
+]
 """Why a subscription is looked at."""
 
 FLAGS: Final[frozenset[Category]] = frozenset(("sanction", "warning", "hateSpeech"))
@@ -100,11 +102,15 @@ def results_from(known: Mapping[str, str]) -> Results:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """All that results rest on. ``active``: None where no register tells."""
+    """All that results rest on. ``active``: None where no register tells. ``looked``: whether anybody looked yet."""
 
     matches: tuple[Match, ...] = ()
     sources: tuple[Source, ...] = ()
     active: Active | None = None
+    looked: bool = True
+
+
+UNSEEN: Final = Seen(looked=False)
 
 
 def results_of(seen: Seen, chosen: Results | None = None, flags: Collection[Category] = FLAGS) -> Results:
@@ -126,6 +132,8 @@ def results_of(seen: Seen, chosen: Results | None = None, flags: Collection[Cate
         elif category in checked - waiting:
             categories[category] = "clear"
     compliance = chosen.compliance or _compliance(categories, waiting - chosen.categories.keys(), flags)
+    if not seen.looked and chosen.compliance is None and compliance == "pass":
+        compliance = None  # silence before anybody looked says nothing
     return Results(compliance, categories, chosen.active or seen.active)
 
 
@@ -147,6 +155,7 @@ class MonitoringSubscription:
 
     ``name``: of the organisation, None while there is none. ``search_name``: its words, or those of the request, when
     they were looked at last. ``chosen``: what the sandbox was told to say. ``screened_at``: when it was looked at.
+    ``due_at``: since when it has to be looked at again, None while it need not.
     """
 
     id: UUID
@@ -162,6 +171,7 @@ class MonitoringSubscription:
     screened_at: datetime | None
     created_at: datetime
     cancelled_at: datetime | None
+    due_at: datetime | None = None
     name: str | None = None
 
     def ensure(self, target: MonitoringStatus) -> None:
@@ -187,29 +197,32 @@ class MonitoringSubscription:
         self.ensure("validation_request_failed")
         return replace(self, status="validation_request_failed")
 
-    def looked(self, seen: Seen, search_name: str, now: datetime) -> "MonitoringSubscription":
-        """As it is after a look at its organisation: live. Raises InvalidState."""
+    def looked(
+        self, seen: Seen, search_name: str, now: datetime, flags: Collection[Category] = FLAGS
+    ) -> "MonitoringSubscription":
+        """As it is after a look at its organisation: live. ``flags`` count for compliance. Raises InvalidState."""
         if self.status != "live":
             self.ensure("live")
         return replace(
             self,
             status="live",
             search_name=search_name,
-            results=results_of(seen, self.chosen),
+            results=results_of(seen, self.chosen, flags),
             sources=seen.sources,
             screened_at=now,
+            due_at=None,
         )
 
-    def choosing(self, chosen: Results) -> "MonitoringSubscription":
-        """With what the sandbox is told to say from now on, beside what it was told before."""
+    def choosing(self, chosen: Results, seen: Seen, flags: Collection[Category] = FLAGS) -> "MonitoringSubscription":
+        """With what the sandbox is told to say from now on, beside what it was told before and what was seen."""
         before = self.chosen or Results()
         told = Results(chosen.compliance, {**before.categories, **chosen.categories}, chosen.active or before.active)
-        return replace(self, chosen=told)
+        return replace(self, chosen=told, results=results_of(seen, told, flags))
 
     def cancelled(self, now: datetime) -> "MonitoringSubscription":
         """Cancelled, with what was known. Raises AlreadyCancelled."""
         self.ensure("cancelled")
-        return replace(self, status="cancelled", cancelled_at=now)
+        return replace(self, status="cancelled", cancelled_at=now, due_at=None)
 
 
 def subscribed(
@@ -220,6 +233,7 @@ def subscribed(
     *,
     organisation_id: UUID | None = None,
     validation_request_id: UUID | None = None,
+    configuration_id: UUID | None = None,
     chosen: Results | None = None,
 ) -> MonitoringSubscription:
     """A new one: of an organisation, or of a request until that is decided. Nothing is known."""
@@ -228,7 +242,7 @@ def subscribed(
         partner_id=partner_id,
         organisation_id=organisation_id,
         validation_request_id=validation_request_id,
-        configuration_id=None,
+        configuration_id=configuration_id,
         status="pending" if organisation_id else "pending_validation_request",
         search_name=search_name,
         chosen=chosen,

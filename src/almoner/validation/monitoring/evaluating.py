@@ -8,7 +8,7 @@ from almoner.nonprofits.organisations.domain import searchable
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.screening.screenings.service import Screener
 from almoner.validation.monitoring import domain, looking, service, store
-from almoner.validation.monitoring.domain import MonitoringSubscription, Occasion, Seen
+from almoner.validation.monitoring.domain import UNSEEN, MonitoringSubscription, Occasion
 from almoner.validation.requests import service as requests
 
 
@@ -21,12 +21,13 @@ async def evaluate(tx: Tx, screener: Screener, subscription_id: UUID, occasion: 
     if now.watches and now.organisation_id is not None:
         organisation = await organisations.get(tx, Partner(now.partner_id), now.organisation_id)
         seen = await looking.look(tx, screener, organisation, now)
-        words = searchable(organisation.shown_name)
-        looked = replace(now.looked(seen, words, tx.now), name=organisation.shown_name)
-        await service.tell(tx, now, looked, occasion, seen)
+        flags = await looking.flags(tx, now)
+        looked = now.looked(seen, searchable(organisation.shown_name), tx.now, flags)
+        await service.tell(tx, now, replace(looked, name=organisation.shown_name), occasion, seen.matches, flags)
     elif now.chosen is not None and now.status == "pending_validation_request":
-        told = replace(now, results=domain.results_of(Seen(), now.chosen))
-        await service.tell(tx, now, told, occasion, Seen())
+        flags = await looking.flags(tx, now)
+        told = replace(now, results=domain.results_of(UNSEEN, now.chosen, flags))
+        await service.tell(tx, now, told, occasion, (), flags)
 
 
 async def _follow(tx: Tx, held: MonitoringSubscription) -> MonitoringSubscription:

@@ -8,22 +8,47 @@ from uuid import UUID
 import msgspec
 
 from almoner.nonprofits.organisations.service import UPDATED
-from almoner.platform.db import Tx
+from almoner.platform import queue
+from almoner.platform.db import Partner, Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
 from almoner.platform.work import Handler, Work
 from almoner.screening.screenings.domain import CHANGED, COMPARED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import Told
+from almoner.validation.configurations.domain import CHANGED as CONFIGURATION_CHANGED
+from almoner.validation.configurations.domain import ConfigurationChanged
 from almoner.validation.monitoring import evaluating, service
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
 
 async def evaluate(screener: Screener, work: Work, job: Job) -> Result:
     """Look at one subscription. A second run finds nothing changed."""
-    async with work.db.write() as tx:
+
+    async def look(tx: Tx) -> None:
         await evaluating.evaluate(tx, screener, UUID(job.payload["subscription"]), job.payload["occasion"])
+
+    await screener.comparing(work.db, look)
     return Done()
+
+
+async def reconfigure(work: Work, job: Job) -> Result:
+    """Have the next subscriptions of a configuration judged anew, and after them the others by a job of their own."""
+    said = job.payload
+    partner, configuration = Partner(UUID(said["partner"])), UUID(said["configuration"])
+    async with work.db.write() as tx:
+        after = await service.reconfigure_batch(
+            tx, partner, configuration, UUID(said["after"]) if said["after"] else None
+        )
+        if after is not None:
+            await queue.enqueue(tx, service.RECONFIGURE, {**said, "after": str(after)})
+    return Done()
+
+
+async def on_configurations(tx: Tx, events: Sequence[Event]) -> None:
+    """Configurations were changed."""
+    for changed in dict.fromkeys(msgspec.convert(event.record(), ConfigurationChanged) for event in events):
+        await service.configuration_changed(tx, Partner(changed.partner), changed.configuration)
 
 
 async def on_decision(tx: Tx, events: Sequence[Event]) -> None:
@@ -62,9 +87,10 @@ reactions: Final = (
     Reaction(UPDATED, on_organisations),
     Reaction(CHANGED, on_screenings),
     Reaction(COMPARED, on_compared),
+    Reaction(CONFIGURATION_CHANGED, on_configurations),
 )
 
 
 def handlers(screener: Screener) -> Mapping[str, Handler]:
-    """The job, with the lists of the process."""
-    return {service.EVALUATE: partial(evaluate, screener)}
+    """The jobs, with the lists of the process."""
+    return {service.EVALUATE: partial(evaluate, screener), service.RECONFIGURE: reconfigure}

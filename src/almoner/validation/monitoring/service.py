@@ -4,7 +4,7 @@ Whatever changes one holds its row first. The partner is told when the results c
 record as its GET then shows it (settled 5 and 6).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -18,9 +18,12 @@ from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page, Position
 from almoner.platform.queue import NewJob
 from almoner.screening.watchlists import service as watchlists
+from almoner.screening.watchlists.domain import Category
+from almoner.validation.configurations import service as configurations
 from almoner.validation.matches import service as matches
 from almoner.validation.monitoring import domain, looking, schemas, store, triggers
 from almoner.validation.monitoring.domain import (
+    UNSEEN,
     EntityNotFound,
     Filters,
     InvalidState,
@@ -29,7 +32,6 @@ from almoner.validation.monitoring.domain import (
     Occasion,
     OrganisationNotActive,
     Results,
-    Seen,
     Sort,
 )
 from almoner.validation.monitoring.schemas import MonitoringSubscriptionOut
@@ -39,13 +41,20 @@ from almoner.validation.requests.domain import ValidationRequest
 Scope = Partner | Everyone
 
 EVALUATE: Final = "monitoring_subscriptions.evaluate"
+RECONFIGURE: Final = "monitoring_subscriptions.reconfigure"
+_AT_ONCE: Final = 1000
 
 
 async def create(
-    tx: Tx, partner: Partner, organisation_id: str | None, validation_request_id: str | None
+    tx: Tx,
+    partner: Partner,
+    organisation_id: str | None,
+    validation_request_id: str | None,
+    configuration_id: UUID | None = None,
 ) -> MonitoringSubscription:
     """A new subscription to one of the two, as text ids; it is looked at right after the commit.
 
+    ``configuration_id``: by which one it is judged, None for the partner's default as that is at each moment.
     Raises EntityNotFound, OrganisationNotActive.
     """
     organisation_text, organisation_results = _split(tx, organisation_id)
@@ -66,6 +75,7 @@ async def create(
         searchable(name),
         organisation_id=organisation.id if organisation else None,
         validation_request_id=request.id if request else None,
+        configuration_id=configuration_id,
         chosen=organisation_results or request_results,
     )
     await store.insert(tx, partner, made)
@@ -112,6 +122,12 @@ async def get(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscrip
     return (await _compared(tx, [found]))[0]
 
 
+async def several(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> dict[UUID, MonitoringSubscription]:
+    """Those of these that there are, by id."""
+    found = await store.several(tx, partner, subscription_ids) if subscription_ids else []
+    return {subscription.id: subscription for subscription in await _compared(tx, found)}
+
+
 async def page(
     tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
 ) -> tuple[list[MonitoringSubscription], int]:
@@ -154,10 +170,17 @@ async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> MonitoringS
 
 
 async def _unwatch(tx: Tx, held: MonitoringSubscription, organisation_id: UUID) -> None:
-    """Have the organisation compared no more when a list changes, unless somebody else watches it."""
+    """Have the organisation compared no more when a list changes, unless somebody else watches it.
+
+    Its records are held before it is asked who else does: whoever begins to watch it meanwhile is seen, or comes after.
+    """
     organisation = await organisations.get(tx, Partner(held.partner_id), organisation_id)
+    records = await looking.whos(tx, organisation, held)
+    for who in records:
+        await matches.lock(tx, who)
     if not await store.watching(tx, EVERYONE, [organisation.id]):
-        await matches.unwatch(tx, looking.who(organisation, held))
+        for who in records:
+            await matches.unwatch(tx, who)
 
 
 async def choose(tx: Tx, scope: Scope, subscription_id: UUID, chosen: Results) -> MonitoringSubscription:
@@ -166,9 +189,10 @@ async def choose(tx: Tx, scope: Scope, subscription_id: UUID, chosen: Results) -
     if not held.watches or held.organisation_id is None:
         raise InvalidState(f"the monitoring subscription is {held.status}: it has no results")
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
-    told = held.choosing(chosen)
-    known = await looking.known(tx, organisation, told)
-    return await tell(tx, held, told.looked(known, searchable(organisation.shown_name), tx.now), "chosen", known)
+    flags = await looking.flags(tx, held)
+    now = (await _compared(tx, [held]))[0]
+    known = await looking.known(tx, organisation, now) if now.status == "live" else UNSEEN
+    return await tell(tx, held, now.choosing(chosen, known, flags), "chosen", known.matches, flags)
 
 
 async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
@@ -181,7 +205,7 @@ async def look_at(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) 
     await queue.enqueue_all(
         tx,
         [
-            NewJob(EVALUATE, {"subscription": str(one), "occasion": occasion}, unique=str(one))
+            NewJob(EVALUATE, {"subscription": str(one), "occasion": occasion}, unique=f"{occasion} {one}")
             for one in subscription_ids
         ],
     )
@@ -193,15 +217,37 @@ async def follow_requests(tx: Tx, request_ids: Sequence[UUID]) -> None:
 
 
 async def follow_organisations(tx: Tx, organisation_ids: Sequence[UUID], occasion: Occasion) -> None:
-    """Something else is known of organisations: look at the subscriptions to them."""
-    await look_at(tx, await store.watching(tx, EVERYONE, organisation_ids), occasion)
+    """Something else is known of organisations: look at the subscriptions to them.
+
+    Until that is done their records name no newer version of a list: they were not compared with it.
+    """
+    watching = await store.watching(tx, EVERYONE, organisation_ids)
+    await store.set_due(tx, EVERYONE, watching)
+    await look_at(tx, watching, occasion)
+
+
+async def configuration_changed(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
+    """A configuration may judge otherwise: have its subscriptions looked at, a batch after the other."""
+    payload = {"partner": str(partner.id), "configuration": str(configuration_id), "after": None}
+    await queue.enqueue(tx, RECONFIGURE, payload, unique=str(configuration_id))
+
+
+async def reconfigure_batch(tx: Tx, partner: Partner, configuration_id: UUID, after: UUID | None) -> UUID | None:
+    """Have the next ones after an id judged anew; the last of them, None after the last of all.
+
+    Those without a configuration of their own are judged by the default one.
+    """
+    is_default = (await configurations.get(tx, partner, configuration_id)).is_default
+    found = await store.configured(tx, partner, configuration_id, after, _AT_ONCE, unnamed=is_default)
+    await look_at(tx, found, "configuration_changed")
+    return found[-1] if len(found) == _AT_ONCE else None
 
 
 async def set_compared(tx: Tx, code: str, load_id: UUID) -> None:
     """All that are live were compared with this load of a list: their records name it, if it is the newest."""
     for version in await watchlists.loaded(tx):
         if (version.code, version.load.id) == (code, load_id):
-            await store.set_compared(tx, EVERYONE, code, version.version, version.load.categories)
+            await store.set_compared(tx, EVERYONE, code, version.version, version.covers("organisation"))
 
 
 async def hold(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription:
@@ -218,11 +264,16 @@ async def keep(tx: Tx, held: MonitoringSubscription, new: MonitoringSubscription
 
 
 async def tell(
-    tx: Tx, held: MonitoringSubscription, new: MonitoringSubscription, occasion: Occasion, seen: Seen
+    tx: Tx,
+    held: MonitoringSubscription,
+    new: MonitoringSubscription,
+    occasion: Occasion,
+    seen: Sequence[Match],
+    flags: Collection[Category],
 ) -> MonitoringSubscription:
     """Store what became of one that is held; where its results changed, keep why, and tell the partner."""
     await keep(tx, held, new)
     if new.results != held.results:
-        await store.insert_change(tx, new, occasion, seen.matches)
+        await store.insert_change(tx, new, occasion, seen, flags)
         await outbox.emit(tx, new.partner_id, domain.UPDATED, record(tx, new))
     return new

@@ -1,6 +1,6 @@
 """SQL of monitoring subscriptions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -37,14 +37,16 @@ _CATEGORIES: Final[Mapping[Category, str]] = {
 }
 _OWN: Final = (
     "id, partner_id, organisation_id, validation_request_id, configuration_id, status, search_name, chosen, "
-    f"compliance_status, registration_active, sources, screened_at, created_at, cancelled_at, "
+    f"compliance_status, registration_active, sources, screened_at, created_at, cancelled_at, due_at, "
     f"{', '.join(_CATEGORIES.values())}"
 )
-_SELECTED: Final = f"{', '.join(f's.{name}' for name in _OWN.split(', '))}, coalesce(o.display_name, o.name) as name"
+_NAME: Final = "coalesce(b.display_name, o.display_name, o.name)"
+_SELECTED: Final = f"{', '.join(f's.{name}' for name in _OWN.split(', '))}, {_NAME} as name"
 _FROM: Final = f"""
 select {_SELECTED} from monitoring_subscription s
 left join organisation r on r.id = s.organisation_id
 left join organisation o on o.id = coalesce(r.same_as, r.id)
+left join organisation_branding b on b.organisation_id = o.id
 """
 _LIST: Final = "monitoring_subscription"
 _WATCHED: Final = "status in ('pending', 'live')"
@@ -71,6 +73,7 @@ def _subscription(row: Record, name: str | None) -> MonitoringSubscription:
         screened_at=row["screened_at"],
         created_at=row["created_at"],
         cancelled_at=row["cancelled_at"],
+        due_at=row["due_at"],
         name=name,
     )
 
@@ -113,6 +116,12 @@ async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscri
     return _subscription(row, row["name"]) if row else None
 
 
+async def several(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> list[MonitoringSubscription]:
+    """Those of these that there are."""
+    rows = await tx.fetch(f"{_FROM} where s.partner_id = $1 and s.id = any($2::uuid[])", partner.id, subscription_ids)
+    return [_subscription(row, row["name"]) for row in rows]
+
+
 async def lock(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription | None:
     """One subscription, held until the transaction ends."""
     row = await tx.fetchrow(
@@ -132,8 +141,8 @@ async def save(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) -> b
             set status = $2, organisation_id = $3, search_name = $4, chosen = $5, compliance_status = $6,
                 registration_active = $7, warning = $8, sanction = $9, hate_speech = $10, commercial = $11,
                 adverse_media = $12, controversial = $13, sources = $14, screened_at = $15, cancelled_at = $16,
-                status_changed_at = case status when $2 then status_changed_at else $17 end
-            where id = $1 and status = $18 and (status = $2 or status = any($19)) returning true
+                due_at = $17, status_changed_at = case status when $2 then status_changed_at else $18 end
+            where id = $1 and status = $19 and (status = $2 or status = any($20)) returning true
             """,
             new.id,
             new.status,
@@ -146,6 +155,7 @@ async def save(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) -> b
             new.sources,
             new.screened_at,
             new.cancelled_at,
+            new.due_at,
             tx.now,
             held,
             SUBSCRIPTION.sources_of(new.status),
@@ -154,13 +164,17 @@ async def save(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) -> b
 
 
 async def insert_change(
-    tx: Tx, subscription: MonitoringSubscription, occasion: Occasion, matches: Sequence[Match]
+    tx: Tx,
+    subscription: MonitoringSubscription,
+    occasion: Occasion,
+    matches: Sequence[Match],
+    flags: Collection[Category],
 ) -> None:
     """Keep what the results are now, why, and what they rest on."""
     await tx.execute(
         """
-        insert into monitoring_change (id, subscription_id, occasion, results, sources, matches, changed_at)
-        values ($1, $2, $3, $4, $5, $6, $7)
+        insert into monitoring_change (id, subscription_id, occasion, results, sources, matches, changed_at, flags)
+        values ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
         tx.new_id(),
         subscription.id,
@@ -169,6 +183,7 @@ async def insert_change(
         subscription.sources,
         matches,
         tx.now,
+        sorted(flags),
     )
 
 
@@ -198,8 +213,9 @@ async def page(
 async def _names(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, str]:
     rows = await tx.fetch(
         """
-        select r.id, coalesce(o.display_name, o.name) as name
-        from organisation r join organisation o on o.id = coalesce(r.same_as, r.id) where r.id = any($1::uuid[])
+        select r.id, coalesce(b.display_name, o.display_name, o.name) as name
+        from organisation r join organisation o on o.id = coalesce(r.same_as, r.id)
+        left join organisation_branding b on b.organisation_id = o.id where r.id = any($1::uuid[])
         """,
         organisation_ids,
     )
@@ -274,17 +290,36 @@ async def followers(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> di
 
 
 async def watching(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> list[UUID]:
-    """The subscriptions that look at one of these organisations, or at a record for which one of them answers."""
+    """The subscriptions to any record of these organisations: one of its records answers for each of the others."""
     rows = await tx.fetch(
         f"""
-        select id from monitoring_subscription where {_WATCHED} and organisation_id = any(
-            select unnest($1::uuid[]) union select id from organisation where same_as = any($1::uuid[])
+        with answering as materialized (
+            select distinct coalesce(same_as, id) as id from organisation where id = any($1::uuid[])
+        )
+        select id from monitoring_subscription where {_WATCHED} and organisation_id in (
+            select id from answering
+            union all
+            select o.id from answering a join organisation o on o.same_as = a.id
         )
         order by id
         """,
         organisation_ids,
     )
     return [row["id"] for row in rows]
+
+
+async def set_due(tx: Tx, _: Everyone, subscription_ids: Sequence[UUID]) -> None:
+    """These have to be looked at again."""
+    await tx.execute(
+        f"""
+        update monitoring_subscription set due_at = $2 where due_at is null and id in (
+            select id from monitoring_subscription where id = any($1::uuid[]) and {_WATCHED}
+            order by id for no key update
+        )
+        """,
+        subscription_ids,
+        tx.now,
+    )
 
 
 async def of_requests(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> list[UUID]:
@@ -295,6 +330,26 @@ async def of_requests(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> list[
         where validation_request_id = any($1::uuid[]) and status = 'pending_validation_request' order by id
         """,
         request_ids,
+    )
+    return [row["id"] for row in rows]
+
+
+async def configured(
+    tx: Tx, partner: Partner, configuration_id: UUID, after: UUID | None, limit: int, *, unnamed: bool
+) -> list[UUID]:
+    """The partner's watched subscriptions of a configuration, after an id, by id; ``unnamed``: also those without."""
+    rows = await tx.fetch(
+        f"""
+        select id from monitoring_subscription
+        where partner_id = $1 and (configuration_id = $2 or $3 and configuration_id is null) and {_WATCHED}
+            and ($4::uuid is null or id > $4)
+        order by id limit $5
+        """,
+        partner.id,
+        configuration_id,
+        unnamed,
+        after,
+        limit,
     )
     return [row["id"] for row in rows]
 
