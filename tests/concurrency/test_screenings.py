@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
 
@@ -27,8 +28,8 @@ async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
 
 
 async def look(service: Service, screener: Screener, who: Who) -> None:
-    async with service.db.write() as tx:
-        await matches.look(tx, screener, who, Asked("organisation", (AQSA,), ("USA",)), watch=True)
+    asked = Asked("organisation", (AQSA,), ("USA",))
+    await screener.comparing(service.db, lambda tx: matches.look(tx, screener, who, asked, watch=True))
 
 
 async def test_who_is_compared_during_a_load_meets_it(alone: Service, tmp_path: Path) -> None:
@@ -41,6 +42,31 @@ async def test_who_is_compared_during_a_load_meets_it(alone: Service, tmp_path: 
         lists.load(listing(1, OTHER), listing(2, AQSA)),
         *(look(alone, screener, one) for one in who[half:]),
     )
+    await alone.drain()
+    async with alone.db.read() as tx:
+        found = [(await matches.result(tx, one)).status("sanction") for one in who]
+    assert found == ["open"] * SUBJECTS
+
+
+async def test_who_is_compared_during_the_first_load_of_all_meets_it(alone: Service, tmp_path: Path) -> None:
+    partner, lists, screener = (await alone.tenant()).partner, Lists(alone.db, tmp_path), Screener()
+    who = [Who("organisation", UUID(int=number), partner.id) for number in range(1, SUBJECTS + 1)]
+    looked, loaded = asyncio.Event(), asyncio.Event()
+
+    async def look_slowly(one: Who) -> None:
+        async with alone.db.write() as tx:
+            await matches.look(tx, screener, one, Asked("organisation", (AQSA,), ("USA",)), watch=True)
+            looked.set()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(loaded.wait(), 0.5)  # the load waits for this transaction, not the other way
+
+    async def load() -> None:
+        await looked.wait()
+        await lists.load(listing(1, AQSA))
+        loaded.set()
+
+    await asyncio.gather(*map(look_slowly, who[:4]), load())
+    await asyncio.gather(*(look(alone, screener, one) for one in who[4:]))
     await alone.drain()
     async with alone.db.read() as tx:
         found = [(await matches.result(tx, one)).status("sanction") for one in who]

@@ -24,7 +24,7 @@ from tests.support.reports import report
 from tests.support.service import Service, serving
 from tests.support.suspense import held_for
 from tests.support.terminal import in_process, operator
-from tests.support.watchlists import listing, write
+from tests.support.watchlists import listing, matched, write
 
 NOTE = ("--note", "by telephone")
 PROCESSES = frozenset({"run", "serve", "worker", "migrate", "clean"})
@@ -176,6 +176,11 @@ async def registers_and_verifications(world: World) -> None:
     await world.does("registers", "import", "irs-bmf", str(file), "--as-of", "2026-03-01")
     named = write(world.home / "sdn.csv", [listing(1, "ZAVOD IMENI DEGTYAREVA")])
     await world.does("watchlists", "import", "ofac-sdn", str(named), "--force")
+    match = await matched(world.service, "Zavod imeni Degtyareva")
+    await world.does("reviews", "show", match)
+    await world.does("reviews", "accept", match, *NOTE)
+    await world.does("reviews", "reopen", match, *NOTE)
+    await world.does("watchlists", "retire", "ofac-sdn")
     await world.does("activities", "apply")
     await world.does("registers", "rollback", "irs-bmf")
     nonprofit = await factories.nonprofit(world.service)

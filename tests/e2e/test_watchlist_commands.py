@@ -32,10 +32,9 @@ async def typed(alone: Service, tmp_path: Path) -> Type:
 
 
 async def compared(service: Service, partner: Partner) -> Result:
-    async with service.db.write() as tx:
-        who = Who("organisation", UUID(int=1), partner.id)
-        asked = Asked("organisation", ("Al-Masjed Al-Aqsa Charity Foundation, Inc.",), ("USA",))
-        return await matches.look(tx, Screener(), who, asked, watch=True)
+    screener, who = Screener(), Who("organisation", UUID(int=1), partner.id)
+    asked = Asked("organisation", ("Al-Masjed Al-Aqsa Charity Foundation, Inc.",), ("USA",))
+    return await screener.comparing(service.db, lambda tx: matches.look(tx, screener, who, asked, watch=True))
 
 
 async def test_lists_at_the_terminal(typed: Type, tmp_path: Path) -> None:
@@ -49,6 +48,19 @@ async def test_lists_at_the_terminal(typed: Type, tmp_path: Path) -> None:
     assert "hateSpeech" in printed
     status, printed = await typed("watchlists", "import", "nobody", str(own))
     assert (status, "is not a list that is read" in printed) == (1, True), printed
+
+
+async def test_the_last_finding_is_withdrawn(alone: Service, typed: Type, tmp_path: Path) -> None:
+    (own := tmp_path / "findings.csv").write_text(OWN)
+    await typed("watchlists", "import", "own", str(own))
+    (none := tmp_path / "none.csv").write_text(OWN.splitlines()[0])
+    status, printed = await typed("watchlists", "import", "own", str(none), "--force")
+    assert (status, "almoner watchlists retire own" in printed) == (1, True), printed
+    status, printed = await typed("watchlists", "retire", "own")
+    assert (status, "1 entries ended" in printed) == (0, True), printed
+    assert (await compared(alone, (await alone.tenant()).partner)).status("hateSpeech") is None
+    status, printed = await typed("watchlists", "retire", "own")
+    assert (status, "names nobody" in printed) == (1, True), printed
 
 
 async def test_licences_and_unverified_readers_are_told(typed: Type, tmp_path: Path) -> None:
@@ -94,3 +106,11 @@ async def test_a_match_is_shown_with_both_sides_and_cleared(alone: Service, type
     assert status == 0, printed
     assert (await compared(alone, partner)).status("sanction") == "clear"
     assert (await typed(*reject))[0] == 1
+    reopen = ("reviews", "reopen", named, "--note", "It was about another town")
+    status, printed = await typed(*reopen)
+    assert status == 0, printed
+    assert (await compared(alone, partner)).status("sanction") == "open"
+    status, printed = await typed("reviews", "show", named)
+    assert (status, "It was about another town" in printed) == (0, True), printed
+    status, printed = await typed(*reopen)
+    assert (status, "Nobody has decided about it." in printed) == (1, True), printed

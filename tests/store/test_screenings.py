@@ -7,10 +7,12 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.db import EVERYONE, Partner
+from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Asked, Match, Result, Who
 from almoner.screening.screenings.service import Screener
+from almoner.screening.watchlists import flows
+from almoner.screening.watchlists.domain import WatchlistRefused
 from almoner.validation.matches import cases
 from almoner.validation.matches import service as matches
 from almoner.validation.reviews import service as reviews
@@ -44,14 +46,18 @@ class Desk:
     """Has one record compared, and decides."""
 
     def __init__(self, service: Service, partner: Partner, number: int = 1, screener: Screener | None = None) -> None:
+        self.service = service
         self.db = service.db
         self.screener = screener or Screener()
         self.who = Who("organisation", UUID(int=number), partner.id)
 
     async def look(self, *names: str, countries: tuple[str, ...] = ("USA",), **more: object) -> Result:
         asked = Asked("organisation", names or (AQSA,), countries, **more)  # type: ignore[arg-type]
-        async with self.db.write() as tx:
+
+        async def use(tx: Tx) -> Result:
             return await matches.look(tx, self.screener, self.who, asked, watch=True)
+
+        return await self.screener.comparing(self.db, use)
 
     async def known(self) -> Result:
         async with self.db.read() as tx:
@@ -60,6 +66,10 @@ class Desk:
     async def decide(self, match: Match, decision: Decision) -> None:
         async with self.db.write() as tx:
             await matches.decide(tx, EVERYONE, match.id, decision)
+
+    async def reopen(self, match: Match) -> None:
+        async with self.db.write() as tx:
+            await reviews.reopen(tx, cases.CASE, match.id, "operator_2", "It was about another one")
 
     async def open(self, match: Match) -> list[str] | None:
         """Why it waits for a person, if it does."""
@@ -135,6 +145,114 @@ async def test_a_cleared_match_reopens_with_the_difference(desk: Desk, lists: Li
     assert await desk.open(again) == ["listed:sanction", "changed_since_decided"]
 
 
+async def test_a_confirmed_match_stays_confirmed_while_a_person_is_asked_about_a_difference(
+    desk: Desk, lists: Lists
+) -> None:
+    await lists.load(listing(1, AQSA))
+    (match,) = (await desk.look()).matches
+    await desk.decide(match, SAME)
+    await lists.load(listing(1, "AL-MASJED AL-AQSA CHARITY FOUNDATION OF TYRE"))
+    (again,) = (await desk.look()).opened
+    assert (again.id, again.decision, (await desk.known()).status("sanction")) == (match.id, "confirmed", "confirmed")
+    assert [(one.side, one.what) for one in again.difference] == [("entry", "name")]
+    assert await desk.open(again) == ["listed:sanction", "changed_since_decided"]
+    await desk.decide(again, SAME)
+    assert (await desk.known()).status("sanction") == "confirmed"
+    assert await desk.open(again) is None
+    assert (await desk.look()).opened == []
+
+
+@pytest.mark.parametrize("changed", ["the list", "the record"])
+async def test_who_was_confirmed_stays_it_under_another_name_until_the_list_ends_it(
+    desk: Desk, lists: Lists, changed: str
+) -> None:
+    await lists.load(listing(1, AQSA))
+    (match,) = (await desk.look()).matches
+    await desk.decide(match, SAME)
+    if changed == "the list":
+        await lists.load(listing(1, "ZAVOD IMENI DEGTYAREVA"))
+        found = await desk.look()
+    else:
+        found = await desk.look("Garden Club of Casper")
+    assert ([one.id for one in found.opened], found.status("sanction")) == ([match.id], "confirmed")
+    await lists.load(listing(2, "HOUSE OF CACAO"))
+    assert (await desk.look()).status("sanction") == "clear"
+    assert await desk.open(match) is None
+
+
+async def test_the_difference_is_from_what_was_decided_after_many_changes(desk: Desk, lists: Lists) -> None:
+    await lists.load(listing(1, AQSA))
+    (match,) = (await desk.look()).matches
+    await desk.decide(match, OTHER)
+    await lists.load(listing(1, AQSA), listing(3, "UNHA"), category="warning")
+    (first,) = (await desk.look()).opened
+    assert [(one.what, one.before, one.after) for one in first.difference] == [("category", "sanction", "warning")]
+    await lists.load(listing(1, AQSA), listing(4, "TYRE"), category="controversial")
+    (second,) = (await desk.look()).matches
+    assert [(one.what, one.before, one.after) for one in second.difference] == [
+        ("category", "sanction", "controversial")
+    ]
+    await lists.load(listing(1, AQSA), listing(2, "HOUSE OF CACAO"))
+    back = await desk.look()
+    assert ([one.decision for one in back.matches], [one.id for one in back.ended]) == (["cleared"], [match.id])
+    assert await desk.open(match) is None
+
+
+async def test_the_score_follows_a_subject_that_moves(desk: Desk, lists: Lists) -> None:
+    await lists.load(listing(1, AQSA))
+    (before,) = (await desk.look()).matches
+    (after,) = (await desk.look(AQSA.removesuffix(" FOUNDATION"))).matches
+    assert after.score < before.score
+    assert after.score == pytest.approx(sum(part.points for part in after.parts), abs=1e-9)
+
+
+@pytest.mark.parametrize("wrong", [SAME, OTHER])
+async def test_a_wrong_decision_is_taken_back_with_person_and_reason(desk: Desk, lists: Lists, wrong: Decision) -> None:
+    await lists.load(listing(1, AQSA))
+    (match,) = (await desk.look()).matches
+    with pytest.raises(NotOpen):
+        await desk.reopen(match)
+    await desk.decide(match, wrong)
+    await desk.reopen(match)
+    assert await desk.open(match) == ["listed:sanction", "taken_back"]
+    assert (await desk.known()).status("sanction") == "open"
+    assert [one.decision for one in (await desk.look()).matches] == ["open"]
+    async with desk.db.read() as tx:
+        told = (await reviews.of(tx, matches.subject_of(match))).decisions
+    assert [(one.decision.verdict, one.decision.by) for one in told] == [
+        (wrong.verdict, "operator_1"),
+        ("reopened", "operator_2"),
+    ]
+    assert told[-1].decision.note == "It was about another one"
+    await desk.decide(match, SAME)
+    assert (await desk.known()).status("sanction") == "confirmed"
+
+
+async def test_persons_on_a_list_clear_no_body(desk: Desk, lists: Lists) -> None:
+    await lists.load(listing(1, "DEGTYAREVA, Zinaida", person=True))
+    assert (await desk.look("Casper Relief Fund")).status("sanction") is None
+    await lists.load(listing(1, "DEGTYAREVA, Zinaida", person=True), listing(2, AQSA))
+    await desk.service.drain()
+    assert (await desk.known()).status("sanction") == "clear"
+
+
+async def test_a_retired_list_clears_and_flags_nobody(desk: Desk, lists: Lists) -> None:
+    await lists.load(listing(1, AQSA))
+    (match,) = (await desk.look()).matches
+    async with desk.db.write() as tx:
+        retired = await flows.retire(tx, "ofac-sdn")
+    assert (retired.entries, retired.removed, retired.categories) == (0, 1, ())
+    await desk.service.drain()
+    known = await desk.known()
+    assert (known.status("sanction"), known.matches) == (None, [])
+    assert await desk.open(match) is None
+    with pytest.raises(WatchlistRefused, match="names nobody"):
+        async with desk.db.write() as tx:
+            await flows.retire(tx, "ofac-sdn")
+    await lists.load(listing(1, AQSA))
+    assert (await desk.look()).status("sanction") == "open"
+
+
 async def test_nobody_is_asked_about_what_agrees_no_more(desk: Desk, lists: Lists) -> None:
     await lists.load(listing(1, AQSA))
     (match,) = (await desk.look()).matches
@@ -151,10 +269,14 @@ async def test_who_is_forgotten_leaves_no_name(desk: Desk, lists: Lists) -> None
     (match,) = (await desk.look()).matches
     async with desk.db.write() as tx:
         await matches.forget(tx, desk.who)
-        left = await tx.fetchrow("select names, address, watched from screening_subject")
-        kept = await tx.fetchrow("select parts, subject_side from screening_match")
-    assert tuple(left or ()) == ([], None, False)
-    assert tuple(kept or ()) == ([], {})
+        left = await tx.fetchrow("select names, countries, identifiers, address, watched from screening_subject")
+        kept = await tx.fetchrow(
+            "select parts, subject_side, entry_side, decided_subject, decided_entry, current from screening_match"
+        )
+        keys = [row["entry_key"] for row in await tx.fetch("select entry_key from screening_match")]
+    assert tuple(left or ()) == ([], [], [], None, False)
+    assert tuple(kept or ()) == ([], {}, {}, None, None, False)
+    assert keys == [f"forgotten {match.id}"]
     assert await desk.open(match) is None
 
 

@@ -1,6 +1,6 @@
 """Loading watch lists: versions are kept, what looks broken is refused, and what a newer file changes is told."""
 
-import csv
+import asyncio
 import zipfile
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 
 from almoner.adapters.watchlist_ofac import Ofac
-from almoner.platform.db import Database
-from almoner.screening.screenings.domain import Asked
+from almoner.platform.db import Database, Tx
+from almoner.screening.screenings.domain import Asked, Hit
+from almoner.screening.screenings.screener import ListsMoved
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows, service
 from almoner.screening.watchlists.domain import Load, LoadRefused, WatchlistRefused
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
+from tests.support.watchlists import listing, write
 
 SDN = Ofac("ofac-sdn", "OFAC Specially Designated Nationals", 3)
 NAMES = ("AL-FAROUK RELIEF TRUST", "BANCO NACIONAL DEL CACAO", "ZAVOD IMENI DEGTYAREVA", "KOREA UNHA TRADING")
@@ -38,20 +40,8 @@ def paths(tmp_path: Path) -> Iterator[Path]:
     return (tmp_path / f"sdn{nth}.csv" for nth in count())
 
 
-def row(number: int, name: str, kind: str = "-0- ", programme: str = "SDGT", remarks: str = "-0- ") -> list[str]:
-    return [str(number), name, kind, programme, *["-0- "] * 7, remarks]
-
-
-def write(path: Path, rows: list[list[str]]) -> Path:
-    """In the layout of sdn.csv, to its last byte."""
-    with path.open("w", encoding="cp1252", newline="") as out:
-        csv.writer(out).writerows(rows)
-        out.write("\x1a")
-    return path
-
-
 def rows(names: tuple[str, ...] = NAMES) -> list[list[str]]:
-    return [row(number, name) for number, name in enumerate(names, 1)]
+    return [listing(number, name) for number, name in enumerate(names, 1)]
 
 
 async def load(db: Database, *files: Path, force: bool = False, source: Ofac = SDN) -> Load:
@@ -60,7 +50,7 @@ async def load(db: Database, *files: Path, force: bool = False, source: Ofac = S
 
 async def current(db: Database, code: str = "ofac-sdn") -> list[str]:
     async with db.read() as tx:
-        return [entry.listed.names[0].text async for entry in service.entries(tx, code)]
+        return [entry.listed.names[0].text for entry in await service.entries(tx, code, "")]
 
 
 async def test_a_load_keeps_what_was_loaded_from_where(db: Database, paths: Iterator[Path]) -> None:
@@ -89,7 +79,7 @@ async def test_the_same_files_again_change_nothing_packed_or_not(db: Database, p
 
 async def test_a_newer_file_ends_and_begins_entries_and_overwrites_none(db: Database, paths: Iterator[Path]) -> None:
     first = await load(db, write(next(paths), rows()))
-    newer = [row(1, NAMES[0], programme="SDGT] [FTO"), *rows()[1:3], row(9, "MARTYRS FOUNDATION OF TYRE")]
+    newer = [listing(1, NAMES[0], programme="SDGT] [FTO"), *rows()[1:3], listing(9, "MARTYRS FOUNDATION OF TYRE")]
     second = await load(db, write(next(paths), newer))
     assert (second.added, second.removed, second.changed) == (1, 1, 1)
     async with db.read() as tx:
@@ -127,7 +117,7 @@ async def test_what_looks_broken_is_refused_and_the_last_good_version_stays(
 
 
 async def test_a_list_that_lost_a_share_or_is_older_is_refused(db: Database, paths: Iterator[Path]) -> None:
-    many = [row(number, f"COMPANY OF TOWN {number}") for number in range(1, 101)]
+    many = [listing(number, f"COMPANY OF TOWN {number}") for number in range(1, 101)]
     days = [datetime(2026, 5, day, tzinfo=UTC) for day in (1, 3)]
     await flows.import_files(db, SDN, [write(next(paths), many)], published=days[1])
     with pytest.raises(LoadRefused, match="21 of the 100 entries that are loaded are not in it"):
@@ -148,16 +138,41 @@ async def test_files_of_something_else_are_refused_and_leave_no_trace(db: Databa
 async def test_who_is_compared_meets_the_version_that_is_loaded_now(db: Database, paths: Iterator[Path]) -> None:
     screener = Screener()
     asked = Asked("organisation", ("Zavod imeni Degtyareva",))
-    async with db.read() as tx:
-        before = await screener.screen(tx, asked)
-    assert (before.hits, before.checked["sanction"]) == ((), False)
+
+    async def compared(tx: Tx) -> tuple[list[Hit], list[str]]:
+        lists = await screener.lists(tx)
+        return lists.hits(asked), [one.version for one in lists.versions]
+
+    assert await screener.comparing(db, compared) == ([], [])
     first = await load(db, write(next(paths), rows()))
-    async with db.read() as tx:
-        found = await screener.screen(tx, asked)
-    (hit,) = found.hits
+    (hit,), versions = await screener.comparing(db, compared)
     assert (hit.list, hit.entry_key, hit.load, hit.category) == ("ofac-sdn", "3", first.id, "sanction")
     assert hit.score == pytest.approx(sum(part.points for part in hit.parts))
-    assert (found.checked["sanction"], found.checked["warning"]) == (True, False)
+    assert versions == [first.version]
     await load(db, write(next(paths), [*rows()[:2], rows()[3]]), force=True)
-    async with db.read() as tx:
-        assert (await screener.screen(tx, asked)).hits == ()
+    assert (await screener.comparing(db, compared))[0] == []
+
+
+async def test_lists_are_read_outside_of_who_compares_and_leave_the_loop_free(
+    db: Database, paths: Iterator[Path]
+) -> None:
+    screener = Screener()
+    many = [listing(number, f"COMPANY {number} OF TOWN {number * 7}") for number in range(1, 2_000)]
+    await load(db, write(next(paths), many))
+    async with db.write() as tx:
+        with pytest.raises(ListsMoved):
+            await screener.lists(tx)
+    turns = 0
+
+    async def turn() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    turning = asyncio.create_task(turn())
+    await screener.renew(db)
+    turning.cancel()
+    assert turns > 50  # the loop went on while thousands of names were read
+    async with db.write() as tx:
+        assert [one.code for one in (await screener.lists(tx)).versions] == ["ofac-sdn"]

@@ -99,9 +99,9 @@ def of_watchlists() -> Iterator[Fault]:
         insert into watchlist (code, title, licence, unverified) values ('a-list', 'A list', 'ours', false);
         insert into watchlist_load (
             id, list, status, retrieved_at, loaded_at, sha256, files, categories, entries, added, removed, changed,
-            bad, forced, reasons
+            bad, forced, reasons, bodies, persons, fetched_from
         ) select id, 'a-list', '{}', created_at, created_at, decode(repeat('00', 32), 'hex'), '[]', '{{}}', 1, 0, 0, 0,
-            0, false, '{}' from partner limit 1;
+            0, false, '{}', '{{}}', '{{}}', '{{}}' from partner limit 1;
     """
     yield Fault("watchlists.none_refused", loaded.format("refused", "{short}"))
     good = loaded.format("loaded", "{}")
@@ -113,14 +113,13 @@ def of_watchlists() -> Iterator[Fault]:
         f"""
         {good}
         insert into screening_subject (
-            id, type, subject_id, partner_id, kind, names, countries, identifiers, looks, watched, screened_at
-        ) select id, 'organisation', id, id, 'organisation', '{{Relief}}', '{{}}', '{{}}',
-            decode(repeat('00', 32), 'hex'), true, created_at from partner limit 1;
+            id, type, subject_id, partner_id, kind, names, countries, identifiers, watched, screened_at
+        ) select id, 'organisation', id, id, 'organisation', '{{Relief}}', '{{}}', '{{}}', true, created_at from partner limit 1;
         insert into screening_match (
-            id, subject, list, entry_key, category, load_id, score, parts, subject_side, entry_side, subject_print,
-            entry_print, decision, current, found_at, changed_at
-        ) select id, id, 'a-list', '1', 'sanction', (select id from watchlist_load), 1, '[]', '{{}}', '{{}}',
-            decode(repeat('00', 32), 'hex'), decode(repeat('00', 32), 'hex'), 'open', true, {OLD}, {OLD}
+            id, subject, list, entry_key, category, load_id, score, parts, subject_side, entry_side, decision,
+            waits, current, found_at, changed_at
+        ) select id, id, 'a-list', '1', 'sanction', (select id from watchlist_load), 1, '[]', '{{}}', '{{}}', 'open',
+            true, true, {OLD}, {OLD}
         from screening_subject where type = 'organisation' limit 1
         """,
     )
@@ -209,16 +208,16 @@ def of_monitoring() -> Iterator[Fault]:
     yield Fault(
         "monitoring.confirmed_matches_are_flagged",
         f"""
-        insert into screening_subject (id, type, subject_id, partner_id, kind, names, countries, identifiers, looks,
+        insert into screening_subject (id, type, subject_id, partner_id, kind, names, countries, identifiers,
                                        watched, screened_at)
         select gen_random_uuid(), 'organisation', organisation_id, partner_id, 'organisation', '{{x}}', '{{}}', '{{}}',
-               sha256(''), true, {OLD}
+               true, {OLD}
         from monitoring_subscription where id = {live}
         on conflict (type, subject_id) do nothing;
         insert into screening_match (id, subject, list, entry_key, category, load_id, score, parts, subject_side,
-                                     entry_side, subject_print, entry_print, decision, current, found_at, changed_at)
-        select gen_random_uuid(), s.id, 'x', '1', 'sanction', gen_random_uuid(), 1, '[]', '{{}}', '{{}}', sha256(''),
-               sha256(''), 'confirmed', true, {OLD}, {OLD}
+                                     entry_side, decision, waits, current, decided_as, found_at, changed_at)
+        select gen_random_uuid(), s.id, 'x', '1', 'sanction', gen_random_uuid(), 1, '[]', '{{}}', '{{}}', 'confirmed',
+               false, true, 'confirmed', {OLD}, {OLD}
         from screening_subject s join monitoring_subscription m on m.organisation_id = s.subject_id where m.id = {live}
         """,
     )

@@ -4,13 +4,16 @@ import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from almoner.adapters.watchlist_ofac import Ofac
 from almoner.platform.db import Database, Partner
 from almoner.screening.screenings.domain import Asked, Who
+from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows
 from almoner.screening.watchlists.domain import Category, Load
+from almoner.validation.matches import service as matches
+from tests.support.service import Service
 
 SDN: Final = Ofac("ofac-sdn", "OFAC Specially Designated Nationals", 1)
 
@@ -48,3 +51,12 @@ class Lists:
 def body(partner: Partner, record: UUID, *names: str, **more: Any) -> tuple[Who, Asked]:
     """An organisation to be compared."""
     return Who("organisation", record, partner.id), Asked("organisation", names, **more)
+
+
+async def matched(service: Service, name: str) -> str:
+    """The text id of a match that waits for a person: somebody of this name, and the one entry that has it."""
+    screener, partner = Screener(), (await service.tenant()).partner
+    who, asked = body(partner, uuid4(), name)
+    found = await screener.comparing(service.db, lambda tx: matches.look(tx, screener, who, asked, watch=False))
+    (match,) = found.opened
+    return service.db.deployment.ids.text("screeningmatch", match.id)

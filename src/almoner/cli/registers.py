@@ -1,7 +1,6 @@
 """``almoner registers``: loading the registers of nonprofits, what was loaded, and taking it back."""
 
 import asyncio
-import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from almoner import settings
 from almoner.cli.access import table
 from almoner.cli.database import with_database
 from almoner.cli.officer import administrator
+from almoner.cli.progress import Line
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.registers import fetching, flows, service
@@ -30,7 +30,6 @@ commands = typer.Typer(
 
 _SAMPLE: Final = Path(__file__).parents[1] / "samples" / "us_irs_bmf" / "2026-04-13"
 _SAMPLE_SOURCE: Final = "irs-bmf"
-_SHOW_EVERY_SECONDS: Final = 0.2
 _LOAD: Final = "registerload"
 
 Source = Annotated[
@@ -64,6 +63,7 @@ def import_register(
     reader = register_source(source)
     day = as_of.replace(tzinfo=UTC) if as_of else None
     folder = settings.read().registers_folder / reader.code
+    line = Line()
 
     async def load(database: Database) -> Load:
         who = await administrator(database)
@@ -72,7 +72,7 @@ def import_register(
             if (entered := await flows.declare(tx, reader)) is not None:
                 named = {"name": entered.name, "country": entered.country_code, "by": reader.code}
                 await officer.record(tx, DEPLOYMENT, "registry.declared", entered.code, **named)
-        paths, fetched = await fetching.local_files(database, folder, places, _fetching())
+        paths, fetched = await fetching.local_files(database, folder, places, _fetching(line))
 
         async def record(tx: Tx, loaded: Load) -> None:
             await service.keep_fetched(tx, loaded.id, fetched)
@@ -88,14 +88,14 @@ def import_register(
             )
 
         return await flows.import_files(
-            database, reader, paths, as_of=day, force=force, report=reporter(), record=record
+            database, reader, paths, as_of=day, force=force, report=_loading(line), record=record
         )
 
     began = time.monotonic()
     try:
         loaded = with_database(load)
     finally:
-        _clear()
+        line.clear()
     _tell(loaded, time.monotonic() - began)
 
 
@@ -261,14 +261,14 @@ async def load_samples(database: Database, stop: asyncio.Event) -> None:
         return
     typer.echo("Loading the register sample (IRS, DC and WY, 2026-04-13)")
     source = REGISTER_SOURCES[_SAMPLE_SOURCE]
-    began = time.monotonic()
+    began, line = time.monotonic(), Line()
     loading = asyncio.create_task(
-        flows.import_files(database, source, sorted(_SAMPLE.glob("*.csv.gz")), report=reporter())
+        flows.import_files(database, source, sorted(_SAMPLE.glob("*.csv.gz")), report=_loading(line))
     )
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait({loading, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
-    _clear()
+    line.clear()
     if loading.done():
         _tell(loading.result(), time.monotonic() - began)
     else:
@@ -276,43 +276,21 @@ async def load_samples(database: Database, stop: asyncio.Event) -> None:
         await asyncio.wait({loading})
 
 
-def reporter() -> Callable[[Progress], None]:
-    """Shows progress on a terminal, on one line, and nothing elsewhere."""
-    shown = 0.0
-
+def _loading(line: Line) -> Callable[[Progress], None]:
     def report(progress: Progress) -> None:
-        nonlocal shown
-        if not sys.stdout.isatty() or time.monotonic() - shown < _SHOW_EVERY_SECONDS:
-            return
-        shown = time.monotonic()
         left = f", {progress.seconds_left:.0f} s left" if progress.seconds_left is not None else ""
         pace = f"{progress.rows:,} rows, {progress.rows_per_second:,.0f} rows/s, {progress.share:.0%}"
-        _show(f"{progress.stage}: {pace}{left}")
+        line.show(f"{progress.stage}: {pace}{left}")
 
     return report
 
 
-def _fetching() -> Callable[[Fetching], None]:
-    shown = 0.0
-
+def _fetching(line: Line) -> Callable[[Fetching], None]:
     def report(progress: Fetching) -> None:
-        nonlocal shown
-        if not sys.stdout.isatty() or time.monotonic() - shown < _SHOW_EVERY_SECONDS:
-            return
-        shown = time.monotonic()
         of = f" of {progress.total / 1e6:,.0f}" if progress.total else ""
-        _show(f"fetching {progress.name}: {progress.size / 1e6:,.0f}{of} MB")
+        line.show(f"fetching {progress.name}: {progress.size / 1e6:,.0f}{of} MB")
 
     return report
-
-
-def _show(text: str) -> None:
-    typer.echo(f"\r  {text:<76}", nl=False)
-
-
-def _clear() -> None:
-    if sys.stdout.isatty():
-        typer.echo("\r" + " " * 78 + "\r", nl=False)
 
 
 def _tell(load: Load, seconds: float) -> None:

@@ -180,9 +180,7 @@ def reject_review(subject: SubjectId, reason: Reason, note: Note) -> None:
 
 
 def _decide(text: str, verdict: Verdict, reason: str | None, note: str) -> None:
-    told = note.strip()
-    if not 1 <= len(told) <= MAX_NOTE_LENGTH:
-        raise typer.BadParameter(f"--note must say on what evidence, in 1 to {MAX_NOTE_LENGTH} characters")
+    told = _told(note)
 
     async def use(tx: Tx, officer: Officer) -> None:
         kind, subject_id = _read(tx, text)
@@ -198,6 +196,21 @@ def _decide(text: str, verdict: Verdict, reason: str | None, note: str) -> None:
     typer.echo(f"{text} is {verdict}.")
 
 
+@commands.command("reopen")
+def reopen_review(subject: SubjectId, note: Note) -> None:
+    """Take back what was decided about a match with a watch list, with the reason; it waits for a person again."""
+    told = _told(note)
+
+    async def use(tx: Tx, officer: Officer) -> None:
+        kind, subject_id = _read(tx, subject)
+        with _there(subject):
+            reopened = await service.reopen(tx, CASES[kind], subject_id, officer.id, told)
+        await officer.record(tx, reopened.partner_id, "review.reopened", subject)
+
+    decide(_ROLE, use)
+    typer.echo(f"{subject} is reopened.")
+
+
 @commands.command("release")
 def release_review(subject: SubjectId) -> None:
     """Let go of a case that you hold, so that others may decide."""
@@ -210,6 +223,13 @@ def release_review(subject: SubjectId) -> None:
 
     decide(_ROLE, use)
     typer.echo(f"{subject} is free.")
+
+
+def _told(note: str) -> str:
+    """What a person says of it. Raises BadParameter."""
+    if not 1 <= len(told := note.strip()) <= MAX_NOTE_LENGTH:
+        raise typer.BadParameter(f"--note must say on what evidence, in 1 to {MAX_NOTE_LENGTH} characters")
+    return told
 
 
 def _read(tx: Tx, text: str) -> tuple[Kind, UUID]:

@@ -1,17 +1,16 @@
 """``almoner watchlists``: loading the lists that bodies and applicants are compared with, and how they stand."""
 
-import sys
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from almoner.cli.access import table
 from almoner.cli.database import with_database
 from almoner.cli.officer import administrator
+from almoner.cli.progress import Line
 from almoner.kit.time import iso
 from almoner.platform.audit import DEPLOYMENT
 from almoner.platform.db import Database, Tx
@@ -23,8 +22,6 @@ commands = typer.Typer(
     help="The watch lists that bodies and applicants are compared with: load them, see how they stand.",
     no_args_is_help=True,
 )
-
-_SHOW_EVERY_SECONDS: Final = 0.2
 
 Source = Annotated[str, typer.Argument(help=f"The list: {', '.join(WATCHLIST_SOURCES)}.")]
 
@@ -52,6 +49,10 @@ def import_list(
     """
     reader = watchlist_source(source)
     day = published.replace(tzinfo=UTC) if published else None
+    line = Line()
+
+    def reading(entries: int) -> None:
+        line.show(f"reading: {entries:,} entries")
 
     async def load(database: Database) -> Load:
         who = await administrator(database)
@@ -70,7 +71,7 @@ def import_list(
             )
 
         return await flows.import_files(
-            database, reader, places, published=day, force=force, report=_reporter(), record=record
+            database, reader, places, published=day, force=force, report=reading, record=record
         )
 
     typer.echo(f"{reader.title}. Licence: {reader.licence}.")
@@ -80,8 +81,29 @@ def import_list(
     try:
         loaded = with_database(load)
     finally:
-        _clear()
+        line.clear()
     _tell(loaded, time.monotonic() - began)
+
+
+@commands.command("retire")
+def retire_list(source: Source) -> None:
+    """Have a list name nobody from now on: its last finding is withdrawn, or the list is used no more.
+
+    What it named is flagged by it no longer, and its categories are not clear by it. Its versions are kept; import it
+    again to use it again.
+    """
+    reader = watchlist_source(source)
+
+    async def retire(database: Database) -> Load:
+        who = await administrator(database)
+        async with database.write() as tx:
+            officer = await who(tx)
+            retired = await flows.retire(tx, reader.code)
+            await officer.record(tx, DEPLOYMENT, "watchlist.retired", reader.code, entries=retired.removed)
+            return retired
+
+    retired = with_database(retire)
+    typer.echo(f"{reader.code} names nobody any more; {retired.removed:,} entries ended.")
 
 
 @commands.command("status")
@@ -116,25 +138,6 @@ def _standing(one: Version) -> tuple[object, ...]:
     verified = "unverified" if one.unverified else "yes"
     categories = " ".join(load.categories)
     return (one.code, one.version, *moments, load.sha256.hex(), categories, *counts, verified, one.licence)
-
-
-def _reporter() -> Callable[[int], None]:
-    """Shows progress on a terminal, on one line, and nothing elsewhere."""
-    shown = 0.0
-
-    def report(entries: int) -> None:
-        nonlocal shown
-        if not sys.stdout.isatty() or time.monotonic() - shown < _SHOW_EVERY_SECONDS:
-            return
-        shown = time.monotonic()
-        typer.echo(f"\r  reading: {entries:,} entries", nl=False)
-
-    return report
-
-
-def _clear() -> None:
-    if sys.stdout.isatty():
-        typer.echo("\r" + " " * 78 + "\r", nl=False)
 
 
 def _tell(load: Load, seconds: float) -> None:

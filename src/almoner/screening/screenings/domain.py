@@ -1,13 +1,13 @@
 """Who is compared with the watch lists, and what comes of it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
 from uuid import UUID
 
 from almoner.screening.matching.domain import Part, Party
-from almoner.screening.watchlists.domain import CATEGORIES, Category, Version
+from almoner.screening.watchlists.domain import Category, SubjectKind, Version
 
 CHANGED: Final = "internal.screening_changed"
 """Told when what is known of a subject's matches has changed, with a ``ScreeningChanged`` in it."""
@@ -15,7 +15,6 @@ COMPARED: Final = "internal.watchlist_compared"
 """Told when all who are watched were compared with a version of a list, with a ``Told`` of watch lists in it."""
 
 Side = Mapping[str, str]
-SubjectKind = Literal["organisation", "person"]
 SubjectType = Literal["organisation", "agent_verification"]
 """Of which record a subject is: bodies are compared with bodies, applicants with persons."""
 MatchDecision = Literal["open", "confirmed", "cleared"]
@@ -59,26 +58,17 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Screened:
-    """What comparing somebody with all lists gave: hits, best first, and the lists that were looked into."""
-
-    hits: Sequence[Hit]
-    lists: Sequence[Version]
-
-    @property
-    def checked(self) -> Mapping[Category, bool]:
-        """Whether at least one list of each category was looked into (settled 4)."""
-        held = {category for version in self.lists for category in version.load.categories}
-        return {category: category in held for category in CATEGORIES}
-
-
-@dataclass(frozen=True, slots=True)
 class Who:
     """Of which record a subject is, and for which partner it is compared first."""
 
     type: SubjectType
     id: UUID
     partner_id: UUID
+
+    @property
+    def kind(self) -> SubjectKind:
+        """As what it is compared."""
+        return "person" if self.type == "agent_verification" else "organisation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +102,24 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """One subject and one entry that may be the same. ``current``: they still agree.
+class Decided:
+    """What a person decided of a match, and of which two sides. The sides are empty once somebody is forgotten."""
 
-    ``since``: the load that brought the entry as it is. ``difference``: why it was opened again.
+    decision: Literal["confirmed", "cleared"]
+    subject_side: Side
+    entry_side: Side
+
+    def against(self, subject_side: Side, entry_side: Side) -> list[Difference]:
+        """What changed since."""
+        return list(differences((self.subject_side, self.entry_side), (subject_side, entry_side)))
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One subject and one entry that may be the same. ``current``: they still agree, or are known to be the same.
+
+    ``since``: the load that brought the entry as it is. ``waits``: a person is asked. ``decided``: what one decided
+    last; taking it back leaves nothing of it here.
     """
 
     id: UUID
@@ -129,38 +133,92 @@ class Match:
     parts: Sequence[Part]
     subject_side: Side
     entry_side: Side
-    difference: Sequence[Difference]
     decision: MatchDecision
+    waits: bool
     current: bool
+    decided: Decided | None
     found_at: datetime
     changed_at: datetime
+
+    @property
+    def difference(self) -> Sequence[Difference]:
+        """What changed since a person decided about it."""
+        return self.decided.against(self.subject_side, self.entry_side) if self.decided else ()
+
+    def met(self, hit: Hit) -> "Match":
+        """As it is when the two are found to be so.
+
+        What a person decided holds as long as nothing that mattered is other than it was then. Else somebody is asked
+        again: a cleared match is open until then, a confirmed one stays confirmed, since nothing else may take a flag
+        away.
+        """
+        decision, waits = self.decision, True
+        if self.decided is not None:
+            waits = bool(self.decided.against(hit.subject_side, hit.entry_side))
+            decision = "open" if waits and self.decided.decision == "cleared" else self.decided.decision
+        return replace(
+            self,
+            category=hit.category,
+            since=hit.since,
+            score=hit.score,
+            parts=hit.parts,
+            subject_side=hit.subject_side,
+            entry_side=hit.entry_side,
+            decision=decision,
+            waits=waits,
+            current=True,
+        )
+
+    def ended(self) -> "Match":
+        """As it is when the two no longer agree; what was decided stays known."""
+        return replace(self, current=False, waits=False)
+
+    def left_alone(self) -> "Match":
+        """As it is when nobody asks about it any more: what is open is no match, what was decided stays."""
+        return self.ended() if self.decision == "open" else replace(self, waits=False)
+
+    def says_as(self, other: "Match") -> bool:
+        """Whether it says the same of its subject, whatever the score."""
+        return (self.decision, self.current, self.category, self.subject_side, self.entry_side) == (
+            other.decision,
+            other.current,
+            other.category,
+            other.subject_side,
+            other.entry_side,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """What comparing a subject with all lists gave and left: ``matches`` are the current ones, best first.
 
-    ``opened`` have to be decided by a person, from now on or again; of ``ended`` nobody need decide any more.
+    ``kind``: as what it was compared. ``opened`` have to be decided by a person, from now on or again; of ``ended``
+    nobody need decide any more.
     """
 
+    kind: SubjectKind
     lists: Sequence[Version]
     matches: Sequence[Match]
     opened: Sequence[Match] = ()
     ended: Sequence[Match] = ()
     changed: bool = False
 
+    @property
+    def covering(self) -> Sequence[Version]:
+        """The lists that name subjects of its kind."""
+        return [version for version in self.lists if version.covers(self.kind)]
+
     def status(self, category: Category) -> MatchDecision | Literal["clear"] | None:
         """The gravest that is known in a category: ``confirmed``, ``open``, ``clear``; None if no list of it is loaded.
 
-        A match that was cleared counts for nothing.
+        A match that was cleared counts for nothing, and a list that names none of the subject's kind clears nobody.
         """
         found = {match.decision for match in self.matches if match.category == category}
         if "confirmed" in found:
             return "confirmed"
         if "open" in found:
             return "open"
-        held = any(category in version.load.categories for version in self.lists)
-        return "clear" if held else None
+        return "clear" if any(category in version.covers(self.kind) for version in self.lists) else None
 
 
 def differences(before: tuple[Side, Side], after: tuple[Side, Side]) -> Iterator[Difference]:

@@ -4,7 +4,7 @@ It is made again when a list has another version; what a version says as before 
 """
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from sys import intern
@@ -15,14 +15,9 @@ from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import Entry as Compared
 from almoner.screening.matching.domain import ListedName as ComparedName
 from almoner.screening.matching.domain import Match, Party, Prepared, Subject
-from almoner.screening.screenings.domain import HOME, Asked, Hit, Side, SubjectKind
-from almoner.screening.watchlists.domain import Category, Entry, Kind, ListedAddress, Version
+from almoner.screening.screenings.domain import HOME, Asked, Hit, Side
+from almoner.screening.watchlists.domain import KINDS, Category, Entry, Kind, ListedAddress, Version
 
-KINDS: Final[Mapping[SubjectKind, frozenset[Kind]]] = {
-    "organisation": frozenset(("organisation", "unknown")),
-    "person": frozenset(("person", "unknown")),
-}
-"""Who is compared with what; ships and aircraft are neither."""
 Shared = TypeVar("Shared", bound=Hashable)
 _WORD: Final = re.compile(r"\w+")
 _NONE: Final[frozenset[str]] = frozenset()
@@ -47,13 +42,17 @@ def held(entry: Entry) -> Held | None:
         return None
     names = (ComparedName(_lean(matching.prepare(name.text)), name.kind == "weak_alias") for name in listed.names)
     compared = Compared(
-        f"{entry.list}/{listed.key}",
+        _id(entry.list, listed.key),
         tuple(name for name in names if name.name.words),
         _shared(frozenset(listed.countries)),
         _shared(frozenset(filter(None, map(identifier, listed.identifiers)))),
         tuple(map(_party, listed.addresses)) if listed.kind != "person" else (),  # applicants tell no address
     )
     return Held(intern(entry.list), listed.key, listed.kind, entry.category, entry.since, compared)
+
+
+def _id(code: str, key: str) -> str:
+    return f"{code}/{key}"
 
 
 @lru_cache(maxsize=1024)
@@ -144,6 +143,12 @@ class Lists:
             if one.flagged:
                 found[entry] = one
         return [self._hit(one) for one in sorted(found.values(), key=lambda one: (-one.score, one.entry))]
+
+    def against(self, asked: Asked, code: str, key: str) -> Hit | None:
+        """How an entry agrees, however little that is; None where the list does not name it any more."""
+        if (one := self._of.get(_id(code, key))) is None or one.kind not in KINDS[asked.kind]:
+            return None
+        return self._hit(matching.match(subject(asked), one.compared, home=HOME))
 
     def _hit(self, found: Match) -> Hit:
         one = self._of[found.entry]

@@ -5,7 +5,7 @@ version, only those are compared again whom the update could change.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Final, Literal
 from uuid import UUID
 
@@ -16,57 +16,19 @@ from almoner.screening.screenings.domain import (
     CHANGED,
     COMPARED,
     Asked,
+    Hit,
     Match,
     Result,
-    Screened,
     ScreeningChanged,
     Stored,
     Who,
-    differences,
 )
-from almoner.screening.screenings.indexing import Held, Lists, held
+from almoner.screening.screenings.indexing import Lists, held
+from almoner.screening.screenings.screener import Screener as Screener
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import Told
 
 _AT_ONCE: Final = 500
-
-
-class Screener:
-    """The lists of one process. Each use looks whether a list has another version, in one small statement."""
-
-    def __init__(self) -> None:
-        self._loads: dict[str, UUID] = {}
-        self._held: dict[str, dict[str, tuple[bytes, Held | None]]] = {}
-        self._lists = Lists((), ())
-        self._renewing = asyncio.Lock()
-
-    async def screen(self, tx: Tx, asked: Asked) -> Screened:
-        """Who on the lists may be meant, and which lists were looked into."""
-        lists = await self.lists(tx)
-        return Screened(tuple(lists.hits(asked)), lists.versions)
-
-    async def lists(self, tx: Tx) -> Lists:
-        """The lists as they are loaded now; in a writing transaction they stay so until it ends."""
-        if dict(await watchlists.current_loads(tx)) != self._loads:
-            async with self._renewing:
-                if dict(await watchlists.current_loads(tx)) != self._loads:
-                    await self._renew(tx)
-        return self._lists
-
-    async def _renew(self, tx: Tx) -> None:
-        versions = await watchlists.loaded(tx)
-        for version in versions:
-            if self._loads.get(version.code) == version.load.id:
-                continue
-            known, kept = self._held.get(version.code, {}), {}
-            async for entry in watchlists.entries(tx, version.code):
-                before = known.get(entry.listed.key)
-                same = before is not None and before[0] == entry.content
-                kept[entry.listed.key] = before if same and before else (entry.content, held(entry))
-            self._held[version.code] = kept
-        entries = [one for kept in self._held.values() for _, one in kept.values() if one is not None]
-        self._lists = await asyncio.to_thread(Lists, entries, versions)
-        self._loads = {version.code: version.load.id for version in versions}
 
 
 async def look(tx: Tx, screener: Screener, who: Who, asked: Asked, *, watch: bool) -> Result:
@@ -85,7 +47,7 @@ async def look_again(tx: Tx, screener: Screener, subject: UUID) -> Result | None
 
 async def result(tx: Tx, who: Who) -> Result:
     """What is known of a record now, without comparing it."""
-    return Result(await watchlists.loaded(tx), await store.of(tx, EVERYONE, who.type, who.id))
+    return Result(who.kind, await watchlists.loaded(tx), await store.of(tx, EVERYONE, who.type, who.id))
 
 
 async def find(tx: Tx, match_id: UUID) -> Match | None:
@@ -121,8 +83,16 @@ async def lock(tx: Tx, who: Who) -> None:
     await store.lock(tx, EVERYONE, who.type, who.id)
 
 
+async def reopen(tx: Tx, match: Match) -> bool:
+    """Take back what was decided of a match that is held; False where nothing was."""
+    if not await store.reopen(tx, EVERYONE, match.id):
+        return False
+    await outbox.emit(tx, None, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
+    return True
+
+
 async def unwatch(tx: Tx, who: Who) -> list[Match]:
-    """Compare a record no longer when a list changes; the matches that were open until now.
+    """Compare a record no longer when a list changes; the matches that waited until now.
 
     What was decided stays. What is open is found again by whoever has the record compared anew.
     """
@@ -130,9 +100,9 @@ async def unwatch(tx: Tx, who: Who) -> list[Match]:
     if stored is None:
         return []
     await store.unwatch(tx, EVERYONE, stored.id)
-    were = [match for match in await store.matches(tx, EVERYONE, stored.id) if _waits(match)]
+    were = [match for match in await store.matches(tx, EVERYONE, stored.id) if match.waits]
     for match in were:
-        await store.end(tx, EVERYONE, match.id)
+        await store.update(tx, EVERYONE, match.left_alone())
     return were
 
 
@@ -141,7 +111,7 @@ async def forget(tx: Tx, who: Who) -> list[Match]:
     stored = await store.lock(tx, EVERYONE, who.type, who.id)
     if stored is None:
         return []
-    were = [match for match in await store.matches(tx, EVERYONE, stored.id) if _waits(match)]
+    were = [match for match in await store.matches(tx, EVERYONE, stored.id) if match.waits]
     await store.forget(tx, EVERYONE, stored.id)
     return were
 
@@ -188,43 +158,41 @@ async def tell(tx: Tx, after: UUID, last: UUID) -> None:
 
 
 async def _compare(tx: Tx, lists: Lists, stored: Stored) -> Result:
+    before = await store.matches(tx, EVERYONE, stored.id)
     hits = {(hit.list, hit.entry_key): hit for hit in lists.hits(stored.asked)}
-    before = {(match.list, match.entry_key): match for match in await store.matches(tx, EVERYONE, stored.id)}
-    opened: list[tuple[str, str]] = []
-    moved = False
-    for key, hit in hits.items():
-        match = before.get(key)
-        if match is None:
-            await store.insert(tx, EVERYONE, stored.id, hit)
-            opened.append(key)
-            continue
-        told = tuple(differences((match.subject_side, match.entry_side), (hit.subject_side, hit.entry_side)))
-        again = bool(told) and match.decision != "open"
-        difference = told if again else match.difference
-        if told or not match.current or match.since != hit.since:
-            await store.update(tx, EVERYONE, match.id, hit, "open" if again else match.decision, difference)
-            moved = moved or bool(told) or not match.current
-        if again or (match.decision == "open" and not match.current):
-            opened.append(key)
-    gone = [match for key, match in before.items() if match.current and key not in hits]
-    for match in gone:
-        await store.end(tx, EVERYONE, match.id)
-    changed = bool(opened or gone) or moved
+    found = {(match.list, match.entry_key): _as_now(match, lists, stored.asked, hits) for match in before}
+    changed = False
+    for match in before:
+        now = found[match.list, match.entry_key]
+        if now != match:
+            await store.update(tx, EVERYONE, now)
+        changed = changed or not now.says_as(match)
+    for hit in (hit for key, hit in hits.items() if key not in found):
+        await store.insert(tx, EVERYONE, stored.id, hit)
+        changed = True
     if changed:
         await outbox.emit(tx, None, CHANGED, ScreeningChanged(stored.who.type, stored.who.id))
-    matches = [match for match in await store.matches(tx, EVERYONE, stored.id) if match.current]
+    waited = {match.id for match in before if match.waits}
+    matches = await store.matches(tx, EVERYONE, stored.id)
     return Result(
+        stored.who.kind,
         lists.versions,
-        matches,
-        opened=_named(matches, opened),
-        ended=[match for match in gone if match.decision == "open"],
+        [match for match in matches if match.current],
+        opened=[match for match in matches if match.waits and match.id not in waited],
+        ended=[match for match in matches if match.id in waited and not match.waits],
         changed=changed,
     )
 
 
-def _named(matches: Sequence[Match], keys: Sequence[tuple[str, str]]) -> list[Match]:
-    return [match for match in matches if (match.list, match.entry_key) in keys]
+def _as_now(match: Match, lists: Lists, asked: Asked, hits: Mapping[tuple[str, str], Hit]) -> Match:
+    """What becomes of a match that is known.
 
-
-def _waits(match: Match) -> bool:
-    return match.current and match.decision == "open"
+    Who was confirmed to be the one of an entry stays it for as long as the entry is listed, however little the two look
+    alike by now.
+    """
+    hit = hits.get((match.list, match.entry_key))
+    if hit is None and match.current and match.decision == "confirmed":
+        hit = lists.against(asked, match.list, match.entry_key)
+    if hit is not None:
+        return match.met(hit)
+    return match.ended() if match.current else match

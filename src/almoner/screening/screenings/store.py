@@ -7,10 +7,9 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.platform.crypto import digest
 from almoner.platform.db import Everyone, Tx
 from almoner.screening.matching.domain import Part, Party
-from almoner.screening.screenings.domain import Asked, Difference, Hit, Match, MatchDecision, Side, Stored, Who
+from almoner.screening.screenings.domain import Asked, Decided, Hit, Match, Stored, Who
 
 _SUBJECT: Final = """
     s.id, s.type, s.subject_id, s.partner_id, s.kind, s.names, s.countries, s.identifiers, s.address, s.watched,
@@ -18,7 +17,8 @@ _SUBJECT: Final = """
 """
 _MATCH: Final = """
     m.id, m.subject, s.type, s.subject_id, s.partner_id, m.list, m.entry_key, m.category, m.load_id, m.score, m.parts,
-    m.subject_side, m.entry_side, m.difference, m.decision, m.current, m.found_at, m.changed_at
+    m.subject_side, m.entry_side, m.decision, m.waits, m.current, m.decided_as, m.decided_subject, m.decided_entry,
+    m.found_at, m.changed_at
 """
 
 
@@ -27,12 +27,12 @@ async def keep(tx: Tx, _: Everyone, who: Who, asked: Asked, *, watch: bool) -> S
     row = await tx.fetchrow(
         f"""
         insert into screening_subject as s (id, type, subject_id, partner_id, kind, names, countries, identifiers,
-            address, looks, watched, screened_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+            address, watched, screened_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
         on conflict (type, subject_id) do update
         set names = excluded.names, countries = excluded.countries, identifiers = excluded.identifiers,
-            address = excluded.address, looks = excluded.looks, watched = s.watched or excluded.watched,
-            screened_at = excluded.screened_at, forgotten = false
+            address = excluded.address, watched = s.watched or excluded.watched, screened_at = excluded.screened_at,
+            forgotten = false
         returning {_SUBJECT}
         """,
         tx.new_id(),
@@ -44,7 +44,6 @@ async def keep(tx: Tx, _: Everyone, who: Who, asked: Asked, *, watch: bool) -> S
         asked.countries,
         asked.identifiers,
         msgspec.to_builtins(asked.address) if asked.address else None,
-        digest(msgspec.json.encode(asked)),
         watch,
         tx.now,
     )
@@ -79,16 +78,20 @@ async def unwatch(tx: Tx, _: Everyone, subject: UUID) -> None:
 
 
 async def forget(tx: Tx, _: Everyone, subject: UUID) -> None:
-    """Nothing of it stays but that it was compared and what was decided."""
+    """Nothing of it stays but that it was compared and what was decided: an entry would tell the name again."""
     await tx.execute(
         """
-        update screening_subject set names = '{}', address = null, watched = false, forgotten = true where id = $1
+        update screening_subject
+        set names = '{}', countries = '{}', identifiers = '{}', address = null, watched = false, forgotten = true
+        where id = $1
         """,
         subject,
     )
     await tx.execute(
         """
-        update screening_match set parts = '[]', subject_side = '{}', difference = '[]', current = false
+        update screening_match
+        set entry_key = 'forgotten ' || id, parts = '[]', subject_side = '{}', entry_side = '{}', waits = false,
+            current = false, decided_subject = null, decided_entry = null
         where subject = $1
         """,
         subject,
@@ -164,16 +167,15 @@ async def find_subject(tx: Tx, _: Everyone, subject: UUID) -> Stored | None:
     return _stored(row) if row else None
 
 
-async def insert(tx: Tx, _: Everyone, subject: UUID, hit: Hit) -> UUID:
+async def insert(tx: Tx, _: Everyone, subject: UUID, hit: Hit) -> None:
     """A match that was not there before, open."""
-    match_id = tx.new_id()
     await tx.execute(
         """
         insert into screening_match (id, subject, list, entry_key, category, load_id, score, parts, subject_side,
-            entry_side, subject_print, entry_print, decision, current, found_at, changed_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'open', true, $13, $13)
+            entry_side, decision, waits, current, found_at, changed_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', true, true, $11, $11)
         """,
-        match_id,
+        tx.new_id(),
         subject,
         hit.list,
         hit.entry_key,
@@ -183,50 +185,41 @@ async def insert(tx: Tx, _: Everyone, subject: UUID, hit: Hit) -> UUID:
         hit.parts,
         dict(hit.subject_side),
         dict(hit.entry_side),
-        fingerprint(hit.subject_side),
-        fingerprint(hit.entry_side),
         tx.now,
     )
-    return match_id
 
 
-async def update(
-    tx: Tx, _: Everyone, match_id: UUID, hit: Hit, decision: MatchDecision, difference: Sequence[Difference]
-) -> None:
+async def update(tx: Tx, _: Everyone, match: Match) -> None:
     """A match as it is now."""
     await tx.execute(
         """
         update screening_match
-        set category = $2, load_id = $3, score = $4, parts = $5, subject_side = $6, entry_side = $7,
-            subject_print = $8, entry_print = $9, decision = $10, difference = $11, current = true, changed_at = $12
+        set category = $2, load_id = $3, score = $4, parts = $5, subject_side = $6, entry_side = $7, decision = $8,
+            waits = $9, current = $10, changed_at = $11
         where id = $1
         """,
-        match_id,
-        hit.category,
-        hit.since,
-        hit.score,
-        hit.parts,
-        dict(hit.subject_side),
-        dict(hit.entry_side),
-        fingerprint(hit.subject_side),
-        fingerprint(hit.entry_side),
-        decision,
-        difference,
+        match.id,
+        match.category,
+        match.since,
+        match.score,
+        match.parts,
+        dict(match.subject_side),
+        dict(match.entry_side),
+        match.decision,
+        match.waits,
+        match.current,
         tx.now,
     )
 
 
-async def end(tx: Tx, _: Everyone, match_id: UUID) -> None:
-    """The two no longer agree; what was decided stays known."""
-    await tx.execute("update screening_match set current = false, changed_at = $2 where id = $1", match_id, tx.now)
-
-
 async def decide(tx: Tx, _: Everyone, match_id: UUID, decision: Literal["confirmed", "cleared"]) -> bool:
-    """Keep what a person decided of an open match; whether it was one."""
+    """Keep what a person decided of a match about which one is asked, as it is now; whether it was one."""
     row = await tx.fetchrow(
         """
-        update screening_match set decision = $2, changed_at = $3
-        where id = $1 and decision = 'open' and current returning id
+        update screening_match
+        set decision = $2, waits = false, decided_as = $2, decided_subject = subject_side, decided_entry = entry_side,
+            changed_at = $3
+        where id = $1 and waits returning id
         """,
         match_id,
         decision,
@@ -235,9 +228,19 @@ async def decide(tx: Tx, _: Everyone, match_id: UUID, decision: Literal["confirm
     return row is not None
 
 
-def fingerprint(side: Side) -> bytes:
-    """What a side looked like, as 32 bytes."""
-    return digest(msgspec.json.encode(sorted(side.items())))
+async def reopen(tx: Tx, _: Everyone, match_id: UUID) -> bool:
+    """Nobody has decided about it, as far as it is known here; whether somebody had."""
+    row = await tx.fetchrow(
+        """
+        update screening_match
+        set decision = 'open', waits = current, decided_as = null, decided_subject = null, decided_entry = null,
+            changed_at = $2
+        where id = $1 and decision <> 'open' returning id
+        """,
+        match_id,
+        tx.now,
+    )
+    return row is not None
 
 
 def _stored(row: Record) -> Stored:
@@ -268,9 +271,12 @@ def _match(row: Record) -> Match:
         parts=msgspec.convert(row["parts"], tuple[Part, ...]),
         subject_side=row["subject_side"],
         entry_side=row["entry_side"],
-        difference=msgspec.convert(row["difference"], tuple[Difference, ...]),
         decision=row["decision"],
+        waits=row["waits"],
         current=row["current"],
+        decided=Decided(row["decided_as"], row["decided_subject"] or {}, row["decided_entry"] or {})
+        if row["decided_as"]
+        else None,
         found_at=row["found_at"],
         changed_at=row["changed_at"],
     )

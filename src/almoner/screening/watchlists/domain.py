@@ -1,6 +1,6 @@
 """Watch lists: who is on them, under which names, and in which version of the list (settled 4)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final, Literal, get_args
@@ -10,6 +10,13 @@ Category = Literal["warning", "sanction", "hateSpeech", "commercial", "adverseMe
 CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
 Kind = Literal["person", "organisation", "vessel", "aircraft", "unknown"]
 """What is listed; ``unknown`` where the list does not say whether it is a person."""
+SubjectKind = Literal["organisation", "person"]
+"""Who is compared."""
+KINDS: Final[Mapping[SubjectKind, frozenset[Kind]]] = {
+    "organisation": frozenset(("organisation", "unknown")),
+    "person": frozenset(("person", "unknown")),
+}
+"""Who is compared with what; ships and aircraft are neither."""
 NameKind = Literal["primary", "alias", "former", "weak_alias"]
 """``weak_alias``: a name so broad or so short that the list itself calls it weak."""
 
@@ -96,8 +103,8 @@ LoadStatus = Literal["loaded", "refused", "unchanged"]
 class Load:
     """One load of a list. ``unchanged``: the files are what is loaded already, and nothing was written.
 
-    ``published_at``: of which moment the list is, where that is known. ``categories``: what its entries are.
-    ``reasons``: why it was refused.
+    ``published_at``: of which moment the list is, where that is known. ``categories``: what its entries are, ``bodies``
+    and ``persons`` those in which it has such entries. ``fetched_from``: web addresses. ``reasons``: why it is refused.
     """
 
     id: UUID
@@ -109,6 +116,8 @@ class Load:
     sha256: bytes
     files: Sequence[FileFacts]
     categories: Sequence[Category]
+    bodies: Sequence[Category]
+    persons: Sequence[Category]
     entries: int
     added: int = 0
     removed: int = 0
@@ -116,6 +125,7 @@ class Load:
     bad: int = 0
     forced: bool = False
     reasons: Sequence[str] = ()
+    fetched_from: Sequence[str] = ()
 
     @property
     def version(self) -> str:
@@ -125,19 +135,22 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A list as it is loaded now. ``refused``: the newest load that was refused since, if any."""
+    """A list as it is loaded now."""
 
     code: str
     title: str
     licence: str
     unverified: bool
     load: Load
-    refused: Load | None = None
 
     @property
     def version(self) -> str:
         """As ``Load.version``."""
         return self.load.version
+
+    def covers(self, kind: SubjectKind) -> Sequence[Category]:
+        """The categories in which it names such subjects: nobody else is cleared by it (settled 4)."""
+        return self.load.bodies if kind == "organisation" else self.load.persons
 
 
 @dataclass(frozen=True, slots=True)

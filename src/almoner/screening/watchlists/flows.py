@@ -15,6 +15,7 @@ from almoner.platform.db import EVERYONE, Database, Tx
 from almoner.screening.watchlists import files, guards, store
 from almoner.screening.watchlists.domain import (
     CATEGORIES,
+    KINDS,
     LOADED,
     REFUSED,
     BadEntry,
@@ -23,6 +24,7 @@ from almoner.screening.watchlists.domain import (
     Listed,
     Load,
     LoadRefused,
+    SubjectKind,
     Told,
     WatchlistRefused,
 )
@@ -49,13 +51,15 @@ async def import_files(
     *,
     published: datetime | None = None,
     force: bool = False,
+    fetched_from: Sequence[str] = (),
     report: Report | None = None,
     record: RecordLoad | None = None,
 ) -> Load:
     """Load the files of one list as its next version, all or nothing.
 
     ``published``: of which moment they are, else as they say, or as a name says. ``force`` loads what the guards are
-    against. ``record`` is called in the transaction of the load. Files that are what is loaded already change nothing.
+    against. ``fetched_from``: web addresses, where they are from such. ``record`` is called in the transaction of the
+    load. Files that are what is loaded already change nothing.
     Raises LoadRefused when they are no good, and WatchlistRefused when they are no such list.
     """
     with files.found(places) as found:
@@ -66,7 +70,7 @@ async def import_files(
         told = published or await asyncio.to_thread(source.published, found.paths) or found.day
         read = await asyncio.to_thread(_read, source, found.paths, report)
     async with db.write() as tx:
-        load = await _merge(tx, source, found, told, read, force=force)
+        load = await _merge(tx, source, found, told, read, force=force, fetched_from=fetched_from)
         if record is not None:
             await record(tx, load)
     if load.status == "refused":
@@ -91,7 +95,14 @@ def _read(source: WatchlistSource, paths: Sequence[Path], report: Report | None)
 
 
 async def _merge(
-    tx: Tx, source: WatchlistSource, found: Found, told: datetime | None, read: _Read, *, force: bool
+    tx: Tx,
+    source: WatchlistSource,
+    found: Found,
+    told: datetime | None,
+    read: _Read,
+    *,
+    force: bool,
+    fetched_from: Sequence[str],
 ) -> Load:
     before = await store.know(tx, EVERYONE, source)
     standing = await store.contents(tx, EVERYONE, source.code)
@@ -108,27 +119,66 @@ async def _merge(
         sha256=found.sha256,
         files=tuple(found.facts),
         categories=_categories(source, read),
+        bodies=_covered(read, "organisation"),
+        persons=_covered(read, "person"),
         entries=len(read.entries),
         added=len(added),
         removed=len(removed),
         changed=len(changed),
         bad=len(read.bad),
         forced=force,
+        fetched_from=tuple(fetched_from),
     )
     moments = (told, before.published_at if before else None)
     reasons = list(guards.problems(source, load.entries, load.bad, load.removed, len(standing), moments))
     if reasons and not read.entries:
-        raise WatchlistRefused(f"the files hold no entry of {source.title}{_told(read.bad)}")
+        raise WatchlistRefused(
+            f"the files hold no entry of {source.title}{_told(read.bad)}. To have it name nobody: "
+            f"`almoner watchlists retire {source.code}`"
+        )
     if reasons and not force:
         refused = replace(load, status="refused", added=0, removed=0, changed=0, reasons=(*reasons, *_first(read.bad)))
         await store.insert_load(tx, EVERYONE, refused)
         await outbox.emit(tx, None, REFUSED, Told(load.list, load.id))
         return refused
-    await store.insert_load(tx, EVERYONE, load)
-    await store.end(tx, EVERYONE, source.code, [*removed, *changed], load.id)
     fresh = {*added, *changed}
-    await store.insert(tx, EVERYONE, (_entry(load, *read.entries[key]) for key in read.entries if key in fresh))
+    entries = [_entry(load, *read.entries[key]) for key in read.entries if key in fresh]
+    await _replace(tx, load, [*removed, *changed], entries)
+    return load
+
+
+async def _replace(tx: Tx, load: Load, ended: Sequence[str], fresh: Sequence[Entry]) -> None:
+    """Have a list say from this load on what it brought, and no more what it ended."""
+    await store.insert_load(tx, EVERYONE, load)
+    await store.end(tx, EVERYONE, load.list, ended, load.id)
+    await store.insert(tx, EVERYONE, fresh)
+    await store.make_current(tx, EVERYONE, load)
     await outbox.emit(tx, None, LOADED, Told(load.list, load.id))
+
+
+async def retire(tx: Tx, code: str) -> Load:
+    """Have a list name nobody from now on; its versions are kept. Raises WatchlistRefused where it names nobody."""
+    standing = await store.lock_current(tx, EVERYONE, code)
+    if standing is None or not standing.entries:
+        raise WatchlistRefused(f"{code!r} names nobody: `almoner watchlists status` shows the lists that are loaded")
+    keys = list(await store.contents(tx, EVERYONE, code))
+    load = Load(
+        id=tx.new_id(),
+        list=code,
+        status="loaded",
+        published_at=None,
+        retrieved_at=tx.now,
+        loaded_at=tx.now,
+        sha256=digest(b""),
+        files=(),
+        categories=(),
+        bodies=(),
+        persons=(),
+        entries=0,
+        removed=len(keys),
+        forced=True,
+    )
+    await _replace(tx, load, keys, [])
     return load
 
 
@@ -140,6 +190,12 @@ def _categories(source: WatchlistSource, read: _Read) -> tuple[Category, ...]:
     if source.category is not None:
         return (source.category,)
     held = {category for _, category, _ in read.entries.values()}
+    return tuple(one for one in CATEGORIES if one in held)
+
+
+def _covered(read: _Read, kind: SubjectKind) -> tuple[Category, ...]:
+    """The categories in which somebody of this kind is listed: nobody else is cleared by the list (settled 4)."""
+    held = {category for listed, category, _ in read.entries.values() if listed.kind in KINDS[kind]}
     return tuple(one for one in CATEGORIES if one in held)
 
 

@@ -1,6 +1,6 @@
 """What other parts ask of watch lists."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -23,13 +23,9 @@ async def current_loads(tx: Tx) -> Mapping[str, UUID]:
     return await store.current_loads(tx, EVERYONE)
 
 
-async def entries(tx: Tx, code: str) -> AsyncIterator[Entry]:
-    """What a list says now, in the order of its keys."""
-    after = ""
-    while batch := await store.current(tx, EVERYONE, code, after, _AT_ONCE):
-        for entry in batch:
-            yield entry
-        after = batch[-1].listed.key
+async def entries(tx: Tx, code: str, after: str) -> list[Entry]:
+    """What a list says now, the next ones after a key in the order of keys."""
+    return await store.current(tx, EVERYONE, code, after, _AT_ONCE)
 
 
 async def named(tx: Tx, code: str, keys: Sequence[str]) -> list[Entry]:

@@ -14,13 +14,15 @@ from almoner.screening.watchlists.ports import WatchlistSource
 
 _LOAD: Final = """
     l.id, l.list, l.status, l.published_at, l.retrieved_at, l.loaded_at, l.sha256, l.files, l.categories, l.entries,
-    l.added, l.removed, l.changed, l.bad, l.forced, l.reasons
+    l.added, l.removed, l.changed, l.bad, l.forced, l.reasons, l.bodies, l.persons, l.fetched_from
 """
 _ENTRY: Final = """
     list, entry_key, content, kind, category, names, countries, addresses, identifiers, birth_years, programmes,
     listed_on, note, told_at, since_load
 """
 _AT_ONCE: Final = 2_000
+_LOCK: Final = 0x77_6C_69_73_74
+"""Of whoever is compared with the current versions, shared; of a load that is to become one, alone."""
 
 
 async def know(tx: Tx, _: Everyone, source: WatchlistSource) -> Load | None:
@@ -51,13 +53,19 @@ async def find_current(tx: Tx, _: Everyone, code: str) -> Load | None:
     return _load(row) if row else None
 
 
+async def lock_current(tx: Tx, _: Everyone, code: str) -> Load | None:
+    """The current load of a list, which nobody else changes until the transaction ends."""
+    await tx.execute("select from watchlist where code = $1 for no key update", code)
+    return await find_current(tx, _, code)
+
+
 async def insert_load(tx: Tx, _: Everyone, load: Load) -> None:
-    """Keep a load; one that was loaded is the list's current one from now on."""
+    """Keep a load."""
     await tx.execute(
         """
         insert into watchlist_load (id, list, status, published_at, retrieved_at, loaded_at, sha256, files, categories,
-            entries, added, removed, changed, bad, forced, reasons)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+            entries, added, removed, changed, bad, forced, reasons, bodies, persons, fetched_from)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
         """,
         load.id,
         load.list,
@@ -75,9 +83,16 @@ async def insert_load(tx: Tx, _: Everyone, load: Load) -> None:
         load.bad,
         load.forced,
         load.reasons,
+        load.bodies,
+        load.persons,
+        load.fetched_from,
     )
-    if load.status == "loaded":
-        await tx.execute("update watchlist set current_load = $2 where code = $1", load.list, load.id)
+
+
+async def make_current(tx: Tx, _: Everyone, load: Load) -> None:
+    """What a load brought is what its list says from now on; waits for all who are being compared."""
+    await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
+    await tx.execute("update watchlist set current_load = $2 where code = $1", load.list, load.id)
 
 
 async def contents(tx: Tx, _: Everyone, code: str) -> Mapping[str, bytes]:
@@ -139,13 +154,13 @@ def _values(entry_id: UUID, one: Entry) -> dict[str, object]:
 
 
 async def current_loads(tx: Tx, _: Everyone) -> Mapping[str, UUID]:
-    """Which load of each list is current. A load that is about to change it waits for the transaction's end.
+    """Which load of each list is current. A load that is about to become so waits for the transaction's end.
 
-    So whoever is compared with a version is there to be compared again when the next one is announced.
+    So whoever is compared with a version is there to be compared again when the next one is announced, be it the first
+    of its list. The lock comes in a statement of its own: what is read after it is what was committed before it.
     """
-    rows = await tx.fetch(
-        "select code, current_load from watchlist where current_load is not null order by code for share"
-    )
+    await tx.execute("select pg_advisory_xact_lock_shared($1)", _LOCK)
+    rows = await tx.fetch("select code, current_load from watchlist where current_load is not null")
     return {row["code"]: row["current_load"] for row in rows}
 
 
@@ -189,15 +204,15 @@ async def find_load(tx: Tx, _: Everyone, load_id: UUID) -> Load | None:
 
 
 async def covers_anew(tx: Tx, _: Everyone, load_id: UUID) -> bool:
-    """Whether a load has other categories than the good one before it."""
+    """Whether a load covers other categories, of bodies or of persons, than the good one before it."""
     return bool(
         await tx.fetchval(
             """
-            select l.categories is distinct from (
-                select before.categories from watchlist_load before
-                where before.list = l.list and before.status = 'loaded' and before.id < l.id
-                order by before.id desc limit 1
-            ) from watchlist_load l where l.id = $1
+            select (l.bodies, l.persons) is distinct from (before.bodies, before.persons)
+            from watchlist_load l left join lateral (
+                select bodies, persons from watchlist_load
+                where list = l.list and status = 'loaded' and id < l.id order by id desc limit 1
+            ) before on true where l.id = $1
             """,
             load_id,
         )
@@ -257,6 +272,8 @@ def _load(row: Record) -> Load:
         row["sha256"],
         msgspec.convert(row["files"], tuple[FileFacts, ...]),
         tuple(row["categories"]),
+        tuple(row["bodies"]),
+        tuple(row["persons"]),
         row["entries"],
         row["added"],
         row["removed"],
@@ -264,6 +281,7 @@ def _load(row: Record) -> Load:
         row["bad"],
         row["forced"],
         tuple(row["reasons"]),
+        tuple(row["fetched_from"]),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -59,8 +60,10 @@ def handlers(pages: Pages, transport: MailTransport, hosts: MailHosts, screener:
         takes_mail = None if domain is None else await hosts.takes_mail(domain)
         if domain is not None and takes_mail is None and job.attempt < _MOST_LOOK_UPS:
             return Retry(_wait(job.attempt), f"nobody tells whether {domain} takes mail")
-        async with work.db.write() as tx:
-            await reviewing.review(tx, screener, verification_id, takes_mail=takes_mail)
+        await screener.comparing(
+            work.db,
+            partial(reviewing.review, screener=screener, verification_id=verification_id, takes_mail=takes_mail),
+        )
         return Done()
 
     async def send_confirmation(work: Work, job: Job) -> Result:

@@ -57,6 +57,10 @@ class MatchCase:
         """They are not. Raises NotOpen."""
         return await service.decide(tx, scope, subject_id, decision)
 
+    async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
+        """Somebody decided wrongly, or about another one. Raises NotFound, NotOpen."""
+        return await service.reopen(tx, subject_id, by, note)
+
 
 CASE: Final = MatchCase()
 

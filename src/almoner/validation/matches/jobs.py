@@ -45,8 +45,7 @@ async def rescreen(screener: Screener, work: Work, job: Job) -> Result:
 
 async def _again(screener: Screener, work: Work, subjects: Sequence[UUID]) -> None:
     for subject in subjects:
-        async with work.db.write() as tx:
-            await service.look_again(tx, screener, subject)
+        await screener.comparing(work.db, partial(service.look_again, screener, subject))
 
 
 async def on_loaded(tx: Tx, events: Sequence[Event]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final, Literal
 from uuid import UUID
 
+from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.screening.matching.domain import Party
@@ -60,7 +61,7 @@ async def look(
     return await _answered(tx, result, others) if others else result
 
 
-async def look_again(tx: Tx, screener: Screener, subject: UUID) -> Result | None:
+async def look_again(screener: Screener, subject: UUID, tx: Tx) -> Result | None:
     """Compare a watched subject as it looked last; None where it is watched no more."""
     result = await screenings.look_again(tx, screener, subject)
     return await _ask(tx, result) if result is not None else None
@@ -96,6 +97,19 @@ async def decide(tx: Tx, scope: Partner | Everyone, match_id: UUID, decision: De
     if not await screenings.decide(tx, match, _DECISIONS[decision.verdict]):
         raise NotOpen("It was decided already, or the two do not agree any more.")
     await reviews.conclude(tx, subject_of(match), decision)
+    return match
+
+
+async def reopen(tx: Tx, match_id: UUID, by: str, note: str) -> Match:
+    """Take back what was decided, by whom and why; a person is asked again. Raises NotFound, NotOpen."""
+    match = await screenings.hold(tx, match_id)
+    if match is None:
+        raise NotFound
+    if not await screenings.reopen(tx, match):
+        raise NotOpen("Nobody has decided about it.")
+    await reviews.take_back(tx, subject_of(match), by, note)
+    if match.current:
+        await reviews.ask(tx, subject_of(match), [f"listed:{match.category}", "taken_back"])
     return match
 
 

@@ -12,7 +12,8 @@ REVIEW: Final = Lifecycle("review", {"open": frozenset({"decided", "withdrawn"})
 
 Kind = Literal["validation_request", "agent_verification", "match", "appeal"]
 Status = Literal["open", "decided", "withdrawn"]
-Verdict = Literal["accepted", "rejected"]
+Verdict = Literal["accepted", "rejected", "reopened"]
+"""``reopened``: what was decided before is taken back."""
 
 ID_TYPES: Final[Mapping[Kind, str]] = {
     "validation_request": "validationrequest",
@@ -43,6 +44,10 @@ class NotHeld(ReviewRefused):
 
 class NotShown(ReviewRefused):
     """Who decides has not seen what there is to see now."""
+
+
+class NotTakenBack(ReviewRefused):
+    """What was decided about this kind led further, and is not taken back."""
 
 
 class UnknownReason(ReviewRefused):

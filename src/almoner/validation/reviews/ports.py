@@ -1,7 +1,7 @@
 """What the queue needs of the records that wait in it."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 from uuid import UUID
 
 from almoner.platform.db import Everyone, Partner, Tx
@@ -30,4 +30,16 @@ class Case(Protocol):
 
     async def reject(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> object:
         """As ``accept``."""
+        ...
+
+
+@runtime_checkable
+class Reopening(Protocol):
+    """A case in which a decision may be taken back: nothing that cannot be undone followed from it."""
+
+    async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
+        """Take back what was decided, by the record's own service, which calls ``reviews.take_back``.
+
+        Raises NotFound, NotOpen.
+        """
         ...

@@ -31,12 +31,13 @@ from almoner.validation.reviews.domain import (
     NotHeld,
     NotOpen,
     NotShown,
+    NotTakenBack,
     Review,
     Shown,
     Subject,
     UnknownReason,
 )
-from almoner.validation.reviews.ports import Case
+from almoner.validation.reviews.ports import Case, Reopening
 
 KINDS: Final[Sequence[Kind]] = get_args(Kind)
 
@@ -62,6 +63,11 @@ async def conclude(tx: Tx, subject: Subject, decision: Decision) -> None:
     """It was decided: end its open review, if any, and keep who decided, when and why."""
     ended = await store.end(tx, subject, "decided")
     await store.insert_decision(tx, subject, Decided(decision, tx.now, ended))
+
+
+async def take_back(tx: Tx, subject: Subject, by: str, note: str) -> None:
+    """What was decided about it holds no more: keep by whom and why."""
+    await store.insert_decision(tx, subject, Decided(Decision("reopened", None, by, note), tx.now, None))
 
 
 async def withdraw(tx: Tx, subject: Subject) -> None:
@@ -113,6 +119,15 @@ async def decide(tx: Tx, case: Case, subject_id: UUID, decision: Decision) -> Su
         await case.accept(tx, EVERYONE, subject_id, decision)
     else:
         await case.reject(tx, EVERYONE, subject_id, decision)
+    return subject
+
+
+async def reopen(tx: Tx, case: Case, subject_id: UUID, by: str, note: str) -> Subject:
+    """Let somebody take back what was decided, with the reason. Raises NotFound, NotOpen, NotTakenBack."""
+    subject = await _held(tx, case, subject_id)
+    if not isinstance(case, Reopening):
+        raise NotTakenBack(f"A decision about a {subject.kind.replace('_', ' ')} is not taken back: others rest on it.")
+    await case.reopen(tx, subject_id, by, note)
     return subject
 
 

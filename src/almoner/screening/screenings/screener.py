@@ -1,0 +1,88 @@
+"""The lists as one process holds them, read anew when they change: in a thread, and outside of who compares."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+from uuid import UUID
+
+from almoner.platform.db import Database, Tx
+from almoner.screening.screenings.indexing import Held, Lists, held
+from almoner.screening.watchlists import service as watchlists
+from almoner.screening.watchlists.domain import Entry, Version
+
+Compared = TypeVar("Compared")
+_Read = dict[str, tuple[bytes, Held | None]]
+
+
+class ListsMoved(Exception):
+    """The lists that are loaded are not those that are held: have them read, and begin again."""
+
+
+class Screener:
+    """The lists of one process. Each use looks whether a list has another version, in one small statement."""
+
+    def __init__(self) -> None:
+        self._loads: dict[str, UUID] = {}
+        self._held: dict[str, _Read] = {}
+        self._lists = Lists((), ())
+        self._renewing = asyncio.Lock()
+
+    async def comparing(self, db: Database, use: Callable[[Tx], Awaitable[Compared]]) -> Compared:
+        """Run ``use`` in a writing transaction in which ``lists`` can be had; again where they had to be read first."""
+        while True:
+            try:
+                async with db.write() as tx:
+                    return await use(tx)
+            except ListsMoved:
+                await self.renew(db)
+
+    async def lists(self, tx: Tx) -> Lists:
+        """The lists as they are loaded now; in a writing transaction they stay so until it ends. Raises ListsMoved."""
+        if dict(await watchlists.current_loads(tx)) != self._loads:
+            raise ListsMoved
+        return self._lists
+
+    async def renew(self, db: Database) -> None:
+        """Hold the lists as they are loaded. No connection is taken while they are made ready to be compared with."""
+        async with self._renewing:
+            versions = await _loaded(db)
+            while {version.code: version.load.id for version in versions} != self._loads:
+                for version in versions:
+                    if self._loads.get(version.code) != version.load.id:
+                        self._held[version.code] = await _read(db, version.code, self._held.get(version.code, {}))
+                now = await _loaded(db)
+                if now == versions:
+                    kept = [one for of in self._held.values() for _, one in of.values() if one is not None]
+                    self._lists = await asyncio.to_thread(Lists, kept, versions)
+                    self._loads = {version.code: version.load.id for version in versions}
+                versions = now
+
+
+async def _loaded(db: Database) -> list[Version]:
+    async with db.read() as tx:
+        return await watchlists.loaded(tx)
+
+
+async def _read(db: Database, code: str, known: _Read) -> _Read:
+    """What a list says; what it said before is not read again."""
+    kept: _Read = {}
+    after = ""
+    while True:
+        async with db.read() as tx:
+            batch = await watchlists.entries(tx, code, after)
+        if not batch:
+            return kept
+        kept.update(await asyncio.to_thread(_prepared, batch, known))
+        after = batch[-1].listed.key
+
+
+def _prepared(batch: Sequence[Entry], known: _Read) -> _Read:
+    found: _Read = {}
+    for entry in batch:
+        key = entry.listed.key
+        same = known.get(key)
+        if same is not None and same[0] == entry.content:
+            found[key] = same
+        else:
+            found[key] = (entry.content, held(entry))
+    return found
