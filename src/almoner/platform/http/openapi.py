@@ -224,7 +224,7 @@ def _operation(endpoint: Endpoint, known: _Known, links: following.Links) -> Sch
 
 
 def _request_body(endpoint: Endpoint, known: _Known) -> Schema | None:
-    if endpoint.body is not None:
+    if endpoint.body is not None and endpoint.upload is None:
         schema = {"$ref": known.ins[endpoint.body]}
         content: Schema = {"schema": schema, "example": known.examples.request(schema)}
         required = bool(known.examples.resolved(schema).get("required"))
@@ -236,7 +236,9 @@ def _request_body(endpoint: Endpoint, known: _Known) -> Schema | None:
             "contentMediaType": media_types,
             "description": f"The file: {media_types}; at most {endpoint.upload.max_bytes:,} bytes.",
         }
-        fields = {"type": "object", "properties": {endpoint.upload.field: part}, "required": [endpoint.upload.field]}
+        fields: Schema = {"type": "object", "properties": {endpoint.upload.field: part}, "required": [endpoint.upload.field]}
+        if endpoint.body is not None:
+            fields = {"allOf": [{"$ref": known.ins[endpoint.body]}, fields]}
         encoding = {endpoint.upload.field: {"contentType": media_types}}
         return {"required": True, "content": {"multipart/form-data": {"schema": fields, "encoding": encoding}}}
     return None

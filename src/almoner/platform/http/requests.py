@@ -15,6 +15,7 @@ from almoner.platform.http import errors, uploads
 from almoner.platform.http.caller import Caller, RateState
 from almoner.platform.http.endpoints import MAX_JSON_BODY, Endpoint, Readers
 from almoner.platform.http.uploads import Received
+from almoner.platform.http.wire import In
 
 _MAX_PARAMETERS: Final = 200
 
@@ -89,6 +90,8 @@ def validate(
         if reasons:
             raise IncorrectParams(*reasons)
         uploaded = arguments["upload"] = raw.open()
+        if endpoint.body is not None:
+            arguments["body"] = _beside(endpoint.body, uploaded.fields)
         return uploaded.fingerprint
     if endpoint.body is not None:
         reasons.extend(_nul_reasons(raw))
@@ -99,6 +102,17 @@ def validate(
     if reasons:
         raise IncorrectParams(*reasons)
     return lambda: _data(raw)
+
+
+def _beside(model: type[In], fields: Mapping[str, str]) -> In:
+    """The text parts beside a file. Raises IncorrectParams."""
+    reasons = [f"body.{name} must not hold NUL characters" for name, text in fields.items() if "\x00" in text]
+    try:
+        if not reasons:
+            return model.model_validate(dict(fields))
+    except ValidationError as found:
+        reasons = errors.sentences(found, "body")
+    raise IncorrectParams(*reasons)
 
 
 def _data(raw: bytes) -> object:

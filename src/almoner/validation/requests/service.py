@@ -119,6 +119,12 @@ async def attach(tx: Tx, partner: Partner, request_id: UUID, upload: Stored) -> 
     return replace(held, documents=(*held.documents, document))
 
 
+async def attach_stored(tx: Tx, partner: Partner, request_id: UUID, document_ids: Sequence[UUID]) -> None:
+    """Add documents of the partner that are stored already to the evidence."""
+    for document_id in document_ids:
+        await store.attach(tx, partner, request_id, document_id)
+
+
 def record(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
     """The request as partners see it."""
     return schemas.request_out(tx, request)

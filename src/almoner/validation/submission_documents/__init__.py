@@ -1,0 +1,1 @@
+"""Documents of submissions: handed in with an invite or with a submission."""

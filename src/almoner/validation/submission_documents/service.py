@@ -1,0 +1,119 @@
+"""What can be done with documents of submissions.
+
+What shows that the nonprofit is registered is evidence of its validation request, too: a reviewer finds it there.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from almoner.kit.errors import NotFound
+from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.uploads.files import Stored
+from almoner.validation.documents import service as documents
+from almoner.validation.invites.domain import Invite
+from almoner.validation.requests import service as requests
+from almoner.validation.submission_documents import schemas, store
+from almoner.validation.submission_documents.domain import Kind, SubmissionDocument
+from almoner.validation.submission_documents.schemas import ValidationSubmissionDocumentOut
+from almoner.validation.submission_documents.store import Row
+
+TYPE: Final = "validationsubmissiondocument"
+
+
+async def add_to_invite(tx: Tx, invite: Invite, kind: Kind, upload: Stored) -> SubmissionDocument:
+    """Hand a document in before there is a submission; the caller holds the invite, which is open.
+
+    Raises what ``documents.store`` raises where there may be no more of them.
+    """
+    partner = Partner(invite.partner_id)
+    return await _add(tx, partner, kind, upload, await of_invite(tx, invite), invite_id=invite.id)
+
+
+async def add_to_submission(
+    tx: Tx, partner: Partner, submission_id: UUID, request_id: UUID | None, kind: Kind, upload: Stored
+) -> SubmissionDocument:
+    """Hand a document in with a submission, whose validation request is ``request_id``."""
+    held = await of_submission(tx, partner, submission_id)
+    made = await _add(tx, partner, kind, upload, held, submission_id=submission_id)
+    if kind == "validation_request" and request_id is not None:
+        await requests.attach_stored(tx, partner, request_id, [made.document.id])
+    return made
+
+
+async def _add(
+    tx: Tx,
+    partner: Partner,
+    kind: Kind,
+    upload: Stored,
+    held: Sequence[SubmissionDocument],
+    *,
+    invite_id: UUID | None = None,
+    submission_id: UUID | None = None,
+) -> SubmissionDocument:
+    document = await documents.store(tx, partner, upload, [one.document for one in held])
+    row = Row(tx.new_id(), partner.id, document.id, submission_id, invite_id, kind, tx.now)
+    await store.insert(tx, partner, row)
+    return SubmissionDocument(row.id, partner.id, document, submission_id, invite_id, kind, row.created_at)
+
+
+async def of_submission(tx: Tx, partner: Partner, submission_id: UUID) -> list[SubmissionDocument]:
+    """Those of a submission, in the order they came, without deleted ones."""
+    return await _with_files(tx, partner, await store.of_submission(tx, partner, submission_id))
+
+
+async def of_invite(tx: Tx, invite: Invite) -> list[SubmissionDocument]:
+    """Those of an invite, in the order they came, without deleted ones."""
+    partner = Partner(invite.partner_id)
+    return await _with_files(tx, partner, await store.of_invite(tx, partner, invite.id))
+
+
+async def _with_files(tx: Tx, partner: Partner, rows: Sequence[Row]) -> list[SubmissionDocument]:
+    files = {one.id: one for one in await documents.of(tx, partner, [row.document_id for row in rows])}
+    return [
+        SubmissionDocument(
+            row.id,
+            row.partner_id,
+            files[row.document_id],
+            row.validation_submission_id,
+            row.validation_invite_id,
+            row.type,
+            row.created_at,
+        )
+        for row in rows
+        if files[row.document_id].deleted_at is None
+    ]
+
+
+async def hand_over(
+    tx: Tx, invite: Invite, submission_id: UUID, request_id: UUID | None, named: Sequence[str] = ()
+) -> list[str]:
+    """A submission was made with an invite, which the caller holds: its documents are the submission's now.
+
+    ``named``: ids that were given; the answer is those of them that are no document of this invite.
+    """
+    partner, held = Partner(invite.partner_id), await of_invite(tx, invite)
+    await store.hand_over(tx, partner, [one.id for one in held], submission_id)
+    if request_id is not None and (evidence := [one.document.id for one in held if one.type == "validation_request"]):
+        await requests.attach_stored(tx, partner, request_id, evidence)
+    known = {tx.ids.text(TYPE, one.id) for one in held}
+    return [text for text in named if text not in known]
+
+
+async def remove(tx: Tx, invite: Invite, document_id: UUID) -> None:
+    """Take a document back before it is sent; the caller holds the invite. Raises NotFound."""
+    found = next((one for one in await of_invite(tx, invite) if one.id == document_id), None)
+    if found is None:
+        raise NotFound
+    await documents.delete(tx, Partner(invite.partner_id), found.document.id)
+
+
+async def forget(tx: Tx, invite_ids: Sequence[UUID]) -> None:
+    """Delete what was handed in with invites that have expired without a submission."""
+    for document_id in await store.of_expired(tx, EVERYONE, invite_ids):
+        await documents.delete(tx, EVERYONE, document_id)
+
+
+def record(tx: Tx, document: SubmissionDocument) -> ValidationSubmissionDocumentOut:
+    """The document as partners see it."""
+    return schemas.document_out(tx, document)
