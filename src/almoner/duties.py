@@ -21,6 +21,7 @@ from almoner.giving.receipts import jobs as receipt_jobs
 from almoner.giving.receipts import service as receipts
 from almoner.giving.refund_notices import jobs as refund_notice_jobs
 from almoner.giving.refund_notices import service as refund_notices
+from almoner.giving.requests import jobs as donation_request_jobs
 from almoner.giving.sessions import jobs as session_jobs
 from almoner.giving.settlements import jobs as settlement_jobs
 from almoner.giving.suspense import jobs as suspense_jobs
@@ -49,7 +50,6 @@ from almoner.validation.documents import jobs as document_jobs
 from almoner.validation.documents.ports import Scanner
 from almoner.validation.eligibility import jobs as eligibility_jobs
 from almoner.validation.eligibility import service as eligibility
-from almoner.validation.eligibility.ports import every as every_sub_tag
 from almoner.validation.invites import jobs as invite_jobs
 from almoner.validation.matches import jobs as match_jobs
 from almoner.validation.monitoring import jobs as monitoring_jobs
@@ -66,6 +66,7 @@ TIDYING = (
 SCHEDULES = (
     *session_jobs.schedules,
     *donation_jobs.schedules,
+    *donation_request_jobs.schedules,
     *brake_jobs.schedules,
     *credential_jobs.schedules,
     *sign_in_jobs.schedules,
@@ -122,6 +123,7 @@ def duties(
         **webhook_jobs.handlers(db, outbound),
         **verification_jobs.handlers,
         **payout_jobs.handlers(rules, telemetry),
+        **donation_request_jobs.handlers,
         **selfcheck.handlers(CHECKS, telemetry),
     }
     handlers |= _mailing(db, transport, catalogues, hosts, screener)
@@ -132,7 +134,7 @@ def duties(
     handlers |= request_jobs.handlers(name_agreement)
     handlers |= match_jobs.handlers(screener)
     handlers |= monitoring_jobs.handlers(screener)
-    handlers |= eligibility_jobs.handlers(every_sub_tag)
+    handlers |= eligibility_jobs.handlers
     if provider is not None:
         handlers |= {**donation_jobs.handlers(provider, figures), **suspense_jobs.handlers(provider)}
     return Duties(

@@ -1,21 +1,14 @@
 """What makes a subscription be decided anew, and who hears of it (spec 4.11, 6; settled 5 and 9)."""
 
 import asyncio
-from collections.abc import Iterable
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 import pytest
 
 from almoner.nonprofits.activities import flows as activities
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.db import Partner, Tx
-from almoner.platform.queue import Job
-from almoner.platform.work import Work
-from almoner.validation.eligibility import evaluating, jobs
-from almoner.validation.eligibility import service as eligibility
-from almoner.validation.eligibility.domain import Allowed
+from almoner.validation.eligibility import evaluating
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.eligibility import (
@@ -36,21 +29,10 @@ from tests.support.eligibility import (
     uuid,
 )
 from tests.support.eventually import eventually
-from tests.support.service import Service, Tenant, serving
+from tests.support.service import Service, serving
 from tests.support.validation import requested
 
 DOGS, CATS, CHOIRS, PERFORMING = "AN102", "AN101", "AR301", "AR300"
-
-
-class Configured:
-    """Configurations of the test: what is allowed, by partner and configuration."""
-
-    def __init__(self) -> None:
-        self.codes: dict[UUID | None, Iterable[str]] = {}
-
-    async def __call__(self, _tx: Any, _partner_id: UUID, configuration_id: UUID | None) -> Allowed:
-        codes = self.codes.get(configuration_id)
-        return Allowed(None if codes is None else frozenset(codes))
 
 
 async def changed(service: Service, organisation: str) -> None:
@@ -180,73 +162,6 @@ async def test_new_rules_of_activities_decide_anew(service: Service, api: Client
     assert [one.occasion for one in await evidence(service, made)] == ["created", "rules_changed"]
 
 
-async def reconfigured(
-    service: Service, tenant: Tenant, allowances: Configured, configuration: UUID | None = None
-) -> None:
-    """What the partner's configuration allows is looked at anew, by the jobs, with the test's configurations."""
-    async with service.db.write() as tx:
-        await eligibility.reevaluate(tx, tenant.partner, configuration)
-        found = await _taken(tx, eligibility.REEVALUATE)
-    handlers = jobs.handlers(allowances)
-    for job in found:
-        await handlers[eligibility.REEVALUATE](Work(service.db), job)
-    async with service.db.write() as tx:
-        found = await _taken(tx, eligibility.EVALUATE)
-    for job in found:
-        await handlers[eligibility.EVALUATE](Work(service.db), job)
-
-
-async def _taken(tx: Tx, kind: str) -> list[Job]:
-    rows = await tx.fetch("delete from job where kind = $1 returning *", kind)
-    return [Job(row["id"], kind, row["payload"], 1, 0, row["due_at"], None) for row in rows]
-
-
-async def test_a_new_configuration_decides_anew_and_tells_only_changes(
-    service: Service, api: Client, tenant: Tenant
-) -> None:
-    dogs = await evaluated(service, api, await body_of(service, {DOGS: "ntee:D20", CHOIRS: "ntee:A6B"}))
-    cats = await evaluated(service, api, await body_of(service, {CATS: "ntee:D21"}))
-    choir = await evaluated(service, api, await body_of(service, {CHOIRS: "ntee:A6B"}))
-    cancelled = await evaluated(service, api, await body_of(service, {DOGS: "ntee:D20"}))
-    await cancel(api, cancelled)
-    before = await told(service, api)
-    allowances = Configured()
-    allowances.codes[None] = (DOGS, PERFORMING)
-    await reconfigured(service, tenant, allowances)
-    now = {made["id"]: await shown(api, made) for made in (dogs, cats, choir, cancelled)}
-    assert summary(now[dogs["id"]])[::2] == ("pass", [])
-    assert summary(now[cats["id"]]) == ("fail", ["ntee:D21"], ["ntee:D21"])
-    assert summary(now[choir["id"]]) == ("pass", ["ntee:A6B"], []), "allowed with the wider one"
-    assert (await told(service, api))[len(before) :] == [now[cats["id"]]]
-    (_, last) = await evidence(service, choir)
-    assert (last.occasion, last.told) == ("configuration_changed", False)
-    assert last.allowed == Allowed(frozenset((DOGS, PERFORMING)))
-    allowances.codes[None] = (DOGS,)
-    await reconfigured(service, tenant, allowances)
-    status, confirmed, rejected = summary(await shown(api, dogs))
-    assert (status, set(confirmed), rejected) == ("pass", {"ntee:D20", "ntee:A6B"}, ["ntee:A6B"])
-    assert summary(await shown(api, choir))[0] == "fail"
-    count = len(await told(service, api))
-    await reconfigured(service, tenant, allowances)
-    assert len(await told(service, api)) == count
-    assert (await shown(api, cancelled))["results"] == cancelled["results"]
-
-
-async def test_a_configuration_concerns_its_own_subscriptions_alone(
-    service: Service, api: Client, tenant: Tenant
-) -> None:
-    made = await evaluated(service, api, await body_of(service, {DOGS: "ntee:D20"}))
-    allowances, configuration = Configured(), UUID(int=7)
-    allowances.codes[configuration] = ()
-    await reconfigured(service, tenant, allowances, configuration)
-    assert await shown(api, made) == made
-    allowances.codes[None] = ()
-    async with service.db.write() as tx:
-        await eligibility.reevaluate(tx, Partner(uuid(service, made["id"])), None)
-    await service.drain()
-    assert await shown(api, made) == made
-
-
 async def simulate(api: Client, record: dict[str, Any], **results: Any) -> tuple[int, Any]:
     """Status, and the record or the code of the refusal."""
     answer = await api.post(SIMULATE, {"id": record["id"], "action": "set_results", "results": results})
@@ -283,6 +198,14 @@ async def test_sb_results_of_a_new_one_stay(service: Service, api: Client) -> No
     assert (await simulate(api, made, eligibilityStatus="fail"))[0] == 200
     await service.drain()
     assert (await shown(api, made))["results"]["eligibilityStatus"] == "fail"
+    configurations = "/v1/validation-submission-configurations"
+    [own] = data(await api.get(configurations))
+    await api.patch(f"{configurations}/{own['id']}", {"name": "The same in other words"})
+    await service.drain()
+    assert (await shown(api, made))["results"]["eligibilityStatus"] == "fail", "nothing that it rests on has changed"
+    await api.patch(f"{configurations}/{own['id']}", {"allowedActivitySubTags": [tag(service, DOGS)]})
+    await service.drain()
+    assert (await shown(api, made))["results"]["eligibilityStatus"] == "pass"
 
 
 async def test_sb_results_that_cannot_be_set(service: Service, api: Client, other: Client) -> None:
@@ -322,4 +245,4 @@ async def test_s1_cancelling_against_evaluating(service: Service, api: Client) -
 
 async def _evaluate(service: Service, record: dict[str, Any]) -> None:
     async with service.db.write() as tx:
-        await evaluating.evaluate(tx, Configured(), uuid(service, record["id"]), "organisation_changed")
+        await evaluating.evaluate(tx, uuid(service, record["id"]), "organisation_changed")

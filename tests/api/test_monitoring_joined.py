@@ -15,6 +15,7 @@ from almoner.validation.matches import service as matches
 from almoner.validation.monitoring import checks
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, Subject
+from tests.support import eligibility
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.monitoring import looked, shown, statuses, told
@@ -128,7 +129,7 @@ async def test_what_was_decided_of_one_record_holds_for_the_same_question_of_ano
     alone: Service, api: Client, tmp_path: Path, decision: Decision, status: str
 ) -> None:
     await Lists(alone.db, tmp_path).load(listing(1, AQSA))
-    loader, ours, theirs = await registered(alone, tmp_path, AQSA, AQSA)
+    loader, ours, _ = await registered(alone, tmp_path, AQSA, AQSA)
     made = await looked(alone, api, organisationId=ours)
     await decide(alone, decision)
     before = await shown(api, made)
@@ -155,3 +156,24 @@ async def test_two_records_that_wait_are_answered_by_one_decision(alone: Service
     await alone.drain()
     assert await waiting(alone) == []
     assert statuses(await shown(api, made))["sanction"] == "clear"
+
+
+async def test_the_body_has_one_name_in_answers_events_and_lists(alone: Service, api: Client, tmp_path: Path) -> None:
+    loader, ours, theirs = await registered(alone, tmp_path, "Shelter Fund", "Shelter Fund Scotland")
+    await join(alone, loader, JOIN)
+    async with alone.db.write() as tx:
+        await tx.execute(
+            "insert into organisation_branding (organisation_id, display_name, images) values ($1, 'Shelter!', '{}')",
+            tx.ids.parse("organisation", theirs),
+        )
+    made = await looked(alone, api, organisationId=ours)
+    assert made["organisation"] == {"name": "Shelter!"}
+    assert [one["organisation"] for one in data(await api.get("/v1/monitoring-subscriptions"))] == [
+        {"name": "Shelter!"}
+    ]
+    [event] = await told(alone, api)
+    assert event == made
+    judged = await eligibility.evaluated(alone, api, ours, "test_pass")
+    assert judged["organisationName"] == "Shelter!"
+    assert await eligibility.told(alone, api) == [judged]
+    assert data(await api.get(eligibility.PATH)) == [judged]

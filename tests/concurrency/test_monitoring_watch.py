@@ -1,4 +1,4 @@
-"""Leaving an organisation alone while somebody else begins to watch it (A3), and reading while a list is compared (A4)."""
+"""Leaving an organisation alone while another begins to watch it (A3), and reading while lists are compared (A4)."""
 
 import asyncio
 from collections.abc import AsyncIterator

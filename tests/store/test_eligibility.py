@@ -256,7 +256,7 @@ async def test_lists_evidence_and_followers_are_answered_from_indexes(empty_data
             assert await store.followers(tx_, EVERYONE, [some["organisation_id"]])
             assert await store.of_organisations(tx_, partner, [some["organisation_id"]])
             assert await store.following(tx_, EVERYONE, UUID(int=0), 10)
-            assert await store.with_configuration(tx_, partner, None, UUID(int=0), 10)
+            assert await store.configured(tx_, partner, UUID(int=0), UUID(int=0), 10, unnamed=True)
             assert await store.of_requests(tx_, EVERYONE, [some["id"]]) == []
             assert await store_evidence.last(tx_, EVERYONE, some["id"])
         ours = {RECORD, "eligibility_evaluation", "eligibility_finding"}

@@ -219,6 +219,8 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
             assert one.organisation_id is not None
             assert len((await store.followers(asking, EVERYONE, [one.organisation_id]))[one.organisation_id]) == 50
             assert len(await store.watching(asking, EVERYONE, [one.organisation_id])) == 50
+            assert len(await store.configured(asking, partner, uuid4(), None, 10, unnamed=True)) == 10
+            await store.set_due(asking, EVERYONE, [])
             assert await store.of_requests(asking, EVERYONE, [uuid4()]) == []
             assert await store.changes(asking, EVERYONE, one.id) == []
         assert not asking.scans() & {RECORD, "organisation"}, asking.scans()

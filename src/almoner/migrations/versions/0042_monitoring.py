@@ -17,12 +17,8 @@ alter table monitoring_subscription
     add constraint monitoring_subscription_due check (due_at is null or status in ('pending', 'live'));
 comment on column monitoring_subscription.due_at is 'since when it has to be looked at again; null: nothing is due';
 create index monitoring_subscription_due on monitoring_subscription (due_at) where due_at is not null;
-create index monitoring_subscription_configured on monitoring_subscription (partner_id, id)
-    where status in ('pending', 'live');
 alter table eligibility_subscription
     add foreign key (partner_id, configuration_id) references hosted_configuration (partner_id, id);
-create index eligibility_subscription_configured on eligibility_subscription (partner_id, id)
-    where status in ('pending', 'live', 'cannot_define_eligibility');
 
 alter table monitoring_change
     add column flags text[],

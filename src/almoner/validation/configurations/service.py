@@ -94,7 +94,7 @@ async def create(tx: Tx, partner: Partner, wish: Wish) -> Configuration:
     if made.is_default and before:
         await store.clear_default(tx, partner)
     await store.insert(tx, partner, made)
-    if made.is_default:  # whoever named none is judged by it from now on
+    if made.is_default and (before or wish != Wish()):  # whoever named none is judged by it from now on
         await outbox.emit(tx, partner.id, domain.CHANGED, ConfigurationChanged(made.id, partner.id))
     return made
 

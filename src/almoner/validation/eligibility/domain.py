@@ -151,14 +151,19 @@ class Evaluation:
     told: bool
     evaluated_at: datetime
 
+    def rests_on(self, known: Known, allowed: Allowed) -> bool:
+        """Whether it rests on just this."""
+        return (
+            self.known.organisation_id == known.organisation_id
+            and dict(self.known.classification) == dict(known.classification)
+            and dict(self.known.words) == dict(known.words)
+            and self.allowed == allowed
+        )
+
     def same_as(self, other: "Evaluation") -> bool:
         """Whether both rest on the same and say the same."""
-        mine, theirs = self.known, other.known
         return (
-            mine.organisation_id == theirs.organisation_id
-            and dict(mine.classification) == dict(theirs.classification)
-            and dict(mine.words) == dict(theirs.words)
-            and self.allowed == other.allowed
+            self.rests_on(other.known, other.allowed)
             and self.results.same_as(other.results)
             and set(self.findings) == set(other.findings)
         )

@@ -7,8 +7,10 @@ from almoner.nonprofits.activities import service as activities
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform import outbox
 from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.validation.configurations import service as configurations
 from almoner.validation.eligibility import domain, schemas, store, store_evidence
 from almoner.validation.eligibility.domain import (
+    EVERY,
     FOLLOWING,
     UPDATED,
     Allowed,
@@ -19,13 +21,12 @@ from almoner.validation.eligibility.domain import (
     Results,
     Subscription,
 )
-from almoner.validation.eligibility.ports import Allowances
 from almoner.validation.requests import service as requests
 
 _FIRST: Final = frozenset({"pending", "pending_validation_request"})
 
 
-async def evaluate(tx: Tx, allowances: Allowances, subscription_id: UUID, occasion: Occasion) -> Subscription | None:
+async def evaluate(tx: Tx, subscription_id: UUID, occasion: Occasion) -> Subscription | None:
     """Follow its validation request, then decide, and tell the partner where it sees something else.
 
     None where there is nothing to decide: it waits, has ended, or (``occasion`` created) was decided already, so that a
@@ -39,7 +40,9 @@ async def evaluate(tx: Tx, allowances: Allowances, subscription_id: UUID, occasi
     if held.status not in FOLLOWING:
         return None
     known = await known_of(tx, held)
-    allowed = await allowances(tx, held.partner_id, held.configuration_id)
+    allowed = await allowed_by(tx, held)
+    if await _said_of(tx, held, known, allowed):
+        return None
     results, findings = domain.judge(known, held.suggested, allowed, held.asked_for)
     return await settle(tx, held, known, allowed, results, findings, occasion)
 
@@ -51,14 +54,27 @@ async def _follow_request(tx: Tx, held: Subscription) -> Subscription:
     if request.status == "rejected":
         failed = held.failed(tx.now)
         await stored(tx, failed)
-        await tell(tx, failed)
-        return failed
+        return failed  # its results are what they were: nobody is told (settled 5)
     if request.organisation_id is None:
         return held
     organisation = await organisations.get(tx, Partner(held.partner_id), request.organisation_id)
     adopted = held.adopted(organisation.id, organisation.shown_name, tx.now)
     await stored(tx, adopted)
     return adopted
+
+
+async def _said_of(tx: Tx, held: Subscription, known: Known, allowed: Allowed) -> bool:
+    """Whether the sandbox was told the results of just this: they stay until what they rest on changes."""
+    last = await store_evidence.last(tx, EVERYONE, held.id)
+    return last is not None and last.occasion == "simulated" and last.rests_on(known, allowed)
+
+
+async def allowed_by(tx: Tx, held: Subscription) -> Allowed:
+    """What its configuration allows, or the one that is its partner's default (``allowedActivitySubTags``)."""
+    found = await configurations.counting(tx, Partner(held.partner_id), held.configuration_id)
+    if found is None or found.allowed_activity_sub_tags is None:
+        return EVERY
+    return Allowed(frozenset(found.allowed_activity_sub_tags))
 
 
 async def known_of(tx: Tx, held: Subscription) -> Known:

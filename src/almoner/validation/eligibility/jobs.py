@@ -1,7 +1,6 @@
 """Background work of eligibility: evaluating new subscriptions, and others anew when what they rest on changes."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -9,35 +8,41 @@ import msgspec
 
 from almoner.nonprofits.activities.domain import APPLIED
 from almoner.nonprofits.organisations import service as organisations
+from almoner.platform import queue
 from almoner.platform.db import Partner, Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
 from almoner.platform.work import Handler, Work
+from almoner.validation.configurations.domain import CHANGED as CONFIGURATION_CHANGED
+from almoner.validation.configurations.domain import ConfigurationChanged
 from almoner.validation.eligibility import evaluating, service
-from almoner.validation.eligibility.ports import Allowances
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
-_FIRST: Final = UUID(int=0)
 
-
-async def evaluate(allowances: Allowances, work: Work, job: Job) -> Result:
+async def evaluate(work: Work, job: Job) -> Result:
     """Evaluate one subscription. A second run finds nothing that differs, and adds nothing."""
     async with work.db.write() as tx:
         subscription = UUID(job.payload["subscription"])
-        await evaluating.evaluate(tx, allowances, subscription, job.payload["occasion"])
+        await evaluating.evaluate(tx, subscription, job.payload["occasion"])
     return Done()
 
 
 async def reevaluate(work: Work, job: Job) -> Result:
-    """Have the subscriptions of a configuration, or all, evaluated anew, a batch in each transaction."""
+    """Have the next subscriptions of a configuration, or of all, evaluated anew, the others by a job of their own."""
     said = job.payload
     partner = Partner(UUID(said["partner"])) if said["partner"] else None
-    configuration = UUID(said["configuration"]) if said["configuration"] else None
-    after: UUID | None = _FIRST
-    while after is not None:
-        async with work.db.write() as tx:
-            after = await service.reevaluate_batch(tx, said["occasion"], partner, configuration, after)
+    configuration, last = (UUID(said[name]) if said[name] else None for name in ("configuration", "after"))
+    async with work.db.write() as tx:
+        after = await service.reevaluate_batch(tx, partner, configuration, last)
+        if after is not None:
+            await queue.enqueue(tx, service.REEVALUATE, {**said, "after": str(after)})
     return Done()
+
+
+async def on_configurations(tx: Tx, events: Sequence[Event]) -> None:
+    """Configurations were changed."""
+    for changed in dict.fromkeys(msgspec.convert(event.record(), ConfigurationChanged) for event in events):
+        await service.configuration_changed(tx, Partner(changed.partner), changed.configuration)
 
 
 async def on_request_decided(tx: Tx, events: Sequence[Event]) -> None:
@@ -66,9 +71,6 @@ reactions: Final = (
     Reaction(DECIDED, on_request_decided),
     Reaction(organisations.UPDATED, on_organisation_updated),
     Reaction(APPLIED, on_rules_applied),
+    Reaction(CONFIGURATION_CHANGED, on_configurations),
 )
-
-
-def handlers(allowances: Allowances) -> Mapping[str, Handler]:
-    """The jobs, with who knows what configurations allow."""
-    return {service.EVALUATE: partial(evaluate, allowances), service.REEVALUATE: reevaluate}
+handlers: Final[Mapping[str, Handler]] = {service.EVALUATE: evaluate, service.REEVALUATE: reevaluate}

@@ -17,10 +17,10 @@ from almoner.platform import queue
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.queue import NewJob
+from almoner.validation.configurations import service as configurations
 from almoner.validation.eligibility import domain, evaluating, schemas, store, store_evidence, triggers
 from almoner.validation.eligibility.domain import (
     BY_SANDBOX,
-    EVERY,
     FOLLOWING,
     Asked,
     EligibilityStatus,
@@ -32,6 +32,7 @@ from almoner.validation.eligibility.domain import (
     Results,
     Subscription,
 )
+from almoner.validation.eligibility.schemas import EligibilityResultsOut as EligibilityResultsOut
 from almoner.validation.eligibility.schemas import EligibilitySubscriptionOut
 from almoner.validation.requests import service as requests
 
@@ -40,6 +41,7 @@ Scope = Partner | Everyone
 EVALUATE: Final = "eligibility_subscriptions.evaluate"
 REEVALUATE: Final = "eligibility_subscriptions.reevaluate"
 _AT_ONCE: Final = 1000
+_FIRST: Final = UUID(int=0)
 _CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
 
 
@@ -94,7 +96,9 @@ async def _entity(tx: Tx, partner: Partner, asked: Asked) -> tuple[UUID | None, 
         if organisation is None:
             raise domain.EntityNotFound(f"body.organisationId '{asked.organisation_id[:100]}' names no organisation")
         if not organisation.active:
-            raise domain.OrganisationNotActive(f"body.organisationId '{asked.organisation_id}' names an inactive one")
+            raise domain.OrganisationNotActive(
+                f"{organisation.shown_name} is not active: {organisation.inactive_reason}"
+            )
         return organisation.id, None, organisation.shown_name
     text = asked.validation_request_id or ""
     wanted = tx.ids.parse("validationrequest", text)
@@ -104,6 +108,10 @@ async def _entity(tx: Tx, partner: Partner, asked: Asked) -> tuple[UUID | None, 
         request = None
     if request is None:
         raise domain.EntityNotFound(f"body.validationRequestId '{text[:100]}' names no validation request")
+    if request.organisation_id is not None:
+        accepted_as = await organisations.get(tx, partner, request.organisation_id)
+        if not accepted_as.active:
+            raise domain.OrganisationNotActive(f"{accepted_as.shown_name} is not active: {accepted_as.inactive_reason}")
     return None, request.id, request.asked.name
 
 
@@ -112,6 +120,12 @@ async def get(tx: Tx, scope: Scope, subscription_id: UUID) -> Subscription:
     if (found := await store.find(tx, scope, subscription_id)) is None:
         raise NotFound
     return found
+
+
+async def several(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> dict[UUID, Subscription]:
+    """Those of these that there are, by id."""
+    found = await store.several(tx, partner, subscription_ids) if subscription_ids else []
+    return {subscription.id: subscription for subscription in found}
 
 
 def record(tx: Tx, subscription: Subscription) -> EligibilitySubscriptionOut:
@@ -175,7 +189,8 @@ async def set_results(
         for code in results.confirmed
     )
     known = await evaluating.known_of(tx, held)
-    return await evaluating.settle(tx, held, known, EVERY, results, findings, "simulated")
+    allowed = await evaluating.allowed_by(tx, held)
+    return await evaluating.settle(tx, held, known, allowed, results, findings, "simulated")
 
 
 async def _hold(tx: Tx, scope: Scope, subscription_id: UUID) -> Subscription:
@@ -199,32 +214,31 @@ async def follow_organisations(tx: Tx, partner: Partner, organisation_ids: Seque
     await _enqueue(tx, await store.of_organisations(tx, partner, organisation_ids), "organisation_changed")
 
 
-async def reevaluate(tx: Tx, partner: Partner, configuration_id: UUID | None) -> None:
-    """What a configuration allows has changed, None for the partner's default: evaluate its subscriptions anew."""
-    payload = {
-        "occasion": "configuration_changed",
-        "partner": str(partner.id),
-        "configuration": str(configuration_id) if configuration_id else None,
-    }
-    await queue.enqueue(tx, REEVALUATE, payload, unique=f"{partner.id} {configuration_id}")
+async def configuration_changed(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
+    """A configuration may allow something else: evaluate its subscriptions anew."""
+    payload = {"partner": str(partner.id), "configuration": str(configuration_id), "after": None}
+    await queue.enqueue(tx, REEVALUATE, payload, unique=str(configuration_id))
 
 
 async def reevaluate_all(tx: Tx) -> None:
     """The rules of activities have changed: evaluate every subscription anew."""
-    await queue.enqueue(
-        tx, REEVALUATE, {"occasion": "rules_changed", "partner": None, "configuration": None}, unique="all"
-    )
+    await queue.enqueue(tx, REEVALUATE, {"partner": None, "configuration": None, "after": None}, unique="all")
 
 
 async def reevaluate_batch(
-    tx: Tx, occasion: Occasion, partner: Partner | None, configuration_id: UUID | None, after: UUID
+    tx: Tx, partner: Partner | None, configuration_id: UUID | None, after: UUID | None
 ) -> UUID | None:
-    """Have the next ones after an id evaluated anew; the last of them, None after the last of all."""
-    if partner is None:
-        found = await store.following(tx, EVERYONE, after, _AT_ONCE)
+    """Have the next ones after an id evaluated anew; the last of them, None after the last of all.
+
+    Those of a configuration, else all. Those without one of their own are judged by their partner's default.
+    """
+    if partner is None or configuration_id is None:
+        found = await store.following(tx, EVERYONE, after or _FIRST, _AT_ONCE)
+        await _enqueue(tx, found, "rules_changed")
     else:
-        found = await store.with_configuration(tx, partner, configuration_id, after, _AT_ONCE)
-    await _enqueue(tx, found, occasion)
+        unnamed = (await configurations.get(tx, partner, configuration_id)).is_default
+        found = await store.configured(tx, partner, configuration_id, after or _FIRST, _AT_ONCE, unnamed=unnamed)
+        await _enqueue(tx, found, "configuration_changed")
     return found[-1] if len(found) == _AT_ONCE else None
 
 

@@ -31,8 +31,9 @@ _SELECTED: Final = """
 """
 _FROM: Final = f"""
 select {_SELECTED} from eligibility_subscription s
-left join organisation o on o.id = s.organisation_id
-left join organisation_branding b on b.organisation_id = s.organisation_id
+left join organisation named on named.id = s.organisation_id
+left join organisation o on o.id = coalesce(named.same_as, named.id)
+left join organisation_branding b on b.organisation_id = o.id
 left join validation_request r on r.id = s.validation_request_id
 """
 _FOLLOWING: Final = "status in ('pending', 'live', 'cannot_define_eligibility')"
@@ -78,6 +79,12 @@ async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> Subscription | No
         f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2)", subscription_id, _owner(scope)
     )
     return _subscription(row) if row else None
+
+
+async def several(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> list[Subscription]:
+    """Those of these that there are."""
+    rows = await tx.fetch(f"{_FROM} where s.partner_id = $1 and s.id = any($2::uuid[])", partner.id, subscription_ids)
+    return [_subscription(row) for row in rows]
 
 
 async def lock(tx: Tx, scope: Scope, subscription_id: UUID) -> Subscription | None:
@@ -202,18 +209,20 @@ async def following(tx: Tx, _: Everyone, after: UUID, limit: int) -> list[UUID]:
     return [row["id"] for row in rows]
 
 
-async def with_configuration(
-    tx: Tx, partner: Partner, configuration_id: UUID | None, after: UUID, limit: int
+async def configured(
+    tx: Tx, partner: Partner, configuration_id: UUID, after: UUID, limit: int, *, unnamed: bool
 ) -> list[UUID]:
-    """The partner's subscriptions of a configuration, None for those without one, after an id, by id."""
+    """The partner's subscriptions of a configuration, after an id, by id; ``unnamed``: also those without one."""
     rows = await tx.fetch(
         f"""
         select id from eligibility_subscription
-        where partner_id = $1 and configuration_id is not distinct from $2 and {_FOLLOWING} and id > $3
-        order by id limit $4
+        where partner_id = $1 and (configuration_id = $2 or $3 and configuration_id is null) and {_FOLLOWING}
+            and id > $4
+        order by id limit $5
         """,
         partner.id,
         configuration_id,
+        unnamed,
         after,
         limit,
     )

@@ -34,6 +34,7 @@ from almoner.validation.monitoring.domain import (
     Results,
     Sort,
 )
+from almoner.validation.monitoring.schemas import MonitoringResultsOut as MonitoringResultsOut
 from almoner.validation.monitoring.schemas import MonitoringSubscriptionOut
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import ValidationRequest
@@ -85,6 +86,11 @@ async def create(
 
 def _split(tx: Tx, text: str | None) -> tuple[str | None, Results | None]:
     return triggers.split(text) if text is not None and tx.deployment.sandbox else (text, None)
+
+
+def bare(tx: Tx, text: str) -> str:
+    """The id of an organisation or a validation request without the test value that may follow it in the sandbox."""
+    return _split(tx, text)[0] or ""
 
 
 async def _organisation(tx: Tx, partner: Partner, text: str) -> Organisation:
@@ -232,15 +238,17 @@ async def configuration_changed(tx: Tx, partner: Partner, configuration_id: UUID
     await queue.enqueue(tx, RECONFIGURE, payload, unique=str(configuration_id))
 
 
-async def reconfigure_batch(tx: Tx, partner: Partner, configuration_id: UUID, after: UUID | None) -> UUID | None:
+async def reconfigure_batch(
+    tx: Tx, partner: Partner, configuration_id: UUID, after: UUID | None, at_once: int = _AT_ONCE
+) -> UUID | None:
     """Have the next ones after an id judged anew; the last of them, None after the last of all.
 
     Those without a configuration of their own are judged by the default one.
     """
     is_default = (await configurations.get(tx, partner, configuration_id)).is_default
-    found = await store.configured(tx, partner, configuration_id, after, _AT_ONCE, unnamed=is_default)
+    found = await store.configured(tx, partner, configuration_id, after, at_once, unnamed=is_default)
     await look_at(tx, found, "configuration_changed")
-    return found[-1] if len(found) == _AT_ONCE else None
+    return found[-1] if len(found) == at_once else None
 
 
 async def set_compared(tx: Tx, code: str, load_id: UUID) -> None:
