@@ -22,8 +22,8 @@ from almoner.platform.http.probes import probe_routes
 from almoner.platform.http.service import Service
 from almoner.platform.http.signing_keys import signing_keys
 from almoner.platform.reference.page import reference_routes
-from almoner.scim.application import PREFIX as SCIM
-from almoner.scim.application import ScimApplication
+from almoner.scim.door import PREFIX as SCIM
+from almoner.scim.door import ScimDoor
 from almoner.wiring import House
 
 
@@ -37,7 +37,7 @@ def describe_api(routes: Iterable[Routes], events: Iterable[EventType], ids: Ids
 class _Split:
     """/v1 goes to the declared endpoints, /scim/v2 to SCIM, everything else to the pages."""
 
-    def __init__(self, api: Service, scim: ScimApplication, pages: Router) -> None:
+    def __init__(self, api: Service, scim: ScimDoor, pages: Router) -> None:
         self._api = api
         self._scim = scim
         self._pages = pages

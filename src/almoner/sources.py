@@ -1,29 +1,11 @@
 """The formats of registers and watch lists that this service reads, and the schedule on which registers refresh."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Final, Protocol, TypeVar
 
-from almoner.adapters.registers_acnc import Acnc
-from almoner.adapters.registers_anbi import Anbi
-from almoner.adapters.registers_ccew import Ccew
-from almoner.adapters.registers_ccni import Ccni
-from almoner.adapters.registers_cra import Cra, CraIdentification
-from almoner.adapters.registers_cri import Cri
-from almoner.adapters.registers_gb_links import DualRegistrations, Mergers, Reregistrations
-from almoner.adapters.registers_irs_990n import Irs990N
-from almoner.adapters.registers_irs_bmf import IrsBmf
-from almoner.adapters.registers_irs_pub78 import IrsPub78
-from almoner.adapters.registers_irs_revocations import IrsRevocations
-from almoner.adapters.registers_mapped import MappedSource
-from almoner.adapters.registers_mapping import from_file
-from almoner.adapters.registers_nzcs import Nzcs
-from almoner.adapters.registers_oscr import Oscr
-from almoner.adapters.registers_rna import Rna
-from almoner.adapters.watchlist_europe import EuropeanUnion, UnitedKingdom
-from almoner.adapters.watchlist_ofac import CONSOLIDATED, SDN
-from almoner.adapters.watchlist_tables import OpenSanctions, OwnFindings
-from almoner.adapters.watchlist_un import UnitedNations
-from almoner.adapters.watchlist_us import ConsolidatedScreening, DeniedPersons
 from almoner.nonprofits.registers import jobs
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.nonprofits.registers.jobs import Refresh, Refreshing
@@ -35,45 +17,77 @@ from almoner.screening.watchlists.domain import WatchlistRefused
 from almoner.screening.watchlists.ports import WatchlistSource
 from almoner.settings import Settings, UnsafeSettings
 
-REGISTER_SOURCES: Mapping[str, RegisterSource] = {
-    source.code: source
-    for source in (
-        IrsBmf(),
-        IrsPub78(),
-        IrsRevocations(),
-        Irs990N(),
-        Ccew(),
-        Oscr(),
-        Ccni(),
-        Mergers(),
-        Reregistrations(),
-        DualRegistrations(),
-        Acnc(),
-        Cra(),
-        CraIdentification(),
-        Cri(),
-        Nzcs(),
-        Anbi(),
-        Rna(),
-    )
+
+class _Coded(Protocol):
+    @property
+    def code(self) -> str: ...
+
+
+_Source = TypeVar("_Source", bound=_Coded)
+
+
+class _OnUse(Mapping[str, _Source]):
+    """Readers by their codes, each imported when it is asked for: a server at rest reads no register."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._places = places
+        self._found = cache(self._import)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, code: object) -> bool:
+        return code in self._places
+
+    def __getitem__(self, code: str) -> _Source:
+        return self._found(code)
+
+    def _import(self, code: str) -> _Source:
+        module, _, name = self._places[code].partition(".")
+        named = getattr(import_module(f"almoner.adapters.{module}"), name)
+        source: _Source = named() if isinstance(named, type) else named
+        assert source.code == code, f"{self._places[code]} reads {source.code}"
+        return source
+
+
+_REGISTERS: Final = {
+    "irs-bmf": "registers_irs_bmf.IrsBmf",
+    "irs-pub78": "registers_irs_pub78.IrsPub78",
+    "irs-revocations": "registers_irs_revocations.IrsRevocations",
+    "irs-990n": "registers_irs_990n.Irs990N",
+    "ccew": "registers_ccew.Ccew",
+    "oscr": "registers_oscr.Oscr",
+    "ccni": "registers_ccni.Ccni",
+    "gb-mergers": "registers_gb_links.Mergers",
+    "gb-reregistrations": "registers_gb_links.Reregistrations",
+    "gb-dual": "registers_gb_links.DualRegistrations",
+    "acnc": "registers_acnc.Acnc",
+    "cra": "registers_cra.Cra",
+    "cra-t3010": "registers_cra.CraIdentification",
+    "cri": "registers_cri.Cri",
+    "nzcs": "registers_nzcs.Nzcs",
+    "anbi": "registers_anbi.Anbi",
+    "rna": "registers_rna.Rna",
 }
+_WATCHLISTS: Final = {
+    "ofac-sdn": "watchlist_ofac.SDN",
+    "ofac-consolidated": "watchlist_ofac.CONSOLIDATED",
+    "un-consolidated": "watchlist_un.UnitedNations",
+    "uk-sanctions": "watchlist_europe.UnitedKingdom",
+    "eu-consolidated": "watchlist_europe.EuropeanUnion",
+    "us-bis-dpl": "watchlist_us.DeniedPersons",
+    "us-csl": "watchlist_us.ConsolidatedScreening",
+    "opensanctions": "watchlist_tables.OpenSanctions",
+    "own": "watchlist_tables.OwnFindings",
+}
+
+REGISTER_SOURCES: Mapping[str, RegisterSource] = _OnUse(_REGISTERS)
 """The formats that `almoner registers import` reads."""
 
-
-WATCHLIST_SOURCES: Mapping[str, WatchlistSource] = {
-    source.code: source
-    for source in (
-        SDN,
-        CONSOLIDATED,
-        UnitedNations(),
-        UnitedKingdom(),
-        EuropeanUnion(),
-        DeniedPersons(),
-        ConsolidatedScreening(),
-        OpenSanctions(),
-        OwnFindings(),
-    )
-}
+WATCHLIST_SOURCES: Mapping[str, WatchlistSource] = _OnUse(_WATCHLISTS)
 """The lists that `almoner watchlists import` reads."""
 
 
@@ -89,6 +103,9 @@ def register_source(named: str) -> RegisterSource:
     if named in REGISTER_SOURCES:
         return REGISTER_SOURCES[named]
     if named.endswith(".toml"):
+        from almoner.adapters.registers_mapped import MappedSource  # on first use (house 6)
+        from almoner.adapters.registers_mapping import from_file
+
         taken = {code: source.registry_code if source.lists else None for code, source in REGISTER_SOURCES.items()}
         return MappedSource(from_file(Path(named), taken))
     known = ", ".join(REGISTER_SOURCES)

@@ -13,13 +13,12 @@ from almoner.access.guard import KeyGuard, Limits
 from almoner.access.members import pages as member_pages
 from almoner.access.operators import pages as operator_pages
 from almoner.access.providers import pages as provider_pages
-from almoner.adapters.mail_hosts_dns import MailHostsByDns
 from almoner.adapters.mail_hosts_sandbox import MailHostsOfSandbox
 from almoner.adapters.mail_mailbox import Mailbox
 from almoner.adapters.mail_smtp import SmtpServer
+from almoner.adapters.on_use import MailHostsOnUse, StorageOnUse
 from almoner.adapters.payments_test import TestProvider
 from almoner.adapters.scanner_clamd import Clamd
-from almoner.adapters.storage_objects import open_storage
 from almoner.adapters.till_test import TestTill
 from almoner.duties import duties
 from almoner.giving.brakes.domain import LOOSE, STRICT, Figures
@@ -80,7 +79,7 @@ from almoner.sandbox.pages import TEMPLATES as SANDBOX_TEMPLATES
 from almoner.sandbox.pages import MailboxPages
 from almoner.sandbox.routes import sandbox_routes
 from almoner.sandbox.simulate import Simulation
-from almoner.scim.application import ScimApplication
+from almoner.scim.door import ScimDoor
 from almoner.screening.matching.service import CERTAIN
 from almoner.screening.screenings.service import Screener
 from almoner.settings import Rate, Settings, deployment_of
@@ -135,7 +134,7 @@ class House:
     telemetry: Telemetry
     limiter: RateLimiter
     guard: KeyGuard
-    scim: ScimApplication
+    scim: ScimDoor
     outbound: Outbound
     background: Background
     checker: Checker
@@ -286,7 +285,7 @@ def _duties(
         settings.heads_folder,
         refreshing(settings, db.deployment.receivers, outbound, telemetry),
         settings.name_agreement or CERTAIN,
-        MailHostsOfSandbox() if settings.sandbox else MailHostsByDns(),
+        MailHostsOfSandbox() if settings.sandbox else MailHostsOnUse(),
         blobs,
         _scanner(settings),
         Screener(),
@@ -316,7 +315,7 @@ async def open_house(
         provider, provider_app = _built_in_provider(settings, db, outbound, telemetry, catalogues)
         work = PaymentWork(db, provider, _figures(settings))
         pages += [*_giving_pages(work, catalogues, rules), *_sandbox_pages(db, catalogues)]
-    blobs = Blobs(open_storage(settings.documents_url, settings.documents_folder), db.deployment.vault)
+    blobs = Blobs(StorageOnUse(settings.documents_url, settings.documents_folder), db.deployment.vault)
     pages += DocumentPages(db, blobs).routes()
     parts = _duties(settings, db, outbound, provider, catalogues, telemetry, blobs)
     background = Background(db, parts, telemetry)
@@ -331,7 +330,7 @@ async def open_house(
         telemetry,
         limiter,
         guard,
-        ScimApplication(db, guard),
+        ScimDoor(db, guard),
         outbound,
         background,
         checker,

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, Final, cast
 
-import openpyxl
 from defusedxml.common import DefusedXmlException
-from openpyxl.utils.exceptions import InvalidFileException
 
 from almoner.adapters.capitals import readable
 from almoner.adapters.registers_values import in_one_line, number_shown, other_than, present, shown, without_contacts
@@ -41,7 +39,7 @@ _MOST_ROWS: Final = 200_000
 _MOST_MEMBERS: Final = 1_000
 _COPIED_IN_MEMORY: Final = 8 << 20
 _BROKEN: Final = (
-    ArithmeticError, AttributeError, DefusedXmlException, EOFError, InvalidFileException, LookupError, OSError,
+    ArithmeticError, AttributeError, DefusedXmlException, EOFError, LookupError, OSError,
     SyntaxError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 """What openpyxl raises on files that are none of Excel's."""
@@ -102,6 +100,9 @@ def _seekable(file: SourceFile, limits: Limits) -> Iterator[BinaryIO]:
 
 def _rows(content: BinaryIO, limits: Limits) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """The rows of the register's sheet with their numbers. Raises ImportRefused for what is no workbook."""
+    import openpyxl  # on first use: 20 MB
+    from openpyxl.utils.exceptions import InvalidFileException
+
     try:
         _check_sizes(content, limits)
         book = openpyxl.load_workbook(content, read_only=True, data_only=True, keep_links=False)
@@ -114,7 +115,7 @@ def _rows(content: BinaryIO, limits: Limits) -> Iterator[tuple[int, tuple[Any, .
             if line > _MOST_ROWS:
                 raise ImportRefused(f"the sheet has more than {_MOST_ROWS} rows: it is not this register")
             yield line, row
-    except _BROKEN as error:
+    except (*_BROKEN, InvalidFileException) as error:
         raise ImportRefused(f"the file is no Excel workbook, or is damaged ({error}): fetch it again") from error
 
 

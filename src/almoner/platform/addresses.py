@@ -86,7 +86,7 @@ class Policy:
     """
 
     loopback: bool = False
-    ports: frozenset[int] = frozenset({443})
+    ports: frozenset[int] | range = frozenset({443})
 
 
 PUBLIC_ONLY: Final = Policy()

@@ -8,18 +8,19 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 import msgspec
-from joserfc.jwk import KeySet
 
-from almoner.access.sign_on import tokens
 from almoner.access.sign_on.domain import Metadata, Provider, Reason, Refused
 from almoner.kit.time import Clock
 from almoner.platform import addresses
 from almoner.platform.addresses import AddressRefused
 from almoner.platform.outbound import Answer, Outbound, OutboundFailure
+
+if TYPE_CHECKING:
+    from joserfc.jwk import KeySet
 
 MOST_BYTES: Final = 256 * 1024
 """Of a description or a key set; large providers list a dozen keys with their certificates."""
@@ -38,7 +39,7 @@ class _Known:
     """What was fetched from one provider. ``asked_again_at``: when keys were fetched before their time, by ``turn``."""
 
     metadata: Metadata
-    keys: KeySet
+    keys: "KeySet"
     fetched_at: datetime
     asked_again_at: datetime | None = None
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -66,11 +67,11 @@ class Directory:
         """What the provider says of itself. Raises Refused."""
         return (await self._lookup(provider)).metadata
 
-    async def keys(self, provider: Provider) -> KeySet:
+    async def keys(self, provider: Provider) -> "KeySet":
         """Its keys. Raises Refused."""
         return (await self._lookup(provider)).keys
 
-    async def newer_keys(self, provider: Provider, known: KeySet) -> KeySet | None:
+    async def newer_keys(self, provider: Provider, known: "KeySet") -> "KeySet | None":
         """Other keys than the known ones, for a token with an unknown one; None when that was asked within a minute.
 
         Otherwise anybody who makes up key names could have us ask the provider all the time. Raises Refused.
@@ -132,7 +133,9 @@ class Directory:
             document.get("authorization_response_iss_parameter_supported") is True,
         )
 
-    async def _fetch_keys(self, provider: Provider, metadata: Metadata) -> KeySet:
+    async def _fetch_keys(self, provider: Provider, metadata: Metadata) -> "KeySet":
+        from almoner.access.sign_on import tokens  # on first use
+
         keys = tokens.read_keys(await self._document(provider, metadata.jwks_uri))
         if not keys:
             raise unreachable("it publishes no key with which it could sign")

@@ -6,13 +6,9 @@ from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import quote_plus, urlencode
 
-from authlib.oauth2.rfc7636 import create_s256_code_challenge
-
 from almoner.access.sign_on.directory import MOST_BYTES, Directory, owner, read_document, unreachable
 from almoner.access.sign_on.domain import Metadata, Provider, Reason, Refused, Said, read_claims
 from almoner.access.sign_on.state import State
-from almoner.access.sign_on.tokens import UnknownKey
-from almoner.access.sign_on.tokens import read as read_token
 from almoner.kit.time import Clock
 from almoner.platform.outbound import Outbound, OutboundFailure
 
@@ -22,6 +18,8 @@ _TOLD: Final = 300
 
 def departure(provider: Provider, metadata: Metadata, state: State, redirect: str) -> str:
     """The provider's address that asks the reader to sign in there."""
+    from authlib.oauth2.rfc7636 import create_s256_code_challenge  # on first use, as all that reads tokens: 3 MB
+
     asked = {
         "response_type": "code",
         "client_id": provider.client_id,
@@ -95,15 +93,17 @@ class Exchange:
         return read_document(answer)
 
     async def _claims(self, provider: Provider, state: State, token: str, access: str) -> Mapping[str, Any]:
+        from almoner.access.sign_on import tokens
+
         keys = await self._directory.keys(provider)
         wall = self._clock.wall()
         try:
-            return read_token(token, keys, provider, state.nonce, access, wall)
-        except UnknownKey:
+            return tokens.read(token, keys, provider, state.nonce, access, wall)
+        except tokens.UnknownKey:
             newer = await self._directory.newer_keys(provider, keys)
         if newer is not None:
-            with suppress(UnknownKey):  # said below, as for a key that was not asked for again
-                return read_token(token, newer, provider, state.nonce, access, wall)
+            with suppress(tokens.UnknownKey):  # said below, as for a key that was not asked for again
+                return tokens.read(token, newer, provider, state.nonce, access, wall)
         raise Refused(Reason.TOKEN, "The provider's answer is signed by a key that the provider does not publish.")
 
 

@@ -13,7 +13,7 @@ from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import CurrencyCode, In, Metadata, Out, PageQuery
 
-ANY_PORT: Final = addresses.Policy(loopback=True, ports=frozenset(range(1, 65536)))
+ANY_PORT: Final = addresses.Policy(loopback=True, ports=range(1, 65536))
 """A donor's browser goes there, not we: any port will do. The service judges loopback: it knows where it runs."""
 
 

@@ -4,8 +4,9 @@ JSON is read as it is at start: no compile step, no generated files, and a trans
 """
 
 import json
+import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,8 @@ from almoner.platform.pages import formats
 
 LOCALE_FOLDER: Final = Path(__file__).parents[2] / "locale"
 FALLBACK: Final = "en"
+
+_FIGURE: Final = re.compile("[0-9]")
 
 Message = str | Mapping[str, str]
 
@@ -31,9 +34,17 @@ class Language:
     def __init__(self, tag: str, catalogue: str, messages: Mapping[str, Message]) -> None:
         self.tag = tag
         self.catalogue = catalogue
-        self.locale = _locale(self.html_lang) or _locale(catalogue) or Locale(FALLBACK)
-        self.direction = self.locale.text_direction
         self._messages = messages
+
+    @cached_property
+    def locale(self) -> Locale:
+        """For numbers and dates; a megabyte of CLDR's, read when the first of them is written."""
+        return _locale(self.html_lang) or _locale(self.catalogue) or Locale(FALLBACK)
+
+    @cached_property
+    def direction(self) -> str:
+        """``ltr`` or ``rtl``."""
+        return self.locale.text_direction
 
     @property
     def html_lang(self) -> str:
@@ -52,7 +63,8 @@ class Language:
         return escape(self._form(key, values)).format(**self._shown(values))
 
     def _form(self, key: str, values: Mapping[str, object]) -> str:
-        return formats.own_digits(self._chosen(key, values), self.locale)
+        chosen = self._chosen(key, values)
+        return formats.own_digits(chosen, self.locale) if _FIGURE.search(chosen) else chosen
 
     def _shown(self, values: Mapping[str, object]) -> dict[str, object]:
         """Numbers in the language's digits; what people copy comes as text and stays."""

@@ -15,7 +15,6 @@ from threading import Lock
 from typing import Final
 
 import msgspec
-import typst
 from anyascii import anyascii
 
 FONTS: Final = Path(__file__).parent / "fonts"
@@ -31,6 +30,9 @@ class Press:
 
     def __init__(self, template: Path) -> None:
         """``template``: a typst file that reads ``sys.inputs.facts`` and ``sys.inputs.links``, both JSON."""
+        import typst  # on first use: 7 MB
+
+        self._unprintable = typst.TypstError
         self._template = template.read_bytes()
         fonts = typst.Fonts(include_system_fonts=False, include_embedded_fonts=True, font_paths=[FONTS])
         self._compiler = typst.Compiler(root=template.parent, font_paths=fonts, ignore_system_fonts=True)
@@ -43,7 +45,7 @@ class Press:
     def _print(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:
         try:
             return self._compiled(_each_text(facts, printable), links, at)
-        except typst.TypstError:
+        except self._unprintable:
             # Marks on a letter of another script: no one font has both.
             return self._compiled(_each_text(facts, _without_marks), links, at)
 

@@ -5,7 +5,6 @@ from hmac import compare_digest
 from typing import Final
 
 import pyotp
-import segno
 
 from almoner.access.credentials import domain, store
 from almoner.access.credentials import service as credentials
@@ -100,6 +99,8 @@ def _opened(tx: Tx, person: Person, sealed: bytes) -> str:
 
 async def _shown(tx: Tx, secret: str, person: Person, issuer: str, address: str | None) -> SetUp:
     await credentials.record(tx, person, credentials.themself(tx, person, address), "authenticator.shown")
+    import segno  # on first use
+
     uri = pyotp.TOTP(secret, interval=STEP_SECONDS).provisioning_uri(name=person.user_name[:_LABEL], issuer_name=issuer)
     groups = " ".join(secret[at : at + 4] for at in range(0, len(secret), 4))
     qr = segno.make(uri, error="m", micro=False).svg_data_uri(scale=5, border=4, dark="#000", light="#fff")

@@ -8,31 +8,10 @@ passkey stays 0 and would let an answer be sent twice.
 import os
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import ModuleType
 from typing import Final, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
-
-from webauthn import (
-    generate_authentication_options,
-    generate_registration_options,
-    options_to_json,
-    verify_authentication_response,
-    verify_registration_response,
-)
-from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
-from webauthn.helpers import (
-    parse_authentication_credential_json,
-    parse_client_data_json,
-    parse_registration_credential_json,
-)
-from webauthn.helpers.exceptions import WebAuthnException
-from webauthn.helpers.structs import (
-    AuthenticationCredential,
-    AuthenticatorSelectionCriteria,
-    PublicKeyCredentialDescriptor,
-    ResidentKeyRequirement,
-    UserVerificationRequirement,
-)
 
 from almoner.access.credentials import domain, store
 from almoner.access.credentials import service as credentials
@@ -51,48 +30,25 @@ from almoner.platform.pages.headers import origin_of
 
 Purpose = Literal["add", "use"]
 
-_NAME: Final = "Almoner"
 _RANDOM_BYTES: Final = 16
 _TIME_BYTES: Final = 8
-_TIMEOUT_MS: Final = int(CHALLENGE_LIVES.total_seconds() * 1000)
-_VERIFIED: Final = UserVerificationRequirement.REQUIRED
-# What the parsers of the library let through of broken input, besides errors of their own.
-_BROKEN: Final = (WebAuthnException, ValueError, KeyError, TypeError, AttributeError, IndexError)
 
 
 async def to_add(tx: Tx, person: Person, binding: bytes) -> str:
     """Options for ``navigator.credentials.create``, as JSON. The person's passkeys so far are left out."""
     known = await store.passkeys(tx, person)
-    options = generate_registration_options(
-        rp_id=party(tx.links),
-        rp_name=_NAME,
-        user_id=person.id.bytes,
-        user_name=person.user_name,
-        user_display_name=person.shown_name,
-        challenge=_challenge(tx, "add", person.id.bytes + binding),
-        timeout=_TIMEOUT_MS,
-        authenticator_selection=AuthenticatorSelectionCriteria(
-            resident_key=ResidentKeyRequirement.REQUIRED, user_verification=_VERIFIED
-        ),
-        exclude_credentials=[PublicKeyCredentialDescriptor(id=one.credential) for one in known],
-    )
-    return options_to_json(options)
+    challenge = _challenge(tx, "add", person.id.bytes + binding)
+    options: str = _ceremonies().options_to_add(party(tx.links), person, challenge, [one.credential for one in known])
+    return options
 
 
 async def add(tx: Tx, person: Person, binding: bytes, answer: str, name: str, by: By) -> Passkey:
     """Keep the passkey that the browser made. Raises PasskeyRefused."""
-    try:
-        made = parse_registration_credential_json(answer)
-        challenge = parse_client_data_json(made.response.client_data_json).challenge
-        checked = verify_registration_response(
-            credential=made,
-            expected_challenge=challenge,
-            expected_rp_id=party(tx.links),
-            expected_origin=_origin(tx.links),
-            require_user_verification=True,
-        )
-    except _BROKEN as error:
-        raise PasskeyRefused(str(error)) from error
+    ceremonies = _ceremonies()
+    made, challenge = ceremonies.parsed_new(answer)
+    checked = ceremonies.checked_new(
+        made, expected_challenge=challenge, expected_rp_id=party(tx.links), expected_origin=_origin(tx.links)
+    )
     await _take(tx, "add", person.id.bytes + binding, challenge)
     passkey = Passkey(
         tx.new_id(),
@@ -113,14 +69,9 @@ async def add(tx: Tx, person: Person, binding: bytes, answer: str, name: str, by
 async def to_use(tx: Tx, binding: bytes, person: Person | None = None) -> str:
     """Options for ``navigator.credentials.get``, as JSON: any passkey of this site, or one of a known person's."""
     known = await store.passkeys(tx, person) if person else []
-    options = generate_authentication_options(
-        rp_id=party(tx.links),
-        challenge=_challenge(tx, "use", binding),
-        timeout=_TIMEOUT_MS,
-        allow_credentials=[PublicKeyCredentialDescriptor(id=one.credential) for one in known],
-        user_verification=_VERIFIED,
-    )
-    return options_to_json(options)
+    challenge = _challenge(tx, "use", binding)
+    options: str = _ceremonies().options_to_use(party(tx.links), challenge, [one.credential for one in known])
+    return options
 
 
 async def verify(tx: Tx, realm: Realm, binding: bytes, answer: str) -> tuple[Person, Passkey]:
@@ -129,17 +80,20 @@ async def verify(tx: Tx, realm: Realm, binding: bytes, answer: str) -> tuple[Per
     A count that went back is recorded (``passkey.count_went_back``): the passkey may have been copied; or two browsers
     used it at once, which is why it is not refused.
     """
-    try:
-        given = parse_authentication_credential_json(answer)
-        challenge = parse_client_data_json(given.response.client_data_json).challenge
-    except _BROKEN as error:
-        raise PasskeyRefused(str(error)) from error
+    ceremonies = _ceremonies()
+    given, challenge = ceremonies.parsed_use(answer)
     passkey = await store.find_passkey(tx, realm, given.raw_id)
     if passkey is None:
         raise PasskeyRefused("nobody of this realm has this passkey")
     if given.response.user_handle not in (None, passkey.person_id.bytes):
         raise PasskeyRefused("the passkey says that it is somebody else's")
-    checked = _checked(tx, passkey, given, challenge)
+    checked = ceremonies.checked_use(
+        given,
+        expected_challenge=challenge,  # ours to judge, by its signature
+        expected_rp_id=party(tx.links),
+        expected_origin=_origin(tx.links),
+        credential_public_key=passkey.public_key,
+    )
     await _take(tx, "use", binding, challenge)
     await store.used_passkey(tx, passkey, checked.new_sign_count)
     person = await people.get(tx, realm, passkey.person_id)
@@ -177,19 +131,10 @@ def _origin(links: Links) -> str:
     return origin_of(links.pages) or ""
 
 
-def _checked(tx: Tx, passkey: Passkey, given: AuthenticationCredential, challenge: bytes) -> VerifiedAuthentication:
-    try:
-        return verify_authentication_response(
-            credential=given,
-            expected_challenge=challenge,  # ours to judge, by its signature
-            expected_rp_id=party(tx.links),
-            expected_origin=_origin(tx.links),
-            credential_public_key=passkey.public_key,
-            credential_current_sign_count=0,  # ours to judge, too
-            require_user_verification=True,
-        )
-    except _BROKEN as error:
-        raise PasskeyRefused(str(error)) from error
+def _ceremonies() -> ModuleType:
+    from almoner.access.credentials.service import ceremonies  # on first use: 7 MB
+
+    return ceremonies
 
 
 def _challenge(tx: Tx, purpose: Purpose, binding: bytes) -> bytes:

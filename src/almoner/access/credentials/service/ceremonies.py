@@ -1,0 +1,111 @@
+"""The two ceremonies of passkeys (WebAuthn level 2) by their library, which ``passkeys`` imports on first use."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from webauthn import (
+    generate_authentication_options,
+    generate_registration_options,
+    options_to_json,
+    verify_authentication_response,
+    verify_registration_response,
+)
+from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
+from webauthn.helpers import (
+    parse_authentication_credential_json,
+    parse_client_data_json,
+    parse_registration_credential_json,
+)
+from webauthn.helpers.exceptions import WebAuthnException
+from webauthn.helpers.structs import (
+    AuthenticationCredential,
+    AuthenticatorSelectionCriteria,
+    PublicKeyCredentialDescriptor,
+    RegistrationCredential,
+    ResidentKeyRequirement,
+    UserVerificationRequirement,
+)
+from webauthn.registration.verify_registration_response import VerifiedRegistration
+
+from almoner.access.credentials.domain import CHALLENGE_LIVES, PasskeyRefused
+from almoner.access.people.domain import Person
+
+_NAME: Final = "Almoner"
+_TIMEOUT_MS: Final = int(CHALLENGE_LIVES.total_seconds() * 1000)
+_VERIFIED: Final = UserVerificationRequirement.REQUIRED
+# What the parsers of the library let through of broken input, besides errors of their own.
+_BROKEN: Final = (WebAuthnException, ValueError, KeyError, TypeError, AttributeError, IndexError)
+
+
+def options_to_add(party: str, person: Person, challenge: bytes, known: Sequence[bytes]) -> str:
+    """Options for ``navigator.credentials.create``, as JSON; ``known``: credentials of the person that are left out."""
+    options = generate_registration_options(
+        rp_id=party,
+        rp_name=_NAME,
+        user_id=person.id.bytes,
+        user_name=person.user_name,
+        user_display_name=person.shown_name,
+        challenge=challenge,
+        timeout=_TIMEOUT_MS,
+        authenticator_selection=AuthenticatorSelectionCriteria(
+            resident_key=ResidentKeyRequirement.REQUIRED, user_verification=_VERIFIED
+        ),
+        exclude_credentials=_described(known),
+    )
+    return options_to_json(options)
+
+
+def options_to_use(party: str, challenge: bytes, known: Sequence[bytes]) -> str:
+    """Options for ``navigator.credentials.get``, as JSON: one of the known, or without any every one of this site."""
+    options = generate_authentication_options(
+        rp_id=party,
+        challenge=challenge,
+        timeout=_TIMEOUT_MS,
+        allow_credentials=_described(known),
+        user_verification=_VERIFIED,
+    )
+    return options_to_json(options)
+
+
+def parsed_new(answer: str) -> tuple[RegistrationCredential, bytes]:
+    """A passkey that a browser says it made, and the challenge that it answers. Raises PasskeyRefused."""
+    with _refusing():
+        made = parse_registration_credential_json(answer)
+        return made, parse_client_data_json(made.response.client_data_json).challenge
+
+
+def parsed_use(answer: str) -> tuple[AuthenticationCredential, bytes]:
+    """A use that a browser tells of, and the challenge that it answers. Raises PasskeyRefused."""
+    with _refusing():
+        given = parse_authentication_credential_json(answer)
+        return given, parse_client_data_json(given.response.client_data_json).challenge
+
+
+def checked_new(made: RegistrationCredential, **expected: Any) -> VerifiedRegistration:
+    """The new passkey. Raises PasskeyRefused."""
+    with _refusing():
+        return verify_registration_response(credential=made, require_user_verification=True, **expected)
+
+
+def checked_use(given: AuthenticationCredential, **expected: Any) -> VerifiedAuthentication:
+    """The use. Raises PasskeyRefused."""
+    with _refusing():
+        return verify_authentication_response(
+            credential=given,
+            credential_current_sign_count=0,  # the caller's to judge
+            require_user_verification=True,
+            **expected,
+        )
+
+
+def _described(known: Sequence[bytes]) -> list[PublicKeyCredentialDescriptor]:
+    return [PublicKeyCredentialDescriptor(id=one) for one in known]
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    try:
+        yield
+    except _BROKEN as error:
+        raise PasskeyRefused(str(error)) from error

@@ -1,0 +1,56 @@
+"""Adapters whose libraries are large, loaded when something is first asked of them."""
+
+from collections.abc import AsyncIterator
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from almoner.platform.storage import Listed, Storage
+from almoner.validation.agents.ports import MailHosts
+
+
+class StorageOnUse:
+    """The storage that a setting names (``storage_objects.open_storage``)."""
+
+    def __init__(self, url: str | None, folder: Path) -> None:
+        """Raises ValueError at once for the address of an object store that is none."""
+        self._url = url
+        self._folder = folder
+        if urlsplit(url or "").scheme not in {"", "file"}:
+            _ = self._storage
+
+    @cached_property
+    def _storage(self) -> Storage:
+        from almoner.adapters.storage_objects import open_storage  # on first use: 4 MB
+
+        return open_storage(self._url, self._folder)
+
+    async def put(self, key: str, content: AsyncIterator[bytes]) -> None:
+        """Store a new blob, whole or not at all."""
+        await self._storage.put(key, content)
+
+    def get(self, key: str) -> AsyncIterator[bytes]:
+        """Its bytes, piece by piece."""
+        return self._storage.get(key)
+
+    async def remove(self, key: str) -> None:
+        """Remove it; one that is not there is removed."""
+        await self._storage.remove(key)
+
+    def all(self) -> AsyncIterator[Listed]:
+        """Every blob, in no order."""
+        return self._storage.all()
+
+
+class MailHostsOnUse:
+    """The domain name system (``mail_hosts_dns``)."""
+
+    @cached_property
+    def _hosts(self) -> MailHosts:
+        from almoner.adapters.mail_hosts_dns import MailHostsByDns  # on first use: 2 MB
+
+        return MailHostsByDns()
+
+    async def takes_mail(self, domain: str) -> bool | None:
+        """Whether it takes mail; None when nobody answers."""
+        return await self._hosts.takes_mail(domain)
