@@ -4,7 +4,7 @@ What is typed is tried first. Only where that finds too little are known words t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from almoner.nonprofits.organisations import ranking, spelling, store_search
@@ -51,19 +51,22 @@ class _Tried:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """A query on its way."""
+    """A query on its way; ``before``: what was asked is not asked again."""
 
     tx: Tx
     scope: Scope
     filters: Filters
     query: Query
-    keys: list[str]
+    keys: tuple[str, ...]
+    before: dict[Asked, _Tried] = field(default_factory=dict)
 
     async def tried(self, asked: Asked) -> _Tried:
-        found = await store_search.match(self.tx, self.scope, self.filters, asked, 0, HEAD)
-        if asked.vast and len(found.candidates) < HEAD:
-            return await self.tried(replace(asked, vast=False))
-        return _Tried(asked, found, ranking.ranked(self.query, found.candidates))
+        if asked not in self.before:
+            found = await store_search.match(self.tx, self.scope, self.filters, asked, 0, HEAD)
+            if asked.vast and len(found.candidates) < HEAD:
+                return await self.tried(replace(asked, vast=False))
+            self.before[asked] = _Tried(asked, found, ranking.ranked(self.query, found.candidates))
+        return self.before[asked]
 
     async def with_words(self, groups: Sequence[Group], other: str | None = None) -> _Tried:
         """What has every word for which something stands; names that are alike, when that is one word of several."""
@@ -79,7 +82,7 @@ class _Search:
 
     async def alike(self, asked: Asked) -> _Tried:
         """Of what is found by one word of several, the names that are near the whole query."""
-        tried = await self.tried(asked)
+        tried = await self.tried(replace(asked, counted=False))
         near = [one for one in tried.match.candidates if ranking.resembles(self.query, one)]
         return _Tried(None, Match(near, len(near)), ranking.ranked(self.query, near))
 
@@ -89,7 +92,7 @@ async def ranked(
 ) -> Results:
     """Results ``start`` to ``stop`` (exclusive) for what a person typed."""
     digits = sum(map(str.isdigit, text))
-    keys = number_keys(text) if digits else []
+    keys = tuple(number_keys(text)) if digits else ()
     search = _Search(tx, scope, filters, Query.of(text), keys)
     found = await _numbered(search) if digits >= _DIGITS_OF_A_NUMBER else None
     found = found or await _best(search)
@@ -128,9 +131,9 @@ async def _best(search: _Search) -> _Tried:
         if best.best >= ranking.good(query):
             break
         if (most := spelling.most(spelling.asked_for(groups), lacking)) is not None:
-            best = _better(query, best, await search.tried(Asked(most, "", query.text, search.keys, "letters")))
+            best = _better(query, best, await search.tried(Asked(most, (), query.text, search.keys, "letters")))
     if best.best < ranking.good(query) and (one_word := spelling.any_of(spelling.asked_for(groups))) is not None:
-        best = _better(query, best, await search.alike(Asked(one_word, "", query.text, search.keys, "letters")))
+        best = _better(query, best, await search.alike(Asked(one_word, (), query.text, search.keys, "letters")))
     return best
 
 

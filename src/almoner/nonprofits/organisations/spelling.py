@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Final
 
 from rapidfuzz.distance import OSA
@@ -11,6 +11,13 @@ from almoner.nonprofits.organisations.words import INITIALS, WEAK, Query, spelli
 
 Counted = tuple[str, int]
 """A word of the dictionary, and how often it occurs."""
+
+Ways = tuple[tuple[str, ...], ...]
+"""Several ways to match: of one of them all tsqueries must hold. None: nothing matches.
+
+Each word's own tsquery lets the index skip from one rare place to the next; in one tsquery of all words it asks for
+each place whether any of their spellings is there, which takes up to ten times as long.
+"""
 
 SIMILAR_WORDS: Final = 6
 """Dictionary words that stand in for one misspelt word, at most."""
@@ -178,12 +185,17 @@ def vast(asked: Sequence[Group], above: int = VAST) -> bool:
     return len(asked) == 1 and asked[0].weight > above
 
 
-def every(asked: Sequence[Group], other: str | None = None) -> tuple[str, str]:
-    """(names, elsewhere): the tsqueries of names with all of the groups, and of what else has them, or ``other``."""
-    named = " & ".join(one.named() for one in asked)
-    anywhere = asked[0].elsewhere() if len(asked) == 1 else " & ".join(one.anywhere() for one in asked)
-    otherwise = " | ".join(part for part in (anywhere, other) if part)
-    return named, f"({otherwise}) & !({named})" if named else otherwise
+def every(asked: Sequence[Group], other: str | None = None) -> tuple[Ways, Ways]:
+    """(names, elsewhere): the ways of names with all of the groups, and of what else has them, or ``other``."""
+    rarest_first = sorted(asked, key=lambda one: one.weight)
+    named = tuple(one.named() for one in rarest_first)
+    lacking = f"!({' & '.join(named)})"
+    if len(asked) > 1:
+        return (named,), ((*(one.anywhere() for one in rarest_first), lacking),)
+    otherwise = " | ".join([*(one.elsewhere() for one in asked), *([other] if other else [])])
+    if not named:
+        return (), ((otherwise,),) if otherwise else ()
+    return (named,), ((f"({otherwise}) & {lacking}",),)
 
 
 def initials(query: Query, heard: Heard) -> str | None:
@@ -198,27 +210,18 @@ def bearable(asked: Sequence[Group], lacking: int = 0) -> bool:
     return sum(sorted(one.weight for one in asked)[: lacking + 1]) <= BEARABLE // (lacking + 1)
 
 
-def most(asked: Sequence[Group], lacking: int) -> str | None:
-    """The tsquery of what lacks ``lacking`` of the rarest groups; None with few to keep or too common ones.
+def most(asked: Sequence[Group], lacking: int) -> Ways | None:
+    """The ways of what lacks ``lacking`` of the groups; None with few to keep or too common ones.
 
     A place that is typed with a name is no word that the name lacks.
     """
     if len(asked) < lacking + 2 or not bearable(asked, lacking):
         return None
-    return _lacking([one.named_or_placed() for one in sorted(asked, key=lambda one: one.weight)], lacking)
+    terms = [one.named_or_placed() for one in sorted(asked, key=lambda one: one.weight)]
+    return tuple(combinations(terms, len(terms) - lacking))
 
 
-def _lacking(terms: Sequence[str], lacking: int) -> str:
-    """All of the terms but so many. The first are told least often: what an index looks up twice, it reads twice."""
-    if not lacking:
-        return " & ".join(terms)
-    first, *rest = terms
-    if len(rest) == lacking:
-        return " | ".join(terms)
-    return f"({first} & ({_lacking(rest, lacking)})) | ({_lacking(rest, lacking - 1)})"
-
-
-def any_of(asked: Sequence[Group]) -> str | None:
-    """The tsquery of names with one of several words that are not common; None without such."""
+def any_of(asked: Sequence[Group]) -> Ways | None:
+    """The way of names with one of several words that are not common; None without such."""
     rare = [one.named() for one in asked if one.weight <= MOST_BEGUN]
-    return " | ".join(rare) if rare and len(asked) > 1 else None
+    return ((" | ".join(rare),),) if rare and len(asked) > 1 else None
