@@ -28,7 +28,7 @@ from almoner.screening.screenings.screener import Screener as Screener
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import Told
 
-_AT_ONCE: Final = 500
+AT_ONCE: Final = 500
 
 
 async def look(tx: Tx, screener: Screener, who: Who, asked: Asked, *, watch: bool) -> Result:
@@ -116,13 +116,14 @@ async def forget(tx: Tx, who: Who) -> list[Match]:
     return were
 
 
-async def affected(tx: Tx, load_id: UUID) -> list[UUID]:
-    """Watched subjects that match what a load ended or changed."""
+async def affected(tx: Tx, load_id: UUID, after: UUID | None = None, limit: int | None = None) -> list[UUID]:
+    """Watched subjects that match what a load ended or changed, after one, in the order of their ids; None: all."""
     changes = await watchlists.changes(tx, load_id)
     gone = [*changes.removed, *(before for before, _ in changes.changed)]
     if not gone:
         return []
-    return await store.matching(tx, EVERYONE, gone[0].list, [entry.listed.key for entry in gone])
+    keys = [entry.listed.key for entry in gone]
+    return await store.matching(tx, EVERYONE, gone[0].list, keys, after, limit)
 
 
 async def brought(tx: Tx, load_id: UUID) -> Lists:
@@ -135,7 +136,7 @@ async def brought(tx: Tx, load_id: UUID) -> Lists:
 
 async def touched(tx: Tx, lists: Lists, after: UUID) -> tuple[list[UUID], UUID | None]:
     """Of the next watched subjects those who match one of these lists, and the last one that was looked at, if any."""
-    batch = await store.watched(tx, EVERYONE, after, _AT_ONCE)
+    batch = await store.watched(tx, EVERYONE, after, AT_ONCE)
     found = await asyncio.to_thread(lambda: [one.id for one in batch if lists.hits(one.asked)])
     return found, batch[-1].id if batch else None
 

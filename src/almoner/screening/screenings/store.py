@@ -114,15 +114,21 @@ async def watched_up_to(tx: Tx, _: Everyone, after: UUID, last: UUID) -> list[St
     return [_stored(row) for row in rows]
 
 
-async def matching(tx: Tx, _: Everyone, code: str, keys: Sequence[str]) -> list[UUID]:
-    """Watched subjects that match one of these entries now."""
+async def matching(
+    tx: Tx, _: Everyone, code: str, keys: Sequence[str], after: UUID | None = None, limit: int | None = None
+) -> list[UUID]:
+    """Watched subjects that match one of these entries now, after an id, by id."""
     rows = await tx.fetch(
         """
         select distinct m.subject from screening_match m join screening_subject s on s.id = m.subject
-        where m.list = $1 and m.entry_key = any($2) and m.current and s.watched order by m.subject
+        where m.list = $1 and m.entry_key = any($2) and m.current and s.watched
+            and ($3::uuid is null or m.subject > $3)
+        order by m.subject limit $4
         """,
         code,
         keys,
+        after,
+        limit,
     )
     return [row["subject"] for row in rows]
 

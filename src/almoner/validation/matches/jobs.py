@@ -1,8 +1,9 @@
 """Comparing again when a list has another version: only whom the update could change."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 import msgspec
@@ -17,30 +18,65 @@ from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import LOADED, Told
 from almoner.validation.matches import service
 
+AT_MOST: Final = 50_000
+"""Of those who are watched, how many one job looks at: some ten seconds of work."""
 _FIRST: Final = UUID(int=0)
 
 
-async def rescreen(screener: Screener, work: Work, job: Job) -> Result:
-    """Compare those again who match what a load ended, or would match what it brought."""
-    load_id = UUID(job.payload["load"])
+@dataclass(frozen=True, slots=True)
+class Rescreening:
+    """How far comparing again for a load is: what it ended comes first, then what it brought. ``after``: a subject."""
+
+    load: str
+    stage: Literal["ended", "brought"] = "ended"
+    after: str | None = None
+
+
+async def rescreen(screener: Screener, work: Work, job: Job, *, at_most: int = AT_MOST) -> Result:
+    """Compare those again who match what a load ended, then those who would match what it brought.
+
+    However many are watched, a job looks at so many and leaves the others to the next: one that takes too long is
+    ended, and would begin anew for ever.
+    """
+    said = Rescreening(**job.payload)
+    follow = _ended if said.stage == "ended" else _brought
+    after = await follow(screener, work, UUID(said.load), UUID(said.after) if said.after else _FIRST, at_most)
+    async with work.db.write() as tx:
+        if after is not None:
+            await queue.enqueue(tx, service.RESCREEN, asdict(replace(said, after=str(after))))
+        elif said.stage == "ended":
+            await queue.enqueue(tx, service.RESCREEN, asdict(Rescreening(said.load, "brought")))
+        else:
+            await screenings.tell_compared(tx, UUID(said.load))
+    return Done()
+
+
+async def _ended(screener: Screener, work: Work, load: UUID, after: UUID, at_most: int) -> UUID | None:
+    """Those who match what the load ended or changed, after one; the last of them, None when there are no more."""
+    limit = max(1, at_most // 10)  # each of them is compared with all lists
     async with work.db.read() as tx:
-        first = await screenings.affected(tx, load_id)
-        fresh = await screenings.brought(tx, load_id)
-        covers = await screenings.covers_anew(tx, load_id)
-    await _again(screener, work, first)
-    seen, after = set(first), _FIRST
-    while True:
+        found = await screenings.affected(tx, load, after, limit)
+    await _again(screener, work, found)
+    return found[-1] if len(found) == limit else None
+
+
+async def _brought(screener: Screener, work: Work, load: UUID, after: UUID, at_most: int) -> UUID | None:
+    """Those among the next who are watched who match what the load brought; the last who is, None at the end."""
+    async with work.db.read() as tx:
+        fresh = await screenings.brought(tx, load)
+        covers = await screenings.covers_anew(tx, load)
+    looked = 0
+    while looked < at_most:
         async with work.db.read() as tx:
             found, last = await screenings.touched(tx, fresh, after)
-        await _again(screener, work, [subject for subject in found if subject not in seen])
+        await _again(screener, work, found)
         if last is None:
-            async with work.db.write() as tx:
-                await screenings.tell_compared(tx, load_id)
-            return Done()
+            return None
         if covers:  # what was unknown of everybody is known now
             async with work.db.write() as tx:
                 await screenings.tell(tx, after, last)
-        after = last
+        looked, after = looked + screenings.AT_ONCE, last
+    return after
 
 
 async def _again(screener: Screener, work: Work, subjects: Sequence[UUID]) -> None:

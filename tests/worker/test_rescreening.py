@@ -1,0 +1,63 @@
+"""Comparing again when a list changes: each job looks at so many and leaves the others to the next (C4)."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from almoner.platform.queue import Done, Job
+from almoner.platform.work import Work
+from almoner.screening.screenings.service import Screener
+from almoner.validation.matches import jobs
+from almoner.validation.matches.service import RESCREEN
+from tests.support import factories
+from tests.support.client import Client
+from tests.support.database import TestDatabase
+from tests.support.monitoring import looked, shown, statuses
+from tests.support.service import Service, serving
+from tests.support.watchlists import Lists, listing
+
+AQSA, ZAVOD = "AL-MASJED AL-AQSA CHARITY FOUNDATION", "ZAVOD IMENI DEGTYAREVA"
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    async with serving(empty_database) as service:
+        yield service
+
+
+@pytest.fixture
+async def api(alone: Service) -> AsyncIterator[Client]:
+    client = alone.client((await alone.tenant()).secret)
+    yield client
+    await client.close()
+
+
+async def taken(service: Service) -> list[Job]:
+    """The jobs that wait, taken out of the queue."""
+    async with service.db.write() as tx:
+        rows = await tx.fetch("delete from job where kind = $1 returning *", RESCREEN)
+    return [Job(row["id"], RESCREEN, row["payload"], 1, 0, row["due_at"], None) for row in rows]
+
+
+async def test_c4_a_long_rescreen_is_done_by_many_short_jobs(alone: Service, api: Client, tmp_path: Path) -> None:
+    lists = Lists(alone.db, tmp_path)
+    await lists.load(listing(1, ZAVOD))
+    ended = [await looked(alone, api, organisationId=await factories.nonprofit(alone, name=ZAVOD)) for _ in range(3)]
+    came = [await looked(alone, api, organisationId=await factories.nonprofit(alone, name=AQSA)) for _ in range(3)]
+    assert {statuses(await shown(api, one))["sanction"] for one in ended} == {None}
+    load = await lists.load(listing(2, AQSA))
+    screener, stages = Screener(), []
+    await alone.house.background.dispatcher.batch()
+    while found := await taken(alone):
+        [job] = found
+        stages.append((job.payload.get("stage", "ended"), job.payload.get("after") is not None))
+        assert isinstance(await jobs.rescreen(screener, Work(alone.db), job, at_most=1), Done)
+    assert stages.count(("ended", True)) == 3
+    assert stages.count(("brought", True)) == 1
+    await alone.drain()
+    assert {statuses(await shown(api, one))["sanction"] for one in ended} == {"clear"}
+    assert {statuses(await shown(api, one))["sanction"] for one in came} == {None}
+    assert {one["version"] for record in (*ended, *came) for one in (await shown(api, record))["sources"]} == {
+        load.version
+    }
