@@ -55,6 +55,7 @@ from almoner.validation.matches import jobs as match_jobs
 from almoner.validation.monitoring import jobs as monitoring_jobs
 from almoner.validation.monitoring import service as monitoring
 from almoner.validation.requests import jobs as request_jobs
+from almoner.validation.submissions import jobs as submission_jobs
 from almoner.webhooks.deliveries import jobs as webhook_jobs
 
 TIDYING = (
@@ -98,6 +99,7 @@ REACTIONS = (
     *watchlist_jobs.reactions,
     *monitoring_jobs.reactions,
     *eligibility_jobs.reactions,
+    *submission_jobs.reactions,
 )
 
 
@@ -135,6 +137,7 @@ def duties(
     handlers |= match_jobs.handlers(screener)
     handlers |= monitoring_jobs.handlers(screener)
     handlers |= eligibility_jobs.handlers
+    handlers |= submission_jobs.handlers
     if provider is not None:
         handlers |= {**donation_jobs.handlers(provider, figures), **suspense_jobs.handlers(provider)}
     return Duties(

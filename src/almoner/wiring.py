@@ -94,6 +94,7 @@ from almoner.validation.eligibility.routes import routes as eligibility_subscrip
 from almoner.validation.invites.routes import routes as validation_invites
 from almoner.validation.monitoring.routes import routes as monitoring_subscriptions
 from almoner.validation.requests.routes import routes as validation_requests
+from almoner.validation.submissions.routes import routes as validation_submissions
 from almoner.webhooks.deliveries.routes import routes as webhook_deliveries
 from almoner.webhooks.events.routes import routes as events
 from almoner.webhooks.subscriptions.routes import routes as webhook_subscriptions
@@ -115,6 +116,7 @@ ROUTES = (
     eligibility_subscriptions,
     submission_configurations,
     validation_invites,
+    validation_submissions,
     webhook_subscriptions,
     webhook_deliveries,
     events,

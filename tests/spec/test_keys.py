@@ -18,7 +18,7 @@ from almoner.platform.http.caller import NAMED_ONLY
 from almoner.platform.http.endpoints import Endpoint
 from almoner.scim import application as scim
 from tests.spec.routes import NOT_BUILT_YET, ROUTES, Route
-from tests.support import agents, eligibility, factories, monitoring
+from tests.support import agents, eligibility, factories, monitoring, submissions
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
 from tests.support.validation import requested
@@ -82,6 +82,10 @@ async def _configuration(_service: Service, api: Client, _tenant: Tenant) -> str
     return str(data(await api.get("/v1/validation-submission-configurations"))[0]["id"])
 
 
+async def _submission(_service: Service, api: Client, _tenant: Tenant) -> str:
+    return str((await submissions.applied(api))["id"])
+
+
 async def _eligibility(service: Service, api: Client, tenant: Tenant) -> str:
     return str((await eligibility.create(api, await _organisation(service, api, tenant)))["id"])
 
@@ -100,10 +104,13 @@ OWNED: dict[str, Make] = {
     "monitoringsubscription": _monitoring,
     "eligibilitysubscription": _eligibility,
     "hostedconfiguration": _configuration,
+    "validationsubmission": _submission,
     "event": _event,
 }
 SHARED = {"activitytag", "registry"}
 """Reference data, the same for everybody."""
+BEGUN_WITH = "/v1/validation-submission-configurations"
+"""The one list that no partner finds empty."""
 TAKING_OUT = "DELETE /v1/categories/{categoryId}/{organisationId}"
 """Answers 204 for an organisation that is not in the category, whatever it is: nothing is told."""
 
@@ -337,6 +344,7 @@ async def test_k10_lists_show_the_callers_own_records_only(
         "monitoringsubscription",
         "eligibilitysubscription",
         "agentverification",
+        "validationsubmission",
     ):
         await OWNED[type_](service, api, tenant)
     lists = [
@@ -345,7 +353,9 @@ async def test_k10_lists_show_the_callers_own_records_only(
     assert lists
     for endpoint in [*lists, *(e for e in service.endpoints if e.path == "/v1/categories" and e.method == "GET")]:
         answer = await other.get(endpoint.path)
-        if endpoint.path != "/v1/sandbox/mailbox":
+        if endpoint.path == BEGUN_WITH:
+            assert not {row["id"] for row in data(answer)} & {row["id"] for row in data(await api.get(BEGUN_WITH))}
+        elif endpoint.path != "/v1/sandbox/mailbox":
             assert (answer.status_code, answer.json()["totalResults"], data(answer)) == (200, 0, []), endpoint.route
 
 

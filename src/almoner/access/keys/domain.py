@@ -62,6 +62,8 @@ SCOPES: Final = frozenset(
         "validation_invites:write",
         "validation_requests:read",
         "validation_requests:write",
+        "validation_submissions:read",
+        "validation_submissions:write",
         "webhooks:read",
         "webhooks:write",
     }

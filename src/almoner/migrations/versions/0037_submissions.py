@@ -76,6 +76,9 @@ create index validation_submission_configuration on validation_submission (partn
 create index validation_submission_country on validation_submission (partner_id, country_code, id);
 create index validation_submission_email on validation_submission (partner_id, lower(email)) where email is not null;
 create index validation_submission_words on validation_submission using gin (search_name gin_trgm_ops);
+-- Who was accepted before is not asked again.
+create index validation_request_number on validation_request (partner_id, registry_id, number_key)
+    where status = 'accepted';
 create index validation_submission_waiting on validation_submission (created_at) where status = 'pending';
 
 -- What an applicant handed in: of an invite until its submission is made, of the submission then.

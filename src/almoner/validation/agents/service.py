@@ -92,6 +92,12 @@ async def get(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
     return found.as_at(tx.now)
 
 
+async def several(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) -> dict[UUID, AgentVerification]:
+    """Those of these that there are by id, true at this moment."""
+    found = await store.several(tx, partner, verification_ids) if verification_ids else []
+    return {verification.id: verification.as_at(tx.now) for verification in found}
+
+
 def record(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
     """The verification as partners see it."""
     return moving.record(tx, verification)

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import isfinite
 from typing import Final, Literal, get_args
 from uuid import UUID
 
-from almoner.kit import language
+from almoner.kit import language, web
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.screening.watchlists.domain import Category
 
@@ -27,6 +28,7 @@ MOST_FIELDS: Final = 30
 MOST_CHOICES: Final = 50
 LONGEST_LABEL: Final = 300
 LONGEST_VALUE: Final = 250
+LONGEST_ANSWERS: Final[Mapping[FieldKind, int]] = {"short_text": 255, "long_text": 5_000, "url": 2_048}
 _FIELD_ID: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 
 
@@ -154,3 +156,36 @@ def label(labels: Mapping[str, str], wanted: str) -> str:
         if found := language.nearest(tag, labels):
             return labels[found]
     return next(iter(labels.values()), "")
+
+
+def answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, object]) -> list[str]:
+    """One sentence for every rule that answers to the partner's questions break; what is not answered is no problem."""
+    known = {field.id: field for field in fields}
+    found = []
+    for name, answer in answers.items():
+        at = f"body.partnerFields.{name[:40]}"
+        if (field := known.get(name)) is None:
+            found.append(f"{at} answers no question of the configuration")
+        elif (wrong := answer_problem(field, answer)) is not None:
+            found.append(f"{at} {wrong}")
+    return found
+
+
+def answer_problem(field: PartnerField, answer: object) -> str | None:
+    """What is wrong with the answer to a question, None when it is fine."""
+    if field.kind == "number":
+        is_number = isinstance(answer, int | float) and not isinstance(answer, bool) and isfinite(answer)
+        return None if is_number else "must be a number"
+    if not isinstance(answer, str):
+        return "must be a string"
+    if field.kind == "choice":
+        return None if answer in {choice.value for choice in field.choices} else "must be one of the answers to choose"
+    if field.kind == "url" and not web.well_formed(answer):
+        return "must be a web address such as https://example.org"
+    longest = LONGEST_ANSWERS[field.kind]
+    return None if len(answer) <= longest else f"must be at most {longest} characters"
+
+
+def unanswered(fields: Sequence[PartnerField], answers: Mapping[str, object]) -> list[PartnerField]:
+    """The questions that have to be answered and were not."""
+    return [field for field in fields if field.required and answers.get(field.id) in (None, "")]

@@ -1,5 +1,6 @@
 """SQL of submission configurations."""
 
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
@@ -100,6 +101,16 @@ async def find(tx: Tx, scope: Scope, configuration_id: UUID) -> Configuration | 
         _owner(scope),
     )
     return _configuration(row) if row else None
+
+
+async def several(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]) -> list[Configuration]:
+    """Those of these that there are."""
+    rows = await tx.fetch(
+        f"select {_COLUMNS} from hosted_configuration where partner_id = $1 and id = any($2::uuid[])",
+        partner.id,
+        configuration_ids,
+    )
+    return [_configuration(row) for row in rows]
 
 
 async def default(tx: Tx, partner: Partner) -> Configuration | None:

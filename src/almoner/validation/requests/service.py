@@ -11,6 +11,7 @@ from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import searchable
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import Check, Registry
@@ -78,6 +79,26 @@ async def get(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:
     if (found := await store.find(tx, scope, request_id)) is None:
         raise NotFound
     return (await _with_documents(tx, [found]))[0]
+
+
+async def several(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> dict[UUID, ValidationRequest]:
+    """Those of these that there are, by id."""
+    found = await store.several(tx, partner, request_ids) if request_ids else []
+    return {request.id: request for request in await _with_documents(tx, found)}
+
+
+async def accepted_before(tx: Tx, partner: Partner, asked: Asked) -> ValidationRequest | None:
+    """The newest request that was accepted for the same nonprofit: of its number, and under the same name.
+
+    Under another name somebody may mean another nonprofit. A test value of the sandbox asks for a decision of its own.
+    Raises RegistryNotFound, InvalidRegistryId.
+    """
+    registry, check = await _identified(tx, asked)
+    if check.key is None or (tx.deployment.sandbox and triggers.action_of(asked.name)):
+        return None
+    name = searchable(asked.name)
+    before = await store.accepted_before(tx, partner, registry.id, check.key)
+    return next((request for request in before if searchable(request.asked.name) == name), None)
 
 
 async def page(

@@ -71,6 +71,26 @@ async def find(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | No
     return _request(row) if row else None
 
 
+async def several(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> list[ValidationRequest]:
+    """Those of these that there are."""
+    rows = await tx.fetch(f"{_SELECT} where partner_id = $1 and id = any($2::uuid[])", partner.id, request_ids)
+    return [_request(row) for row in rows]
+
+
+async def accepted_before(tx: Tx, partner: Partner, registry_id: UUID, number_key: str) -> list[ValidationRequest]:
+    """The partner's accepted requests of a number, the newest first."""
+    rows = await tx.fetch(
+        f"""
+        {_SELECT} where partner_id = $1 and status = 'accepted' and registry_id = $2 and number_key = $3
+        order by id desc
+        """,
+        partner.id,
+        registry_id,
+        number_key,
+    )
+    return [_request(row) for row in rows]
+
+
 async def lock(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
     """One request, held until the transaction ends."""
     row = await tx.fetchrow(

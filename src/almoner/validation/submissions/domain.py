@@ -264,13 +264,24 @@ def _agent(parts: Parts) -> Standing:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """A nonprofit that is named by its registry."""
+    """A nonprofit that is named by its registry; None: not said."""
 
-    name: str
-    registry_name: str
-    registry_number: str
-    website: str
-    country_code: str
+    name: str | None = None
+    registry_name: str | None = None
+    registry_number: str | None = None
+    website: str | None = None
+    country_code: str | None = None
+
+    def missing(self) -> list[str]:
+        """The members, as bodies name them, that are needed and not said."""
+        said = {
+            "organisationName": self.name,
+            "registryName": self.registry_name,
+            "registryId": self.registry_number,
+            "website": self.website,
+            "countryCode": self.country_code,
+        }
+        return [name for name, value in said.items() if not value]
 
 
 @dataclass(frozen=True, slots=True)

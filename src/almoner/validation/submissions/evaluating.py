@@ -1,0 +1,86 @@
+"""Moving a submission by what its checks have come to, and telling it (settled 5 and 6).
+
+Its row is held while the checks are read: of two that end at the same moment the second is seen by whoever comes
+second, so that the answer is given once, and by all of them.
+"""
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from almoner.kit.errors import NotFound
+from almoner.platform import outbox
+from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.validation.eligibility import service as eligibility
+from almoner.validation.monitoring import service as monitoring
+from almoner.validation.submissions import domain, parts, schemas, store
+from almoner.validation.submissions.domain import Submission
+
+Scope = Partner | Everyone
+
+_TOLD = {"succeeded": domain.SUCCEEDED, "failed": domain.FAILED}
+
+
+async def hold(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
+    """Lock one until the transaction ends, with what its checks have come to. Raises NotFound."""
+    if (row := await store.lock(tx, scope, submission_id)) is None:
+        raise NotFound
+    return (await parts.read(tx, Partner(row["partner_id"]), [row]))[0]
+
+
+async def evaluate(tx: Tx, submission_id: UUID) -> Submission | None:
+    """Give the answer if every check has ended; None where there is nothing to do: a second run does nothing."""
+    try:
+        held = await hold(tx, EVERYONE, submission_id)
+    except NotFound:
+        return None
+    if not held.open:
+        return None
+    if held.organisation_id is not None:
+        await store.set_organisation(tx, held.id, held.organisation_id)
+    standings = domain.standings(held)
+    status = domain.status_of(standings)
+    if status == held.status or status == "pending":
+        return None
+    reasons = failure_reasons(tx, held) if status == "failed" else None
+    return await moved(tx, held, held.moved(status, reasons, tx.now))
+
+
+async def moved(tx: Tx, held: Submission, new: Submission) -> Submission:
+    """Store a state that was reached under the lock, and tell it: the change, and the answer once (spec 3.5)."""
+    if not await store.move(tx, new, held.status):
+        raise LookupError(f"submission {new.id} is not where its holder saw it")
+    told = schemas.submission_out(tx, new)
+    await outbox.emit(tx, new.partner_id, domain.UPDATED, told)
+    if new.status in _TOLD:
+        await outbox.emit(tx, new.partner_id, _TOLD[new.status], told)
+    return new
+
+
+def failure_reasons(tx: Tx, submission: Submission) -> dict[str, Any]:
+    """By failed check why it failed, in the form of the wire (settled 6)."""
+    found: dict[str, Any] = {}
+    known = submission.parts
+    for check in domain.failed(domain.standings(submission)):
+        if check == "validation_request":
+            found[check] = {"rejectionReasonCode": domain.nonprofit_refusal(known)}
+        elif check == "agent_verification" and known.agent is not None:
+            found[check] = {"rejectionReasonCode": known.agent.rejection_code}
+        elif check == "compliance" and known.monitoring is not None:
+            found[check] = {"results": monitoring.record(tx, known.monitoring).results}
+        elif check == "eligibility" and known.eligibility is not None:
+            record = eligibility.record(tx, _as_ended(submission))
+            found[check] = {"status": record.status, "results": record.results}
+    plain: dict[str, Any] = msgspec.to_builtins(found)
+    return plain
+
+
+def _as_ended(submission: Submission) -> Any:
+    """The eligibility subscription as it ends with its validation request, which may be recorded a moment later."""
+    held, request = submission.parts.eligibility, submission.parts.request
+    assert held is not None, "who asks checks eligibility"
+    if held.status == "pending_validation_request" and request is not None and request.status == "rejected":
+        return replace(held, status="validation_request_failed")
+    return held

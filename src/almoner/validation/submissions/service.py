@@ -1,0 +1,343 @@
+"""What can be done with validation submissions: one application starts every check of its configuration at once.
+
+Whatever changes one holds its row first. The checks tell by events what became of them (``jobs``).
+"""
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from almoner.kit import metadata as metadata_rules
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation, searchable
+from almoner.platform import outbox, queue
+from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.http.paging import Page
+from almoner.platform.queue import NewJob
+from almoner.validation.agents import service as agents
+from almoner.validation.agents.domain import Agent
+from almoner.validation.configurations import domain as configurations_domain
+from almoner.validation.configurations import service as configurations
+from almoner.validation.configurations.domain import Check, Configuration
+from almoner.validation.eligibility import domain as eligibility_domain
+from almoner.validation.eligibility import service as eligibility
+from almoner.validation.invites import service as invites
+from almoner.validation.invites.domain import Invite, InviteNotFound
+from almoner.validation.monitoring import service as monitoring
+from almoner.validation.requests import domain as requests_domain
+from almoner.validation.requests import service as requests
+from almoner.validation.requests.domain import ValidationRequest
+from almoner.validation.submission_documents import service as submission_documents
+from almoner.validation.submissions import domain, evaluating, parts, schemas, store
+from almoner.validation.submissions.domain import Applicant, Asked, Details, Filters, Parts, Submission
+from almoner.validation.submissions.schemas import ValidationSubmissionOut
+
+Scope = Partner | Everyone
+
+EVALUATE: Final = "validation_submissions.evaluate"
+_LANGUAGE: Final = "en"
+_LONGEST_NAME: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """Which nonprofit: an organisation, or a request that is pending. ``given``: its id as it was given, if it was."""
+
+    organisation: Organisation | None
+    request: ValidationRequest | None
+    given: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.organisation.shown_name if self.organisation else self.request.asked.name if self.request else ""
+
+
+async def create(tx: Tx, partner: Partner, asked: Asked) -> Submission:
+    """A new submission with all its checks, which start with it, in the same transaction.
+
+    An invite that is named is complete then, and its documents are those of the submission. Raises the errors of
+    ``domain``, of invites, and of validation requests; IncorrectParams naming all that is missing.
+    """
+    invite, configuration = await _rules(tx, partner, asked)
+    if wrong := _problems(asked, configuration):
+        raise IncorrectParams(*wrong)
+    about = await _about(tx, partner, asked, configuration)
+    new = await _started(tx, partner, asked, configuration, about, invite)
+    number = asked.details.registry_number if asked.details else None
+    await store.insert(tx, partner, new, " ".join(filter(None, (searchable(new.organisation_name), _number(number)))))
+    if invite is not None:
+        await invites.complete(tx, invite)
+        open_request = about.request.id if about.request is not None and about.organisation is None else None
+        if unknown := await submission_documents.hand_over(tx, invite, new.id, open_request, asked.documents):
+            raise domain.DocumentNotFound(
+                *(f"body.documentIds '{text[:100]}' names no document of the invite" for text in unknown)
+            )
+    made = await get(tx, partner, new.id)
+    await outbox.emit(tx, partner.id, domain.CREATED, record(tx, made))
+    await follow(tx, [made.id])
+    return made
+
+
+def _number(text: str | None) -> str:
+    return searchable(text or "")
+
+
+async def _rules(tx: Tx, partner: Partner, asked: Asked) -> tuple[Invite | None, Configuration]:
+    """The invite, held, and the configuration."""
+    invite = None
+    if asked.validation_invite_id is not None:
+        if asked.configuration_id is not None:
+            raise domain.InvalidPayloadConfigInviteId
+        named = tx.ids.parse("validationinvite", asked.validation_invite_id)
+        if named is None:
+            raise InviteNotFound(f"body.validationInviteId '{asked.validation_invite_id[:100]}' names no invite")
+        invite = await invites.use(tx, partner, named)
+        if invite.configuration_id is not None:
+            return invite, await configurations.get(tx, partner, invite.configuration_id)
+    if asked.configuration_id is not None:
+        known = tx.ids.parse("hostedconfiguration", asked.configuration_id)
+        found = await configurations.find(tx, partner, known) if known else None
+        if found is None:
+            raise domain.InvalidConfigurationId(
+                f"body.configurationId '{asked.configuration_id[:100]}' names no submission configuration"
+            )
+        return None, found
+    if (default := await configurations.default(tx, partner)) is None:
+        raise domain.NoConfigurationForPartner
+    return invite, default
+
+
+def _problems(asked: Asked, configuration: Configuration) -> list[str]:
+    """One sentence for all that is missing or too much."""
+    wrong = []
+    named = [asked.organisation_id, asked.validation_request_id]
+    if sum(one is not None for one in named) > 1:
+        wrong.append("body must have one of organisationId and validationRequestId, not both")
+    if not any(one is not None for one in named):
+        missing = (asked.details or Details()).missing() + ([] if asked.language else ["language"])
+        wrong += [f"body.{name} is required without an organisationId" for name in missing]
+    if configuration.asks_for("agent_verification"):
+        said = {"firstName": asked.first_name, "lastName": asked.last_name, "email": asked.email}
+        wrong += [
+            f"body.{name} is required: the configuration verifies the agent"
+            for name, value in said.items()
+            if not value
+        ]
+    if asked.metadata:
+        wrong += metadata_rules.problems(asked.metadata)
+    if asked.partner_fields:
+        wrong += configurations_domain.answer_problems(configuration.partner_fields, asked.partner_fields)
+    if asked.documents and asked.validation_invite_id is None:
+        wrong.append("body.documentIds are those of an invite: body.validationInviteId is required with them")
+    return wrong
+
+
+async def _about(tx: Tx, partner: Partner, asked: Asked, configuration: Configuration) -> _About:
+    """Which nonprofit, asked of its registry where nobody knows it yet."""
+    if asked.organisation_id is not None:
+        return _About(await _organisation(tx, partner, asked.organisation_id), None, asked.organisation_id)
+    if asked.validation_request_id is not None:
+        return await _of_request(tx, partner, asked.validation_request_id)
+    details = _whole(asked.details or Details())
+    if not configuration.asks_for("validation_request"):
+        return _About(await _listed(tx, partner, details), None)
+    before = await requests.accepted_before(tx, partner, details)
+    if before is not None and before.organisation_id is not None:
+        known = await organisations.get(tx, partner, before.organisation_id)
+        if known.active:
+            return _About(known, before)  # it is not asked again
+    return _About(None, await requests.create(tx, partner, details))
+
+
+def _whole(said: Details) -> requests_domain.Asked:
+    return requests_domain.Asked(
+        said.name or "",
+        said.registry_name or "",
+        said.registry_number or "",
+        said.website or "",
+        said.country_code or "",
+    )
+
+
+async def _organisation(tx: Tx, partner: Partner, text: str) -> Organisation:
+    named = tx.ids.parse("organisation", monitoring.bare(tx, text))
+    try:
+        found = await organisations.get(tx, partner, named) if named else None
+    except NotFound:
+        found = None
+    if found is None:
+        raise domain.OrganisationNotFound(f"body.organisationId '{text[:100]}' names no organisation")
+    return _active(found)
+
+
+def _active(found: Organisation) -> Organisation:
+    if not found.active:
+        raise domain.OrganisationNotActive(f"{found.shown_name} is not active: {found.inactive_reason}")
+    return found
+
+
+async def _of_request(tx: Tx, partner: Partner, text: str) -> _About:
+    named = tx.ids.parse("validationrequest", monitoring.bare(tx, text))
+    try:
+        found = await requests.get(tx, partner, named) if named else None
+    except NotFound:
+        found = None
+    if found is None:
+        raise domain.ValidationRequestNotFound(f"body.validationRequestId '{text[:100]}' names no validation request")
+    if found.status == "rejected":
+        raise domain.ValidationRequestAlreadyRejected(f"it was rejected: {found.rejection_reason}")
+    if found.organisation_id is None:
+        return _About(None, found, text)
+    return _About(_active(await organisations.get(tx, partner, found.organisation_id)), found, text)
+
+
+async def _listed(tx: Tx, partner: Partner, details: requests_domain.Asked) -> Organisation:
+    """The organisation of a number: a configuration without a validation request has nobody else to ask."""
+    try:
+        found = await organisations.by_number(
+            tx, partner, details.country_code, details.registry_name, details.registry_number
+        )
+    except NotFound as unknown:
+        raise domain.OrganisationNotFound(
+            "the configuration asks for no validation request: name an organisation that is listed", *unknown.reasons
+        ) from None
+    return _active(found)
+
+
+async def _started(
+    tx: Tx, partner: Partner, asked: Asked, configuration: Configuration, about: _About, invite: Invite | None
+) -> Submission:
+    """The submission, its checks under way. Each check is asked of the organisation, else of the request."""
+    known, request = about.organisation, about.request
+    organisation_id = tx.ids.text("organisation", known.id) if known else None
+    request_id = tx.ids.text("validationrequest", request.id) if request and not known else None
+    language = asked.language or (invite.language if invite else _LANGUAGE)
+    agent = None
+    if configuration.asks_for("agent_verification"):
+        made = await agents.create(
+            tx,
+            partner,
+            Agent(
+                asked.first_name or "",
+                asked.last_name or "",
+                asked.email or "",
+                asked.title,
+                organisation_id,
+                request_id,
+                asked.details.website if asked.details else None,
+                language,
+            ),
+            email_check=configuration.email_verification,
+        )
+        agent = made.id
+    return Submission(
+        id=tx.new_id(),
+        partner_id=partner.id,
+        configuration_id=configuration.id,
+        validation_invite_id=invite.id if invite else None,
+        status="pending",
+        checks=tuple(check for check in configurations_domain.CHECKS if configuration.asks_for(check)),
+        organisation_id=known.id if known else None,
+        validation_request_id=request.id if request else None,
+        monitoring_subscription_id=await _monitored(tx, partner, configuration, about, organisation_id, request_id),
+        eligibility_subscription_id=await _judged(tx, partner, configuration, asked, organisation_id, request_id),
+        agent_verification_id=agent,
+        organisation_name=about.name[:_LONGEST_NAME],
+        country_code=known.country_code if known else request.asked.country_code if request else "",
+        language=language,
+        own_applicant=Applicant() if agent else Applicant(asked.first_name, asked.last_name, asked.email),
+        metadata=asked.metadata,
+        partner_fields=asked.partner_fields,
+        failure_reasons=None,
+        created_at=tx.now,
+        processed_at=None,
+        parts=Parts(configuration),
+    )
+
+
+async def _monitored(
+    tx: Tx,
+    partner: Partner,
+    configuration: Configuration,
+    about: _About,
+    organisation_id: str | None,
+    request_id: str | None,
+) -> UUID | None:
+    """The monitoring subscription. A test value that followed the id which was given is its own (settled 9)."""
+    if not configuration.asks_for("compliance"):
+        return None
+    suffix = (about.given or "").removeprefix(monitoring.bare(tx, about.given or ""))
+    made = await monitoring.create(
+        tx,
+        partner,
+        organisation_id and organisation_id + suffix,
+        request_id and request_id + suffix,
+        configuration.id,
+    )
+    return made.id
+
+
+async def _judged(
+    tx: Tx,
+    partner: Partner,
+    configuration: Configuration,
+    asked: Asked,
+    organisation_id: str | None,
+    request_id: str | None,
+) -> UUID | None:
+    """The eligibility subscription. Raises InvalidSubTags."""
+    if not configuration.asks_for("eligibility"):
+        return None
+    wish = eligibility_domain.Asked(
+        organisation_id, request_id, asked.suggested_activity_sub_tags, None, configuration.id
+    )
+    try:
+        return (await eligibility.create(tx, partner, wish)).id
+    except eligibility_domain.InvalidSubTags as unknown:
+        raise domain.InvalidSubTags(*unknown.reasons) from None
+
+
+async def get(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
+    """One submission with what its checks have come to. Raises NotFound."""
+    if (row := await store.find(tx, scope, submission_id)) is None:
+        raise NotFound
+    return (await parts.read(tx, Partner(row["partner_id"]), [row]))[0]
+
+
+async def hold(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
+    """Lock one until the transaction ends. Raises NotFound."""
+    return await evaluating.hold(tx, scope, submission_id)
+
+
+async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Submission], int]:
+    """One page and the exact total."""
+    rows, total = await store.page(tx, partner, page_, filters)
+    return await parts.read(tx, partner, rows), total
+
+
+def record(tx: Tx, submission: Submission) -> ValidationSubmissionOut:
+    """The submission as partners see it."""
+    return schemas.submission_out(tx, submission)
+
+
+async def overturn(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
+    """A failed one succeeds after all, as an appeal has shown; told once. Raises NotFound, InvalidState."""
+    held = await evaluating.hold(tx, scope, submission_id)
+    return await evaluating.moved(tx, held, held.moved("succeeded", None, tx.now))
+
+
+async def follow(tx: Tx, submission_ids: list[UUID]) -> None:
+    """Have submissions evaluated after the commit, each once."""
+    await queue.enqueue_all(tx, [NewJob(EVALUATE, {"submission": str(one)}, unique=str(one)) for one in submission_ids])
+
+
+async def follow_checks(tx: Tx, check: Check, ids: list[UUID]) -> None:
+    """Something became of these requests, subscriptions or verifications: evaluate what waits for them."""
+    await follow(tx, await store.of_checks(tx, EVERYONE, check, ids))
+
+
+async def follow_configuration(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
+    """A configuration asks for something else: what it could not decide may be decided now."""
+    await follow(tx, await store.undecided(tx, partner, configuration_id))
