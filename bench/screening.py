@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -21,7 +22,7 @@ from uuid import UUID
 import psutil
 
 from almoner import wiring
-from almoner.platform.db import Database
+from almoner.platform.db import Database, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Asked, Who
@@ -105,8 +106,7 @@ async def _comparing(settings: Settings, count: int, half: int) -> tuple[int, fl
     house = await wiring.open_house(settings)
     try:
         screener, begun = Screener(), time.perf_counter()
-        async with house.db.read() as tx:
-            lists = await screener.lists(tx)
+        lists = await screener.renewed(house.db)
         held = time.perf_counter() - begun
         done, seconds, worked = 0, 0.0, 0.0
         rows = islice(_bodies(count), half, None, CORES)
@@ -139,9 +139,8 @@ async def _update(db: Database, count: int) -> list[str]:
     screener, partner = Screener(), await _partner(db)
     loaded, _ = await _as_before(db)
     for number, row in enumerate(_bodies(count), 1):
-        async with db.write() as tx:
-            who = Who("organisation", UUID(int=number), partner)
-            await matches.look(tx, screener, who, _asked(row), watch=True)
+        who = Who("organisation", UUID(int=number), partner)
+        await screener.comparing(db, partial(_look, screener, who, _asked(row)))
     made, _ = await _load(db, "ofac-sdn", _sdn(AFTER))
     begun = time.perf_counter()
     async with db.read() as tx:
@@ -157,6 +156,10 @@ async def _update(db: Database, count: int) -> list[str]:
     moved = f"{made.added} in, {made.removed} out, {made.changed} changed"
     again = f"of {count:,} watched bodies {len(set(found))} are compared again, found in {seconds:.1f} s"
     return [f"- from {loaded.version} to {made.version}, {moved}: {again}"]
+
+
+async def _look(screener: Screener, who: Who, asked: Asked, tx: Tx) -> None:
+    await matches.look(tx, screener, who, asked, watch=True)
 
 
 async def _as_before(db: Database) -> tuple[Load, float]:

@@ -171,7 +171,7 @@ async def test_lists_are_read_outside_of_who_compares_and_leave_the_loop_free(
             await asyncio.sleep(0)
 
     turning = asyncio.create_task(turn())
-    await screener.renew(db)
+    await screener.renewed(db)
     turning.cancel()
     assert turns > 50  # the loop went on while thousands of names were read
     async with db.write() as tx:

@@ -26,7 +26,8 @@ _LETTERS_TOO: Final = 0.58
 _LONG_ENOUGH_FOR_TWO: Final = 8
 _LONG_ENOUGH_FOR_THREE: Final = 12
 _SHORTEST_CUT: Final = 18
-_LEAST_OF_A_WORD: Final = 4
+LEAST_OF_A_WORD: Final = 4
+"""Shorter words are never slips of each other."""
 
 Pair = tuple[Finding, float, tuple[int, ...], tuple[int, ...]]
 """What was found, how alike the words are, the places of the words on both sides."""
@@ -40,7 +41,7 @@ def alike(one: str, other: str, *, loose: bool = False) -> float:
     if len(one) > len(other):
         one, other = other, one
     longest = len(other)
-    if len(one) < _LEAST_OF_A_WORD - loose:
+    if len(one) < LEAST_OF_A_WORD - loose:
         return 0.0
     if other == one + "s":
         return 0.97
@@ -49,15 +50,17 @@ def alike(one: str, other: str, *, loose: bool = False) -> float:
     if not usual and not strange and other.startswith(one[:3]) and _shortens(one, other):
         return _SHORTENED
     both = usual and not strange and not loose  # words that exist are seldom slips of each other: ACTION and AUCTION
-    slips = 1 if longest < _LONG_ENOUGH_FOR_TWO else 2 if longest < _LONG_ENOUGH_FOR_THREE else 3
-    if both:
-        slips = 1 if longest >= _LONG else 0
-    elif loose and longest > _LEAST_OF_A_WORD:
-        slips += 1
+    slips = (1 if longest >= _LONG else 0) if both else slips_of(longest, loose=loose)
     distance = OSA.distance(one, other, score_cutoff=slips)
     if distance <= slips:
         return _BOTH_KNOWN if both else 1 - distance / longest
     return 0.0 if both else _sounding(one, other)
+
+
+def slips_of(longest: int, *, loose: bool) -> int:
+    """The slips that two words may have of which the longer one has so many letters."""
+    slips = 1 if longest < _LONG_ENOUGH_FOR_TWO else 2 if longest < _LONG_ENOUGH_FOR_THREE else 3
+    return slips + (loose and longest > LEAST_OF_A_WORD)
 
 
 def _sounding(one: str, other: str) -> float:
@@ -124,7 +127,7 @@ class Alignment:
             likeness, whole = _OPEN, others[0] if not ours and mine.open else -1
             if ours == [last] and len(mine.words[last]) > 1:
                 likeness, half = _CUT, mine.words[last]
-                least = last if len(half) < _LEAST_OF_A_WORD else last - 1  # RA for RATON, if that is where it stands
+                least = last if len(half) < LEAST_OF_A_WORD else last - 1  # RA for RATON, if that is where it stands
                 whole = next((one for one in others if one >= least and theirs.words[one].startswith(half)), -1)
             rest = tuple(one for one in others if one >= whole)
             if whole > agreed and sum(theirs.weights[one] for one in rest) <= theirs.total / 2:

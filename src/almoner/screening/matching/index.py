@@ -5,14 +5,16 @@ what is left of it is worth too little to make a likeness. A word with slips is 
 a word that is written as two by both together.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from typing import Final
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from almoner.screening.matching.alignment import alike
+from almoner.screening.matching.alignment import LEAST_OF_A_WORD, alike, slips_of
 from almoner.screening.matching.domain import Prepared
 from almoner.screening.matching.spelling import consonants
 
@@ -26,28 +28,67 @@ _MOST_SLIPS: Final = 3
 _REMEMBERED: Final = 100_000
 
 
+class _Table:
+    """Numbers by what they stand under. Packed into one array: a list for each would be most of the memory."""
+
+    __slots__ = ("_numbers", "_places", "_starts")
+
+    def __init__(self, pairs: Callable[[], Iterable[tuple[str, int]]]) -> None:
+        self._places: dict[str, int] = {}
+        counts = array("I")
+        for key, _ in pairs():
+            place = self._places.setdefault(key, len(counts))
+            if place == len(counts):
+                counts.append(0)
+            counts[place] += 1
+        self._starts = array("I", accumulate(counts, initial=0))
+        self._numbers = array("I", bytes(counts.itemsize * self._starts[-1]))
+        ends = self._starts[:-1]
+        for key, number in pairs():
+            place = self._places[key]
+            self._numbers[ends[place]] = number
+            ends[place] += 1
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._places
+
+    def __getitem__(self, key: str) -> Sequence[int]:
+        """None at all where nothing stands under it."""
+        place = self._places.get(key)
+        return () if place is None else self._numbers[self._starts[place] : self._starts[place + 1]]
+
+    def count(self, key: str) -> int:
+        """How many stand under it."""
+        place = self._places.get(key)
+        return 0 if place is None else self._starts[place + 1] - self._starts[place]
+
+    def keys(self) -> Iterable[str]:
+        """What they stand under, in the order in which it was met."""
+        return self._places
+
+
 class Index:
     """Listed names by their words. Numbers stand for names, in the order in which they were given."""
 
     def __init__(self, names: Iterable[Prepared]) -> None:
         self.names: Sequence[Prepared] = tuple(names)
-        self._postings: dict[str, list[int]] = {}
-        self._wholes: dict[str, list[int]] = {}
-        self._near: dict[str, list[str]] = {}
-        self._sounds: dict[str, list[str]] = {}
+        named = list(enumerate(self.names))
+        self._postings = _Table(
+            lambda: ((word, number) for number, name in named for word in {*name.words, *_joined(name)})
+        )
+        self._wholes = _Table(lambda: ((name.whole, number) for number, name in named))
+        self._words = tuple(sorted(self._postings.keys(), key=len))
+        longest = len(self._words[-1]) if self._words else 0
+        self._longer = [bisect_left(self._words, length, key=len) for length in range(longest + 2)]
+        """From which place on words have so many letters."""
+        words = list(enumerate(self._words))
+        self._sounds = _Table(lambda: ((consonants(word), number) for number, word in words))
+        self._near = _Table(lambda: ((part, number) for number, word in words for part in dict.fromkeys(_parts(word))))
         self._similar: tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]] = ({}, {})
-        for number, name in enumerate(self.names):
-            for word in {*name.words, *_joined(name)}:
-                self._postings.setdefault(word, []).append(number)
-            self._wholes.setdefault(name.whole, []).append(number)
-        for word in self._postings:
-            self._sounds.setdefault(consonants(word), []).append(word)
-            for part in dict.fromkeys(_parts(word)):
-                self._near.setdefault(part, []).append(word)
 
     def candidates(self, asked: Prepared, *, loose: bool = False) -> list[int]:
         """The names that may be alike; ``loose``: as ``compare`` means it."""
-        found = set(self._wholes.get(asked.whole, ()))
+        found = set(self._wholes[asked.whole])
         words = [
             (weight, self._listed(word, loose=loose)) for word, weight in zip(asked.words, asked.weights, strict=True)
         ]
@@ -64,7 +105,7 @@ class Index:
         """Names that hold enough of the words. Rare ones first: the last ones find nobody new."""
         shared: dict[int, float] = {}
         rest = sum(weight for weight, listed in words if listed)
-        counted = [(sum(len(self._postings[word]) for word in listed), weight, listed) for weight, listed in words]
+        counted = [(sum(map(self._postings.count, listed)), weight, listed) for weight, listed in words]
         for _, weight, listed in sorted(counted):
             numbers = {number for word in listed for number in self._postings[word]}
             if rest >= least:
@@ -90,14 +131,32 @@ class Index:
         return found
 
     def _near_to(self, word: str, *, loose: bool) -> set[str]:
-        near = set(self._sounds.get(consonants(word), ()))
-        slips = _MOST_SLIPS + loose
+        """Listed words that sound the same or are few slips away: what ``alike`` may find alike."""
+        shortest, most = LEAST_OF_A_WORD - loose, _MOST_SLIPS + loose
+        if len(word) < shortest:
+            return set()
+        near = {self._words[number] for number in self._sounds[consonants(word)]}
+        first, last = self._from(max(shortest, len(word) - most)), self._from(len(word) + most + 1)
+        found: set[int] = set()
         for part in _parts(word) if loose else _ends(word):
-            if bucket := self._near.get(part):
-                close = process.extract(word, bucket, scorer=OSA.distance, score_cutoff=slips, limit=None)
-                near.update(one for one, *_ in close)
+            bucket = self._near[part]
+            found.update(bucket[bisect_left(bucket, first) : bisect_left(bucket, last)])
+        numbers = sorted(found)
+        start = 0
+        while start < len(numbers):
+            length = len(self._words[numbers[start]])
+            end = bisect_left(numbers, self._from(length + 1), start)
+            some = [self._words[number] for number in numbers[start:end]]
+            slips = max(slips_of(max(length, len(word)), loose=loose), abs(length - len(word)))  # or it is shortened
+            near.update(
+                one for one, *_ in process.extract(word, some, scorer=OSA.distance, score_cutoff=slips, limit=None)
+            )
+            start = end
         near.discard(word)
         return near
+
+    def _from(self, length: int) -> int:
+        return self._longer[min(length, len(self._longer) - 1)]
 
 
 def _joined(name: Prepared) -> Iterator[str]:

@@ -34,7 +34,7 @@ class Screener:
                 async with db.write() as tx:
                     return await use(tx)
             except ListsMoved:
-                await self.renew(db)
+                await self.renewed(db)
 
     async def lists(self, tx: Tx) -> Lists:
         """The lists as they are loaded now; in a writing transaction they stay so until it ends. Raises ListsMoved."""
@@ -42,7 +42,7 @@ class Screener:
             raise ListsMoved
         return self._lists
 
-    async def renew(self, db: Database) -> None:
+    async def renewed(self, db: Database) -> Lists:
         """Hold the lists as they are loaded. No connection is taken while they are made ready to be compared with."""
         async with self._renewing:
             versions = await _loaded(db)
@@ -56,6 +56,7 @@ class Screener:
                     self._lists = await asyncio.to_thread(Lists, kept, versions)
                     self._loads = {version.code: version.load.id for version in versions}
                 versions = now
+            return self._lists
 
 
 async def _loaded(db: Database) -> list[Version]:
