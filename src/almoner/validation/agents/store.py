@@ -83,9 +83,7 @@ async def find(tx: Tx, scope: Partner | Everyone, verification_id: UUID) -> Agen
 
 async def several(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) -> list[AgentVerification]:
     """Those of these that there are."""
-    rows = await tx.fetch(
-        f"{_FROM} where a.partner_id = $1 and a.id = any($2::uuid[])", partner.id, verification_ids
-    )
+    rows = await tx.fetch(f"{_FROM} where a.partner_id = $1 and a.id = any($2::uuid[])", partner.id, verification_ids)
     return [_verification(row) for row in rows]
 
 

@@ -38,6 +38,8 @@ FOLLOWING: Final[tuple[SubscriptionStatus, ...]] = ("pending", "live", "cannot_d
 """Those whose results depend on what is known of the organisation."""
 
 UPDATED: Final = "eligibility_subscription.updated"
+CANCELLED: Final = "internal.eligibility_subscription_cancelled"
+"""Told when a partner cancels one: {id}."""
 BY_SANDBOX: Final = "sandbox"
 """The rule of what a partner of the sandbox said."""
 

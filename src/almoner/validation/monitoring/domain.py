@@ -33,6 +33,8 @@ FLAGS: Final[frozenset[Category]] = frozenset(("sanction", "warning", "hateSpeec
 """The complianceFlags of who has configured nothing else (settled 4)."""
 
 UPDATED: Final = "monitoring_subscription.updated"
+MOVED: Final = "internal.monitoring_subscription_moved"
+"""Told when one is live, failed or cancelled, which partners hear of only by results: {id}."""
 
 
 class EntityNotFound(BadRequest):

@@ -269,6 +269,9 @@ async def keep(tx: Tx, held: MonitoringSubscription, new: MonitoringSubscription
     """Store what became of one that is held."""
     if not await store.save(tx, new, held.status):
         raise LookupError(f"monitoring subscription {new.id} is not where its holder saw it")
+    if new.status != held.status:
+        told = {"id": tx.ids.text("monitoringsubscription", new.id)}
+        await outbox.emit(tx, new.partner_id, domain.MOVED, told)
 
 
 async def tell(

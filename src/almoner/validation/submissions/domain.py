@@ -227,15 +227,10 @@ def _nonprofit(parts: Parts) -> Standing:
     return "pending" if parts.organisation is None else "passed"
 
 
-def _refused(parts: Parts) -> bool:
-    """Whether what waits for the validation request waits in vain: it ends as that does, recorded or not."""
-    return parts.request is not None and parts.request.status == "rejected"
-
-
 def _compliance(parts: Parts) -> Standing:
     monitoring = parts.monitoring
     assert monitoring is not None, "who checks compliance has a subscription"
-    if monitoring.status == "validation_request_failed" or _refused(parts):
+    if monitoring.status == "validation_request_failed":
         return "failed"
     if monitoring.status in ("live", "cancelled") and monitoring.results.compliance is not None:
         return "passed" if monitoring.results.compliance == "pass" else "failed"
@@ -245,7 +240,7 @@ def _compliance(parts: Parts) -> Standing:
 def _eligibility(parts: Parts) -> Standing:
     eligibility = parts.eligibility
     assert eligibility is not None, "who checks eligibility has a subscription"
-    if eligibility.status == "validation_request_failed" or _refused(parts):
+    if eligibility.status == "validation_request_failed":
         return "failed"
     if eligibility.results.status is not None:
         return "passed" if eligibility.results.status == "pass" else "failed"

@@ -4,7 +4,6 @@ Its row is held while the checks are read: of two that end at the same moment th
 second, so that the answer is given once, and by all of them.
 """
 
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -71,16 +70,7 @@ def failure_reasons(tx: Tx, submission: Submission) -> dict[str, Any]:
         elif check == "compliance" and known.monitoring is not None:
             found[check] = {"results": monitoring.record(tx, known.monitoring).results}
         elif check == "eligibility" and known.eligibility is not None:
-            record = eligibility.record(tx, _as_ended(submission))
+            record = eligibility.record(tx, known.eligibility)
             found[check] = {"status": record.status, "results": record.results}
     plain: dict[str, Any] = msgspec.to_builtins(found)
     return plain
-
-
-def _as_ended(submission: Submission) -> Any:
-    """The eligibility subscription as it ends with its validation request, which may be recorded a moment later."""
-    held, request = submission.parts.eligibility, submission.parts.request
-    assert held is not None, "who asks checks eligibility"
-    if held.status == "pending_validation_request" and request is not None and request.status == "rejected":
-        return replace(held, status="validation_request_failed")
-    return held

@@ -59,7 +59,9 @@ reactions: Final = (
     Reaction(agents.EVENTS["approved"], _on_agent),
     Reaction(agents.EVENTS["rejected"], _on_agent),
     Reaction(monitoring.UPDATED, _on_monitoring),
+    Reaction(monitoring.MOVED, _on_monitoring),
     Reaction(eligibility.UPDATED, _on_eligibility),
+    Reaction(eligibility.CANCELLED, _on_eligibility),
     Reaction(configurations.CHANGED, on_configuration),
 )
 handlers: Final = {service.EVALUATE: evaluate}
