@@ -11,10 +11,13 @@ from statistics import median
 from typing import Any
 
 import aiohttp
+import msgspec
 
 from almoner import wiring
+from almoner.giving.donations import service as donations
+from almoner.giving.donations.schemas import DonationOut
 from almoner.platform import outbox
-from almoner.platform.db import Partner
+from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.webhooks.subscriptions import service as subscriptions
 from bench.machine import Spent, resident
 from bench.stage import Stage, process, server
@@ -24,12 +27,6 @@ EVENTS_EACH = 100
 IN_FLIGHT = 4
 REST_SECONDS = 3.0
 LONGEST_SECONDS = 300.0
-RECORD = {
-    "id": "sandbox_donation_01j3sc8phefk1smjrx5rzm0mb2",
-    "status": "RECEIVED_PAYMENT",
-    "amount": 2500,
-    "note": "x" * 600,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +59,7 @@ def measure(stage: Stage, repeat: int) -> tuple[list[str], int]:
         delivered, at_rest = _ours(stage)
         ours.append(delivered)
         with sink(stage) as port:
-            bare.append(asyncio.run(_bare(port)))
+            bare.append(asyncio.run(_bare(stage, port)))
     rate, loop = median(run.rate for run in ours), median(bare)
     number = len(stage.partner_ids) * EVENTS_EACH * ENDPOINTS_EACH
     app, database = median(run.app_us for run in ours), median(run.database_us for run in ours)
@@ -107,12 +104,20 @@ async def _emit(stage: Stage, port: int) -> int:
                     url = f"http://127.0.0.1:{port}/{number}"
                     await subscriptions.create(tx, Partner(partner), url, ["*"])
         async with house.db.write() as tx:
+            gift = await _gift(tx, stage)
             for _ in range(EVENTS_EACH):
-                told_to = [(partner, RECORD) for partner in stage.partner_ids]
+                told_to = [(partner, gift) for partner in stage.partner_ids]
                 await outbox.emit_all(tx, "donation.settled", told_to)
         return len(stage.partner_ids) * EVENTS_EACH * ENDPOINTS_EACH
     finally:
         await house.close()
+
+
+async def _gift(tx: Tx, stage: Stage) -> DonationOut:
+    """A gift as partners are told of it: slices react to what they read in it."""
+    gift_id = tx.ids.parse("donation", stage.donations[0])
+    assert gift_id is not None
+    return donations.record(tx, await donations.get(tx, EVERYONE, gift_id))
 
 
 async def _check(stage: Stage, wanted: int) -> None:
@@ -132,10 +137,19 @@ async def _check(stage: Stage, wanted: int) -> None:
         await house.close()
 
 
-async def _bare(port: int) -> float:
+async def _body(stage: Stage) -> bytes:
+    house = await wiring.open_house(stage.settings)
+    try:
+        async with house.db.read() as tx:
+            return msgspec.json.encode(await _gift(tx, stage))
+    finally:
+        await house.close()
+
+
+async def _bare(stage: Stage, port: int) -> float:
     """POST as many bodies of the same size, as many at a time, and forget them."""
     number = EVENTS_EACH * ENDPOINTS_EACH * 10
-    body = json.dumps(RECORD).encode()
+    body = await _body(stage)
     waiting = iter(range(number))
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as client:
 

@@ -4,15 +4,19 @@ import asyncio
 import random
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import timedelta
 from uuid import UUID, uuid4
 
 import msgspec
 import pytest
 
 from almoner.platform import dispatcher, outbox
+from almoner.platform.background import Background
 from almoner.platform.db import Database, Tx
 from almoner.platform.dispatcher import Dispatcher
+from almoner.platform.held_reactions import REACT
 from almoner.platform.outbox import Event, Reaction
+from almoner.platform.work import Duties
 from tests.support.eventually import eventually
 from tests.support.figures import Figures
 from tests.worker.conftest import Ground, sequences
@@ -183,31 +187,66 @@ async def test_one_dispatcher_at_a_time_for_a_partner(ground: Ground, partner: U
     assert first.result() == 1
 
 
-async def test_a_failing_reaction_keeps_its_event_and_no_other_partners(ground: Ground, partner: UUID) -> None:
+async def test_a_failing_reaction_holds_up_no_event_and_is_tried_again_with_its_own(
+    ground: Ground, partner: UUID
+) -> None:
     healthy = uuid4()
-    await emit(ground.db, partner)
+    _, bad, _ = await emit(ground.db, partner, count=3)
     await emit(ground.db, healthy)
     broken = True
+    reacted: list[UUID] = []
 
     async def react(tx: Tx, events: Sequence[Event]) -> None:
-        if broken and any(event.partner_id == partner for event in events):
-            await tx.execute("insert into queue_lane (lane) values ('half done')")
+        await tx.execute("insert into queue_lane (lane) values ('half done') on conflict do nothing")
+        if broken and any(event.id == bad for event in events):
             raise RuntimeError("a bug")
+        reacted.extend(event.id for event in events)
 
     heard = Heard()
-    numberer = Dispatcher(ground.db, [Reaction("*", react), heard.reaction], ground.telemetry)
-    assert await numberer.batch() == 1
-    assert [event.partner_id for event in heard.events] == [healthy]
-    assert not await ground.look("select from queue_lane")
-    assert {line.get("waiting") for line in ground.log} == {None, str(partner)}
+    background = Background(ground.db, Duties(reactions=(Reaction("*", react), heard.reaction)), ground.telemetry)
+    assert await background.dispatcher.batch() == 4
+    assert [event.sequence for event in heard.events if event.partner_id == partner] == [1, 2, 3]
+    assert bad not in reacted
+    assert len(reacted) == 3
+    assert {line.get("event") for line in ground.log} == {"dispatch_failed"}
     assert "a bug" not in b"".join(ground.lines).decode()
     async with ground.db.read() as tx:
-        assert await dispatcher.waiting(tx) == 1
-    assert await numberer.batch() == 0, "it rests for a moment"
+        assert await dispatcher.waiting(tx) == 0
 
+    await background.drain()
+    (kept,) = await ground.look("select kind, failures, last_error, dead_at from job")
+    assert tuple(kept) == (REACT, 1, "RuntimeError in attempt 1", None), "told, and tried again"
     broken = False
-    assert await dispatch(ground, Reaction("*", react), heard.reaction) == 1
-    assert [(event.partner_id, event.sequence) for event in heard.events] == [(healthy, 1), (partner, 1)]
+    ground.clock.advance(timedelta(hours=2))
+    await background.drain()
+    assert not await ground.look("select from job")
+    assert reacted.count(bad) == 1
+    assert [event.id for event in heard.events].count(bad) == 1, "the others are not asked again"
+
+
+async def test_what_a_failing_reaction_has_done_is_undone(ground: Ground, partner: UUID) -> None:
+    await emit(ground.db, partner)
+
+    async def react(tx: Tx, _events: Sequence[Event]) -> None:
+        await tx.execute("insert into queue_lane (lane) values ('half done')")
+        raise RuntimeError
+
+    assert await dispatch(ground, Reaction("*", react)) == 1
+    assert not await ground.look("select from queue_lane")
+
+
+async def test_a_held_reaction_that_nobody_knows_any_more_is_given_up_with_its_reason(
+    ground: Ground, partner: UUID
+) -> None:
+    await emit(ground.db, partner)
+
+    async def react(_tx: Tx, _events: Sequence[Event]) -> None:
+        raise RuntimeError
+
+    assert await dispatch(ground, Reaction("*", react)) == 1
+    await Background(ground.db, Duties(), ground.telemetry).drain()
+    (given_up,) = await ground.look("select last_error from job where dead_at is not null")
+    assert given_up["last_error"].startswith("no slice of this version reacts as * ")
 
 
 async def test_reactions_hear_their_type_and_the_star_hears_public_events_only(ground: Ground, partner: UUID) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from datetime import datetime
 
-from almoner.platform import dispatcher, queue
+from almoner.platform import dispatcher, held_reactions, queue
 from almoner.platform.audit_chain import Chainer
 from almoner.platform.db import Database, Tx
 from almoner.platform.dispatcher import Dispatcher
@@ -21,7 +21,9 @@ class Background:
         self.dispatcher = Dispatcher(db, duties.reactions, telemetry)
         self.chainer = Chainer(db, telemetry)
         self.sweeper = Sweeper(db, duties.schedules, telemetry)
-        self.runner = Runner(Work(db), duties.handlers, telemetry, limits=duties.limits)
+        self.runner = Runner(
+            Work(db), {**duties.handlers, **held_reactions.handlers(duties.reactions)}, telemetry, limits=duties.limits
+        )
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until ``stop`` is set; what is in hand is finished or given back."""

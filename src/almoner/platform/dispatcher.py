@@ -12,14 +12,17 @@ from time import monotonic
 from typing import Final, TypeVar
 from uuid import UUID
 
+from almoner.platform import queue
 from almoner.platform.bell import Pace, heard
 from almoner.platform.db import Database, Tx
 from almoner.platform.failures import TROUBLE, UNAVAILABLE, failure
+from almoner.platform.held_reactions import held
 from almoner.platform.outbox import BELL, COLUMNS, Event, Reaction, event
 from almoner.platform.queue import BY_INDEX
 from almoner.platform.telemetry import Telemetry
 
 K = TypeVar("K", UUID, int)
+_Dispatch = Callable[[Sequence[K]], Awaitable[int]]
 
 _PARTNERS: Final = 64
 _EVENTS_OF_PARTNER: Final = 250
@@ -110,9 +113,9 @@ class Dispatcher:
         waiting = await self._look()
         dispatched = 0
         if waiting.internal:
-            dispatched += await self._careful(self._drain, waiting.internal)
+            dispatched += await self._careful(self._drain, self._drain, waiting.internal)
         if waiting.partners:
-            dispatched += await self._careful(self._number, waiting.partners)
+            dispatched += await self._careful(self._number, self._number_alone, waiting.partners)
         return dispatched
 
     async def _look(self) -> _Waiting:
@@ -131,7 +134,7 @@ class Dispatcher:
             [row["n"] for row in rows if row["n"] is not None],
         )
 
-    async def _careful(self, dispatch: Callable[[Sequence[K]], Awaitable[int]], waiting: Sequence[K]) -> int:
+    async def _careful(self, dispatch: _Dispatch[K], alone: _Dispatch[K], waiting: Sequence[K]) -> int:
         """All at once; after a failure one by one, so that only what cannot be handed over stays behind, and rests."""
         try:
             return await dispatch(waiting)
@@ -140,7 +143,7 @@ class Dispatcher:
         dispatched = 0
         for one in waiting:
             try:
-                dispatched += await dispatch([one])
+                dispatched += await alone([one])
             except Exception as error:  # noqa: BLE001 (as above)
                 self._tell(error, waiting=str(one))
                 self._resting[one] = monotonic() + _REST_SECONDS
@@ -152,6 +155,33 @@ class Dispatcher:
             events = await _numbered(tx, partners)
             await self._react(tx, events)
         return len(events)
+
+    async def _number_alone(self, partners: Sequence[UUID]) -> int:
+        """As ``_number``, and a reaction that fails on an event is left to a job: no event waits for it."""
+        async with self._db.write() as tx:
+            await tx.execute(BY_INDEX)
+            events = await _numbered(tx, partners)
+            for reaction in self._reactions:
+                await queue.enqueue_all(
+                    tx, [held(reaction, event) for event in await self._failed(tx, reaction, events)]
+                )
+        return len(events)
+
+    async def _failed(self, tx: Tx, reaction: Reaction, events: Sequence[Event]) -> list[Event]:
+        """Have it react to all at once, else to each; the events on which it fails."""
+        concerned = [happened for happened in events if reaction.concerns(happened)]
+        if not concerned or await self._reacts(tx, reaction, concerned):
+            return []
+        return [one for one in concerned if not await self._reacts(tx, reaction, [one], on=str(one.id))]
+
+    async def _reacts(self, tx: Tx, reaction: Reaction, events: Sequence[Event], **fields: object) -> bool:
+        try:
+            async with tx.savepoint():
+                await reaction.react(tx, events)
+        except Exception as error:  # noqa: BLE001 (a reaction may raise anything)
+            self._tell(error, reaction=reaction.name, **fields)
+            return False
+        return True
 
     async def _drain(self, internal: Sequence[int]) -> int:
         async with self._db.write() as tx:

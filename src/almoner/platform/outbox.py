@@ -10,6 +10,7 @@ is left has no gap (V6).
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from asyncpg import Record
 
 from almoner.kit.time import iso
 from almoner.platform.bell import Bell
-from almoner.platform.db import Tx
+from almoner.platform.db import Partner, Tx
 from almoner.platform.event_types import EVENT_TYPES as EVENT_TYPES
 
 INTERNAL: Final = "internal."
@@ -52,11 +53,19 @@ class Reaction:
     """What a slice does when events are dispatched: rows and jobs only, in the transaction that numbers them.
 
     ``react`` gets all events of its type in one batch, in order; ``event_type`` may be ``*``, every public event. An
-    event is handed over exactly once; when ``react`` raises, it stays undispatched and is tried again.
+    event is handed over exactly once. When ``react`` raises on a public event, what it did is undone and it gets this
+    event alone, later (``platform.held_reactions``); an internal one stays undispatched and is tried again.
     """
 
     event_type: str
     react: Callable[[Tx, Sequence[Event]], Awaitable[None]]
+
+    @property
+    def name(self) -> str:
+        """By which a job names it: ``* webhooks.deliveries.service.fan_out``."""
+        function = self.react.func if isinstance(self.react, partial) else self.react
+        place = f"{function.__module__}.{function.__qualname__}"
+        return f"{self.event_type} {place.removeprefix('almoner.')}"
 
     def concerns(self, event: Event) -> bool:
         """Whether the event is one of those reacted to."""
@@ -146,6 +155,13 @@ def event(row: Record) -> Event:
 
 
 COLUMNS: Final = "id, partner_id, type, payload, created_at, sequence"
+
+
+async def find(tx: Tx, partner: Partner, event_id: UUID) -> Event | None:
+    """A public event of the partner, numbered or not; None when it is not kept."""
+    row = await tx.fetchrow(f"select {COLUMNS} from event where partner_id = $1 and id = $2", partner.id, event_id)
+    return None if row is None else event(row)
+
 
 OLDEST: Final = """
 select c.partner_id, first.created_at from event_counter c cross join lateral (
