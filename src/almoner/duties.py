@@ -46,6 +46,8 @@ from almoner.selfchecks import CHECKS
 from almoner.validation.agents import jobs as agent_jobs
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.ports import MailHosts
+from almoner.validation.applications import jobs as application_jobs
+from almoner.validation.applications import service as applications
 from almoner.validation.documents import jobs as document_jobs
 from almoner.validation.documents.ports import Scanner
 from almoner.validation.eligibility import jobs as eligibility_jobs
@@ -78,6 +80,7 @@ SCHEDULES = (
     *agent_jobs.schedules,
     *document_jobs.schedules,
     *invite_jobs.schedules,
+    *application_jobs.schedules,
     *selfcheck.schedules,
     *TIDYING,
 )
@@ -168,4 +171,5 @@ def _mailing(
         **account_jobs.handlers(mails(accounts.MAILS), transport),
         **brake_jobs.handlers(mails(brake_jobs.MAILS), transport),
         **agent_jobs.handlers(mails(agents.MAILS), transport, hosts, screener),
+        **application_jobs.handlers(mails(applications.MAILS), transport),
     }

@@ -87,6 +87,9 @@ from almoner.sources import refreshing
 from almoner.validation.agents.pages import TEMPLATES as AGENT_TEMPLATES
 from almoner.validation.agents.pages import AgentPages
 from almoner.validation.agents.routes import routes as agent_verifications
+from almoner.validation.applications.form_documents import DocumentPages as FormDocumentPages
+from almoner.validation.applications.form_pages import TEMPLATES as APPLICATION_TEMPLATES
+from almoner.validation.applications.form_pages import FormPages
 from almoner.validation.configurations.routes import routes as submission_configurations
 from almoner.validation.documents.pages import DocumentPages
 from almoner.validation.documents.ports import NoScanner, Scanner
@@ -229,6 +232,14 @@ def _agent_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
     ]
 
 
+def _form_pages(db: Database, catalogues: Catalogues, intake: Intake) -> list[BaseRoute]:
+    """The hosted form of applications."""
+    pages = Pages(db.deployment, APPLICATION_TEMPLATES, catalogues)
+    form = FormPages(db, pages)
+    routes = [*form.routes(), *FormDocumentPages(db, pages, intake).routes()]
+    return [*routes, *dead_ends("/apply", routes, form.unknown)]
+
+
 def _simulation(work: PaymentWork, rules: Rules) -> Simulation:
     db = work.db
     return Simulation(
@@ -322,6 +333,8 @@ async def open_house(
     parts = _duties(settings, db, outbound, provider, catalogues, telemetry, blobs)
     background = Background(db, parts, telemetry)
     checker = Checker(telemetry.upload_checked)
+    intake = Intake(db, checker, blobs, scans=not settings.unscanned)
+    pages += _form_pages(db, catalogues, intake)
     routes = [*ROUTES]
     if work is not None:
         routes.append(sandbox_routes(SandboxClock(background, clock), _simulation(work, rules)))
@@ -336,7 +349,7 @@ async def open_house(
         outbound,
         background,
         checker,
-        Intake(db, checker, blobs, scans=not settings.unscanned),
+        intake,
         provider,
         provider_app,
         routes=routes,

@@ -1,4 +1,4 @@
-"""Style sheets, icon, the script of passkeys: named by the hash of their content, so that browsers may keep them."""
+"""Style sheets, icon, the scripts of passkeys and of the search that completes: named by the hash of their content, so that browsers may keep them."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -35,8 +35,9 @@ def _load(name: str) -> Asset:
 STYLE: Final = _load("almoner.css")
 REFERENCE_STYLE: Final = _load("reference.css")
 PASSKEYS: Final = _load("passkeys.js")
+SEARCH: Final = _load("search.js")
 ICON: Final = _load("icon.svg")
-_BY_PATH: Final = {asset.path: asset for asset in (STYLE, REFERENCE_STYLE, PASSKEYS, ICON)}
+_BY_PATH: Final = {asset.path: asset for asset in (STYLE, REFERENCE_STYLE, PASSKEYS, SEARCH, ICON)}
 
 
 async def _serve(request: Request) -> Response:

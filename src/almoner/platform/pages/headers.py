@@ -34,19 +34,20 @@ def origin_of(url: str) -> str | None:
 
 
 def security_headers(
-    nonce: str, *, form_targets: Iterable[str], production: bool, passkeys: bool = False
+    nonce: str, *, form_targets: Iterable[str], production: bool, passkeys: bool = False, script: bool = False
 ) -> dict[str, str]:
     """The headers of one page.
 
     ``form_targets``: CSP sources a form may lead to besides this origin. Chromium applies form-action to the redirects
     that follow a post as well, so the payment provider and the partner's success page must be named. ``passkeys``: the
-    page asks for one, by a script file of ours.
+    page asks for one, by a script file of ours. ``script``: one with the nonce, which may ask this origin for more.
     """
     targets = " ".join(dict.fromkeys(("'self'", *form_targets)))
     policy = "; ".join(
         (
             "default-src 'none'",
             *(["script-src 'self'"] if passkeys else []),
+            *([f"script-src 'nonce-{nonce}'", "connect-src 'self'"] if script else []),
             f"style-src 'self' 'nonce-{nonce}'",
             "img-src 'self' data:",
             f"form-action {targets}",

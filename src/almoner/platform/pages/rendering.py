@@ -60,17 +60,22 @@ class Pages:
         status: int = 200,
         form_targets: Iterable[str] = (),
         passkeys: bool = False,
+        script: bool = False,
         **context: object,
     ) -> HTMLResponse:
         """A page with its headers.
 
         ``form_targets``: origins besides this one that its forms may lead to. ``passkeys``: it asks for a passkey, by
-        ``passkeys_url``, the only script that a page of ours may have.
+        ``passkeys_url``; ``script``: it has one of ours with the nonce. Other scripts no page of ours may have.
         """
         nonce = token_urlsafe(16)
         body = self.text(template, language, nonce=nonce, with_passkeys=passkeys, **context)
         headers = security_headers(
-            nonce, form_targets=form_targets, production=not self.deployment.sandbox, passkeys=passkeys
+            nonce,
+            form_targets=form_targets,
+            production=not self.deployment.sandbox,
+            passkeys=passkeys,
+            script=script,
         )
         return HTMLResponse(body, status, headers | {"Content-Language": language.html_lang})
 
@@ -95,6 +100,7 @@ class Pages:
             "style_url": assets.STYLE.path,
             "icon_url": assets.ICON.path,
             "passkeys_url": assets.PASSKEYS.path,
+            "search_url": assets.SEARCH.path,
             "money": money,
             "called": lambda first, last: formats.called(first or "", last or "", locale),
             "day": lambda at: formats.day(at, locale),

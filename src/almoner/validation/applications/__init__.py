@@ -1,0 +1,1 @@
+"""The hosted pages of applications: the form, and where an application stands."""

@@ -1,0 +1,166 @@
+"""The step of the form where documents are handed in: one file at a time, each with its state, as often as needed."""
+
+from dataclasses import replace
+from typing import Final, get_args
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Message, Receive
+
+from almoner.kit.errors import ContentTooLarge, NotFound, Problem, RateExceeded
+from almoner.platform.db import EVERYONE, Database
+from almoner.platform.http import uploads
+from almoner.platform.http.receiving import Intake
+from almoner.platform.http.uploads import Received
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.visits import CSRF_FIELD
+from almoner.platform.uploads.files import Stored
+from almoner.platform.uploads.problems import (
+    FileIsMissing,
+    FiletypeNotSupported,
+    MaxFileSize,
+    TooManyFiles,
+)
+from almoner.validation.applications import form_views
+from almoner.validation.applications.form_pages import FormBase, Opened, kindly, to
+from almoner.validation.applications.form_views import Notice
+from almoner.validation.documents import service as documents
+from almoner.validation.documents.domain import NoMoreDocuments, NoMoreRoom
+from almoner.validation.invites import service as invites
+from almoner.validation.submission_documents import service as handed_in
+from almoner.validation.submission_documents.domain import Kind
+
+_MOST_DRAINED: Final = 64 * 1024 * 1024
+"""Of a file that is too large: a browser that is cut off while it sends shows an error of its own, and not our page."""
+
+_PROBLEMS: Final[tuple[tuple[type[Problem], str], ...]] = (
+    (NoMoreDocuments, "apply.problem.file.many"),
+    (NoMoreRoom, "apply.problem.file.many"),
+    (TooManyFiles, "apply.problem.file.one"),
+    (MaxFileSize, "apply.problem.file.large"),
+    (ContentTooLarge, "apply.problem.file.large"),
+    (FiletypeNotSupported, "apply.problem.file.type"),
+    (FileIsMissing, "apply.problem.file.missing"),
+    (RateExceeded, "apply.problem.file.later"),
+)
+
+
+class DocumentPages(FormBase):
+    """The step of the documents."""
+
+    def __init__(self, db: Database, pages: Pages, intake: Intake) -> None:
+        super().__init__(db, pages)
+        self._intake = intake
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [
+            Route("/apply/{id}/documents", self.documents, methods=["GET", "POST"]),
+            Route("/apply/{id}/documents/remove", self.remove, methods=["POST"]),
+            Route("/apply/{id}/documents/done", self.done, methods=["POST"]),
+        ]
+
+    @kindly
+    async def documents(self, request: Request) -> Response:
+        """What was handed in, and a form for one more."""
+        opened = await self._here(request)
+        if request.method == "GET":
+            notices = {"added": "apply.documents.added", "removed": "apply.documents.removed"}
+            key = notices.get(request.query_params.get("did", ""))
+            return await self._page(opened, notice=Notice(key) if key else None)
+        body = _Body(request.receive)
+        try:
+            received = await uploads.receive(body.receive, request.headers, documents.DOCUMENT)
+        except ContentTooLarge as problem:
+            received = Received(None, problem)
+        await body.drain()
+        try:
+            return await self._take_in(opened, received)
+        finally:
+            received.close()
+
+    async def _take_in(self, opened: Opened, received: Received) -> Response:
+        try:
+            uploaded = received.open()
+            self.ensure_ours(opened, uploaded.fields.get(CSRF_FIELD))
+            kind = _kind(uploaded.fields.get("type", ""), opened)
+            async with self._intake.taken(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
+                invite = await invites.lock(tx, EVERYONE, opened.id)
+                invite.ensure_open(tx.now)
+                assert isinstance(stored, Stored), "documents are stored"
+                await handed_in.add_to_invite(tx, invite, kind, stored)
+                await self.record(tx, opened, "application.document_added", {"type": kind})
+        except Problem as problem:
+            key = next((key for known, key in _PROBLEMS if isinstance(problem, known)), None)
+            if key is None:
+                raise
+            return await self._page(opened, problem=key)
+        return to(f"{opened.face.home}/documents?did=added")
+
+    @kindly
+    async def remove(self, request: Request) -> Response:
+        """Take one back."""
+        opened = await self._here(request)
+        form = await self.posted(opened)
+        named = self._ids.parse(handed_in.TYPE, str(form.get("remove", "")))
+        async with self.db.write() as tx:
+            invite = await invites.lock(tx, EVERYONE, opened.id)
+            invite.ensure_open(tx.now)
+            if named is not None:
+                await handed_in.remove(tx, invite, named)
+                await self.record(tx, opened, "application.document_removed")
+        return to(f"{opened.face.home}/documents?did=removed")
+
+    @kindly
+    async def done(self, request: Request) -> Response:
+        """On to the next step."""
+        opened = await self._here(request)
+        await self.posted(opened)
+        kept = await self.keep(opened, "documents", lambda draft: replace(draft, documents=True))
+        return self.onwards(kept, "documents")
+
+    async def _here(self, request: Request) -> Opened:
+        """The form, where documents are asked for. Raises NotFound."""
+        opened = await self.open(request)
+        if not form_views.document_kinds(opened.application.configuration):
+            raise NotFound
+        return opened
+
+    async def _page(self, opened: Opened, *, problem: str | None = None, notice: Notice | None = None) -> Response:
+        async with self.db.read() as tx:
+            found = await handed_in.of_invite(tx, opened.application.invite)
+            listed = [(one.document, tx.ids.text(handed_in.TYPE, one.id), one.type) for one in found]
+        return self.views.documents(
+            opened.face,
+            listed,
+            status=422 if problem else 200,
+            problems={"file": problem} if problem else None,
+            notice=notice,
+        )
+
+
+def _kind(text: str, opened: Opened) -> Kind:
+    kinds = form_views.document_kinds(opened.application.configuration)
+    named = text if text in kinds else kinds[0]
+    return next(kind for kind in get_args(Kind) if kind == named)
+
+
+class _Body:
+    """The body of a request as it comes, and whether its end was seen."""
+
+    def __init__(self, source: Receive) -> None:
+        self._source = source
+        self.ended = False
+
+    async def receive(self) -> Message:
+        """The next part."""
+        message = await self._source()
+        self.ended = not message.get("more_body", False)
+        return message
+
+    async def drain(self) -> None:
+        """Read what is left, and forget it."""
+        size = 0
+        while not self.ended and size < _MOST_DRAINED:
+            size += len((await self.receive()).get("body", b""))

@@ -1,0 +1,413 @@
+"""The faces of the hosted form: from what is known to the templates."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from babel import Locale
+from markupsafe import Markup
+from starlette.responses import HTMLResponse, Response
+
+from almoner.kit import language as languages
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.nonprofits.registries.domain import Registry
+from almoner.platform.db import Tx
+from almoner.platform.pages import colours, formats
+from almoner.platform.pages.catalogue import Language
+from almoner.platform.pages.headers import origin_of
+from almoner.platform.pages.rendering import Pages
+from almoner.validation.applications import drafts
+from almoner.validation.applications.drafts import Person, Problems, Step, Unlisted
+from almoner.validation.applications.service import Application
+from almoner.validation.configurations.domain import Configuration, PartnerField, label
+from almoner.validation.documents.domain import Document
+
+FORMATS: Final = {"image/jpeg": "JPG", "image/png": "PNG", "application/pdf": "PDF"}
+_ADDRESSES: Final[Mapping[Step, str]] = {
+    "nonprofit": "nonprofit",
+    "person": "person",
+    "questions": "questions",
+    "documents": "documents",
+    "review": "review",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What a page says above its form, by the key of its text."""
+
+    key: str
+    alert: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """What all pages of one visit share. ``home``: where they begin; ``csrf``: of this browser."""
+
+    application: Application
+    home: str
+    csrf: str
+    language: Language
+
+    def href(self, step: Step) -> str:
+        """The address of a step."""
+        return f"{self.home}/{_ADDRESSES[step]}"
+
+
+class FormViews:
+    """Renders every state of the form."""
+
+    def __init__(self, pages: Pages) -> None:
+        self.pages = pages
+
+    def page(
+        self,
+        face: Face,
+        template: str,
+        name: str,
+        *,
+        status: int = 200,
+        problems: Mapping[str, str | Markup] | None = None,
+        notice: Notice | None = None,
+        values: Mapping[str, object] | None = None,
+        **context: Any,
+    ) -> HTMLResponse:
+        """A page. ``problems``: keys, or texts that are ready; ``values``: what their texts and the notice name."""
+        language, told = face.language, dict(values or {})
+        shown = {
+            field: problem if isinstance(problem, Markup) else language.html(problem, **told)
+            for field, problem in (problems or {}).items()
+        }
+        return self.pages.page(
+            template,
+            language,
+            status=status,
+            form=self._form(face, name),
+            page_name=name,
+            problems=shown,
+            notice=language.html(notice.key, **told) if notice else None,
+            alert=bool(notice and notice.alert),
+            **context,
+        )
+
+    def _form(self, face: Face, name: str) -> dict[str, Any]:
+        application, language = face.application, face.language
+        configuration, account = application.configuration, application.account
+        colour = configuration.primary_color or account.brand_colour
+        logo = configuration.logo or account.brand_logo
+        steps = drafts.steps_of(configuration)
+        open_step = drafts.open_step(application.draft, configuration)
+        shown = _step_of(name)
+        return {
+            "partner": configuration.display_name,
+            "monogram": monogram(configuration.display_name),
+            "logo": f"/media/{logo}" if logo else None,
+            "palette": colours.palette(colours.parse(colour)) if colour else None,
+            "until": formats.moment(application.invite.expires_at, language.locale),
+            "home": face.home,
+            "csrf": face.csrf,
+            "languages": self._languages(),
+            "language": language.catalogue,
+            "place": steps.index(shown) + 1 if shown in steps else None,
+            "steps": [
+                {
+                    "name": step,
+                    "href": face.href(step),
+                    "done": drafts.is_done(step, application.draft, configuration),
+                    "next": step == open_step,
+                }
+                for step in steps
+            ],
+        }
+
+    def _languages(self) -> list[tuple[str, str]]:
+        return [(tag, endonym(tag)) for tag in self.pages.catalogues.offered]
+
+    def start(self, face: Face, notice: Notice | None = None) -> Response:
+        """What the form asks for, or how far it is."""
+        draft, configuration = face.application.draft, face.application.configuration
+        begun = any(drafts.is_done(step, draft, configuration) for step in drafts.steps_of(configuration))
+        following = face.href(drafts.open_step(draft, configuration))
+        return self.page(face, "apply_start.html", "start", notice=notice, begun=begun, next=following)
+
+    def nonprofit(
+        self,
+        face: Face,
+        chosen: dict[str, Any] | None,
+        query: str,
+        results: dict[str, Any],
+        *,
+        status: int = 200,
+        problems: Problems | None = None,
+    ) -> Response:
+        """The search, its results, and what was chosen."""
+        following = face.href(drafts.after("nonprofit", face.application.configuration))
+        return self.page(
+            face,
+            "apply_nonprofit.html",
+            "nonprofit",
+            status=status,
+            problems=problems,
+            script=True,
+            chosen=chosen,
+            query=query,
+            next=following,
+            home=face.home,
+            csrf=face.csrf,
+            **results,
+        )
+
+    def results(self, face: Face, query: str, results: dict[str, Any]) -> Response:
+        """The results alone, for the script."""
+        return self.pages.page(
+            "apply_results.html", face.language, home=face.home, csrf=face.csrf, query=query, **results
+        )
+
+    def countries(self, face: Face, codes: Iterable[str], country: str, problems: Problems | None = None) -> Response:
+        """Of which country an unlisted nonprofit is."""
+        locale = face.language.locale
+        named = sorted(((code, formats.country(code, locale)) for code in codes), key=lambda pair: pair[1].casefold())
+        return self.page(
+            face,
+            "apply_country.html",
+            "nonprofit",
+            status=422 if problems else 200,
+            problems=problems,
+            countries=named,
+            country=country,
+        )
+
+    def unlisted(
+        self, face: Face, given: Unlisted, registries: Sequence[Registry], problems: Problems | None = None
+    ) -> Response:
+        """What an unlisted nonprofit is."""
+        names = {one.code: registry_name(one) for one in registries}
+        return self.page(
+            face,
+            "apply_other.html",
+            "nonprofit",
+            status=422 if problems else 200,
+            problems=problems,
+            values={"register": names.get(given.registry, "")},
+            given=given,
+            registries=list(names.items()),
+            country_name=formats.country(given.country, face.language.locale),
+        )
+
+    def person(self, face: Face, given: Person, problems: Problems | None = None) -> Response:
+        """Who applies."""
+        names = [
+            ("first_name", "give.first_name", given.first_name, "given-name"),
+            ("last_name", "give.last_name", given.last_name, "family-name"),
+        ]
+        if formats.family_first(face.language.locale):
+            names.reverse()
+            order = ("last_name", "first_name", "email", "title")
+            problems = {field: problems[field] for field in order if field in problems} if problems else problems
+        return self.page(
+            face,
+            "apply_person.html",
+            "person",
+            status=422 if problems else 200,
+            problems=problems,
+            given=given,
+            names=names,
+        )
+
+    def questions(self, face: Face, answers: Mapping[str, str], problems: Problems | None = None) -> Response:
+        """The partner's own questions."""
+        fields, tag = face.application.configuration.partner_fields, face.language.catalogue
+        labels = {f"q-{field.id}": label(field.labels, tag) for field in fields}
+        told = {name: face.language.html(key, label=labels[name]) for name, key in (problems or {}).items()}
+        return self.page(
+            face,
+            "apply_questions.html",
+            "questions",
+            status=422 if problems else 200,
+            problems=told,
+            questions=[_question(field, labels[f"q-{field.id}"], answers.get(field.id, ""), tag) for field in fields],
+        )
+
+    def documents(
+        self,
+        face: Face,
+        listed: Sequence[tuple[Document, str, str]],
+        *,
+        status: int = 200,
+        problems: Problems | None = None,
+        notice: Notice | None = None,
+        chosen_kind: str | None = None,
+    ) -> Response:
+        """The files, each with its state, and a form for one more. ``listed``: each with its id and what it shows."""
+        kinds = document_kinds(face.application.configuration)
+        locale = face.language.locale
+        return self.page(
+            face,
+            "apply_documents.html",
+            "documents",
+            status=status,
+            problems=problems,
+            notice=notice,
+            kinds=kinds,
+            chosen_kind=chosen_kind if chosen_kind in kinds else kinds[0],
+            documents=[
+                {
+                    "id": name,
+                    "state": document.scan_status,
+                    "type": kind,
+                    "format": FORMATS[document.media_type],
+                    "size": size_of(document.size, locale),
+                }
+                for document, name, kind in listed
+            ],
+        )
+
+    def review(self, face: Face, body: dict[str, Any] | None, documents: int, notice: Notice | None = None) -> Response:
+        """All answers, before they are sent."""
+        redirect = face.application.invite.redirect_url
+        own = origin_of(redirect) if redirect else None
+        parts = [
+            {"name": step, "href": face.href(step), **self._part(face, step, body, documents)}
+            for step in drafts.steps_of(face.application.configuration)[:-1]
+        ]
+        return self.page(
+            face,
+            "apply_review.html",
+            "review",
+            status=422 if notice else 200,
+            notice=notice,
+            form_targets=(own,) if own else (),
+            parts=parts,
+        )
+
+    def _part(self, face: Face, step: Step, body: dict[str, Any] | None, documents: int) -> dict[str, Any]:
+        draft, language = face.application.draft, face.language
+        match step:
+            case "nonprofit" if draft.unlisted is not None:
+                given = draft.unlisted
+                rows = [
+                    (language.text("apply.other.name"), given.name),
+                    (language.text("apply.other.country"), formats.country(given.country, language.locale)),
+                    (language.text("apply.other.register"), given.registry),
+                    (language.text("apply.other.number"), given.number),
+                    (language.text("apply.other.website"), given.website),
+                ]
+                return {"body": None, "rows": rows}
+            case "nonprofit":
+                return {"body": body, "rows": []}
+            case "person":
+                person = draft.person or Person()
+                name = formats.full_name(person.first_name, person.last_name, language.locale)
+                rows = [
+                    (language.text("apply.person.name"), name),
+                    (language.text("give.email"), person.email),
+                    (language.text("apply.person.role"), person.title),
+                ]
+                return {"body": None, "rows": rows}
+            case "questions":
+                answers = draft.answers or {}
+                rows = [
+                    (label(field.labels, language.catalogue), _shown(field, answers.get(field.id, ""), language))
+                    for field in face.application.configuration.partner_fields
+                ]
+                return {"body": None, "rows": rows}
+            case _:
+                return {"body": None, "rows": [(language.text("apply.documents.list"), str(documents or ""))]}
+
+    def colleague(
+        self,
+        face: Face,
+        email: str = "",
+        *,
+        status: int = 200,
+        problems: Problems | None = None,
+        notice: Notice | None = None,
+    ) -> Response:
+        """Hand over."""
+        return self.page(
+            face,
+            "apply_colleague.html",
+            "colleague",
+            status=status,
+            problems=problems,
+            notice=notice,
+            values={"email": Markup("<bdi>{}</bdi>").format(email)},
+            email="" if notice and not notice.alert else email,
+        )
+
+
+def _step_of(name: str) -> Step | None:
+    return name if name in _ADDRESSES else None  # type: ignore[return-value]
+
+
+def _question(field: PartnerField, text: str, value: str, tag: str) -> dict[str, Any]:
+    return {
+        "name": f"q-{field.id}",
+        "kind": field.kind,
+        "required": field.required,
+        "label": text,
+        "value": value,
+        "choices": [(choice.value, label(choice.labels, tag)) for choice in field.choices],
+    }
+
+
+def _shown(field: PartnerField, answer: str, language: Language) -> str:
+    """An answer as people read it."""
+    chosen = next((choice for choice in field.choices if choice.value == answer), None)
+    return label(chosen.labels, language.catalogue) if chosen else answer
+
+
+def document_kinds(configuration: Configuration) -> list[str]:
+    """What documents may show, by the checks that look at them."""
+    return [check for check in ("validation_request", "agent_verification") if configuration.asks_for(check)]
+
+
+def body_of(tx: Tx, organisation: Organisation, locale: Locale, *, chosen: bool = False) -> dict[str, Any]:
+    """A nonprofit of the register as the form shows it."""
+    city = organisation.city
+    city = city.title() if city and city.isupper() else city  # registers write in capitals
+    place = ", ".join(
+        part for part in (city, organisation.state, formats.country(organisation.country_code, locale)) if part
+    )
+    return {
+        "id": tx.ids.text("organisation", organisation.id),
+        "name": organisation.shown_name,
+        "place": place,
+        "register": organisation.registry_code,
+        "number": organisation.registry_number,
+        "active": organisation.active,
+        "chosen": chosen,
+    }
+
+
+def registry_name(registry: Registry) -> str:
+    """A register's name for people."""
+    own = registry.name
+    return own if own == registry.english_name else f"{own} ({registry.english_name})"
+
+
+def endonym(tag: str) -> str:
+    """A language's name in itself."""
+    locale = Locale.parse(tag, sep="-")
+    name = locale.get_display_name(locale) or tag
+    return name[:1].upper() + name[1:]
+
+
+def offered(tag: str, catalogues: Iterable[str]) -> str | None:
+    """The offered language of a tag that a form may have sent."""
+    return languages.nearest(tag, list(catalogues)) if languages.well_formed(tag) else None
+
+
+def monogram(name: str) -> str:
+    """One or two letters to stand for a name."""
+    words = [word for word in name.split() if word[0].isalpha()] or [name]
+    return "".join(word[0] for word in words[:2]).upper()
+
+
+def size_of(size: int, locale: Locale) -> str:
+    """The size of a file for people."""
+    if size < 1_000_000:
+        return formats.own_digits(f"{max(1, round(size / 1000))} kB", locale)
+    return formats.own_digits(
+        f"{size / 1_000_000:.1f} MB".replace(".", locale.number_symbols["latn"]["decimal"]), locale
+    )

@@ -1,0 +1,109 @@
+"""The end of the form: what was answered becomes a submission, once, and the applicant is led on."""
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode, urlsplit, urlunsplit
+from uuid import UUID
+
+from almoner.kit.errors import BadRequest, IncorrectParams
+from almoner.platform.db import EVERYONE, Tx
+from almoner.validation.applications import drafts, service, store
+from almoner.validation.applications.drafts import Person
+from almoner.validation.applications.service import Application
+from almoner.validation.invites import service as invites
+from almoner.validation.invites.domain import Invite, InviteExpired, InviteInvalidState
+from almoner.validation.submission_documents import service as handed_in
+from almoner.validation.submission_documents.domain import SubmissionDocument
+from almoner.validation.submissions import service as submissions
+from almoner.validation.submissions.domain import Asked, Details, OrganisationNotActive, OrganisationNotFound
+
+STATUS_PAGE: Final = "application"
+"""Purpose of the token of the page that says where an application stands, and its path."""
+
+
+class NotSent(Exception):
+    """The submission was refused; ``key`` of what the applicant is told."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A submission that was made. ``url``: where the applicant goes."""
+
+    id: UUID
+    name: str
+    url: str
+
+
+async def send(tx: Tx, invite_id: UUID, language: str) -> Sent:
+    """Make the submission of what was answered. Raises NotFound, InviteExpired, InviteInvalidState, NotSent."""
+    invite = await invites.lock(tx, EVERYONE, invite_id)
+    invite.ensure_open(tx.now)
+    application = await service.load(tx, invite_id)
+    if drafts.open_step(application.draft, application.configuration) != "review":
+        raise NotSent("apply.problem.sending")
+    try:
+        made = await submissions.create(tx, application.partner, _asked(tx, application, language))
+    except (InviteExpired, InviteInvalidState):
+        raise
+    except (OrganisationNotActive, OrganisationNotFound):
+        raise NotSent("apply.problem.organisation.gone") from None
+    except (BadRequest, IncorrectParams) as refused:
+        raise NotSent("apply.problem.sending") from refused
+    await store.forget(tx, EVERYONE, invite_id)
+    name = tx.ids.text("validationsubmission", made.id)
+    url = returned(invite.redirect_url, name) if invite.redirect_url else status_link(tx, made.id)
+    return Sent(made.id, name, url)
+
+
+def _asked(tx: Tx, application: Application, language: str) -> Asked:
+    draft, unlisted = application.draft, application.draft.unlisted
+    person = draft.person or Person()
+    return Asked(
+        validation_invite_id=tx.ids.text("validationinvite", application.invite.id),
+        organisation_id=tx.ids.optional("organisation", draft.organisation),
+        details=Details(unlisted.name, unlisted.registry, unlisted.number, unlisted.website, unlisted.country)
+        if unlisted is not None
+        else None,
+        language=language,
+        first_name=person.first_name or None,
+        last_name=person.last_name or None,
+        email=person.email or None,
+        title=person.title or None,
+        metadata=application.invite.metadata,
+        partner_fields=_answers(application),
+    )
+
+
+def _answers(application: Application) -> dict[str, object] | None:
+    given = application.draft.answers or {}
+    answers: dict[str, object] = {}
+    for field in application.configuration.partner_fields:
+        if answer := given.get(field.id, ""):
+            answers[field.id] = drafts.number_of(answer) if field.kind == "number" else answer
+    return answers or None
+
+
+def returned(redirect_url: str, submission: str) -> str:
+    """The partner's address with the submission's id, and nothing personal."""
+    parts = urlsplit(redirect_url)
+    added = urlencode({"validationSubmissionId": submission})
+    return urlunsplit(parts._replace(query=f"{parts.query}&{added}" if parts.query else added))
+
+
+def status_link(tx: Tx, submission_id: UUID) -> str:
+    """Where an application stands, for whoever has the link."""
+    return f"{tx.links.pages}/{STATUS_PAGE}?token={tx.vault.page_token(STATUS_PAGE, submission_id)}"
+
+
+async def sent_with(tx: Tx, invite_id: UUID) -> UUID | None:
+    """The submission that was made with an invite; None before."""
+    return await store.sent_with(tx, EVERYONE, invite_id)
+
+
+async def documents_of(tx: Tx, invite: Invite) -> list[SubmissionDocument]:
+    """What was handed in so far."""
+    return await handed_in.of_invite(tx, invite)

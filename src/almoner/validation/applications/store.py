@@ -1,0 +1,135 @@
+"""SQL of drafts of the hosted form, and of the mails that hand it over."""
+
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from almoner.platform.db import Everyone, Partner, Tx
+from almoner.validation.applications.drafts import Draft, HandedOver
+from almoner.validation.invites.domain import Invite
+
+
+async def find(tx: Tx, _scope: Everyone, invite_id: UUID) -> Draft:
+    """What was answered so far; nothing yet where there is no draft."""
+    answers = await tx.fetchval("select answers from application_draft where invite_id = $1", invite_id)
+    return Draft() if answers is None else msgspec.convert(answers, Draft)
+
+
+async def save(tx: Tx, partner: Partner, invite: Invite, draft: Draft) -> None:
+    """Keep what was answered."""
+    await tx.execute(
+        """
+        insert into application_draft (invite_id, partner_id, answers, created_at, updated_at, expires_at)
+        values ($1, $2, $3, $4, $4, $5)
+        on conflict (invite_id) do update set answers = excluded.answers, updated_at = excluded.updated_at
+        """,
+        invite.id,
+        partner.id,
+        msgspec.to_builtins(draft),
+        tx.now,
+        invite.expires_at,
+    )
+
+
+async def forget(tx: Tx, _scope: Everyone, invite_id: UUID) -> None:
+    """Forget what was answered."""
+    await tx.execute("delete from application_draft where invite_id = $1", invite_id)
+
+
+async def forget_expired(tx: Tx, _scope: Everyone, limit: int) -> int:
+    """Forget up to ``limit`` drafts of expired invites, and mails; how many of both."""
+    drafts = await tx.fetchval(
+        """
+        with due as (
+            select invite_id from application_draft where expires_at <= $1 order by expires_at limit $2
+            for update skip locked
+        ), gone as (
+            delete from application_draft d using due where d.invite_id = due.invite_id returning 1
+        ) select count(*) from gone
+        """,
+        tx.now,
+        limit,
+    )
+    mails = await tx.fetchval(
+        """
+        with due as (
+            select id from application_handover where expires_at <= $1 order by expires_at limit $2
+            for update skip locked
+        ), gone as (
+            delete from application_handover h using due where h.id = due.id returning 1
+        ) select count(*) from gone
+        """,
+        tx.now,
+        limit,
+    )
+    return int(drafts) + int(mails)
+
+
+async def next_expired(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the next draft or mail is to be forgotten."""
+    found: datetime | None = await tx.fetchval(
+        """
+        select least(
+            (select min(expires_at) from application_draft), (select min(expires_at) from application_handover)
+        )
+        """
+    )
+    return found
+
+
+async def insert_handover(tx: Tx, new: HandedOver, expires_at: datetime) -> None:
+    """Store a mail that is to be sent."""
+    await tx.execute(
+        "insert into application_handover (id, invite_id, email, sent_at, expires_at) values ($1, $2, $3, $4, $5)",
+        new.id,
+        new.invite_id,
+        new.email,
+        new.at,
+        expires_at,
+    )
+
+
+async def find_handover(tx: Tx, _scope: Everyone, handover_id: UUID) -> HandedOver | None:
+    """One mail."""
+    row = await tx.fetchrow("select id, invite_id, email, sent_at from application_handover where id = $1", handover_id)
+    return HandedOver(*row) if row else None
+
+
+async def handed_over(tx: Tx, _scope: Everyone, invite_id: UUID) -> list[datetime]:
+    """When mails of an invite were sent."""
+    rows = await tx.fetch("select sent_at from application_handover where invite_id = $1", invite_id)
+    return [row["sent_at"] for row in rows]
+
+
+async def mailed_to(tx: Tx, _scope: Everyone, email: str, since: datetime) -> list[datetime]:
+    """When mails of any invite were sent to an address since then."""
+    rows = await tx.fetch(
+        "select sent_at from application_handover where lower(email) = lower($1) and sent_at > $2", email, since
+    )
+    return [row["sent_at"] for row in rows]
+
+
+async def sent_with(tx: Tx, _scope: Everyone, invite_id: UUID) -> UUID | None:
+    """The submission that was made with an invite; None before."""
+    found: UUID | None = await tx.fetchval(
+        "select id from validation_submission where validation_invite_id = $1", invite_id
+    )
+    return found
+
+
+async def expired(tx: Tx, _scope: Everyone, limit: int) -> list[UUID]:
+    """Invites that have expired, in the last days, with documents that nobody needs any more."""
+    rows = await tx.fetch(
+        """
+        select distinct i.id from validation_invite i
+        join validation_submission_document s on s.validation_invite_id = i.id
+        join document d on d.id = s.document_id
+        where i.expires_at <= $1 and i.expires_at > $1 - interval '30 days'
+            and s.validation_submission_id is null and d.deleted_at is null
+        limit $2
+        """,
+        tx.now,
+        limit,
+    )
+    return [row["id"] for row in rows]
