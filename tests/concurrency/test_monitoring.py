@@ -3,85 +3,160 @@
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
 from uuid import UUID
+
+import pytest
 
 from almoner.kit.errors import Problem
 from almoner.platform import selfcheck
 from almoner.platform.db import EVERYONE, Tx
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import CATEGORIES
+from almoner.validation.configurations import service as configurations
+from almoner.validation.configurations.service import Wish
+from almoner.validation.matches import checks as match_checks
+from almoner.validation.matches import service as matches
 from almoner.validation.monitoring import checks, evaluating
 from almoner.validation.monitoring import service as monitoring
 from almoner.validation.monitoring.domain import SUBSCRIPTION, Results
 from almoner.validation.requests import service as requests
-from almoner.validation.reviews.domain import Decision
+from almoner.validation.reviews.domain import Decision, NotOpen
 from tests.support import factories, validation
-from tests.support.client import Client
+from tests.support.database import TestDatabase
 from tests.support.figures import Figures
-from tests.support.service import Service, Tenant
+from tests.support.service import Service, Tenant, serving
+from tests.support.watchlists import Lists, listing
 
 WRITERS = 8
+AQSA, ZAVOD = "AL-MASJED AL-AQSA CHARITY FOUNDATION", "ZAVOD IMENI DEGTYAREVA"
+SAME = Decision("accepted", None, "tests", "The same board")
+OTHER = Decision("rejected", "not_the_same", "tests", "Another town")
 
-Step = Callable[[Tx, UUID], Awaitable[object]]
+Step = Callable[[], Awaitable[object]]
 
 
-async def test_s1_eight_writers_at_random(service: Service, tenant: Tenant, api: Client, figures: Figures) -> None:
-    chance, screener, partner = random.Random(figures.seed), Screener(), tenant.partner
-    organisations = [await factories.nonprofit(service) for _ in range(2)]
-    asked = [await validation.requested(api) for _ in range(12)]
-    by_text = [("validationrequest", one["id"]) for one in asked]
-    request_ids = [found for type_, text in by_text if (found := service.db.deployment.ids.parse(type_, text))]
-    made: list[UUID] = []
+class Tries:
+    """What somebody may try at any time."""
 
-    async def create(tx: Tx, _: UUID) -> None:
-        suffix = chance.choice(("", "", "-complianceStatus:pass-sanction:flag"))
-        if chance.random() < 0.5:
-            new = await monitoring.create(tx, partner, chance.choice(organisations) + suffix, None)
-        else:
-            new = await monitoring.create(tx, partner, None, chance.choice(asked)["id"] + suffix)
-        made.append(new.id)
+    def __init__(self, service: Service, tenant: Tenant, chance: random.Random, lists: Lists) -> None:
+        self.service, self.partner, self.chance, self.lists = service, tenant.partner, chance, lists
+        self.screener = Screener()
+        self.organisations: list[str] = []
+        self.requests: list[str] = []
+        self.made: list[UUID] = []
 
-    async def decide(tx: Tx, _: UUID) -> None:
-        if chance.random() < 0.5:
-            await requests.accept(tx, EVERYONE, chance.choice(request_ids), Decision("accepted", None, "tests", "x"))
-        else:
-            await requests.reject(tx, EVERYONE, chance.choice(request_ids), Decision("rejected", "other", "tests", "x"))
+    async def create(self) -> None:
+        suffix = self.chance.choice(("", "", "", "-complianceStatus:pass-sanction:flag"))
+        by_request = self.chance.random() < 0.5
+        named = self.chance.choice(self.requests if by_request else self.organisations) + suffix
+        async with self.service.db.write() as tx:
+            of = (None, named) if by_request else (named, None)
+            self.made.append((await monitoring.create(tx, self.partner, *of)).id)
 
-    async def choose(tx: Tx, one: UUID) -> None:
-        said = Results(None, {chance.choice(CATEGORIES): chance.choice(("clear", "flag"))})
-        await monitoring.choose(tx, partner, one, said)
+    async def decide(self) -> None:
+        async with self.service.db.write() as tx:
+            one = tx.ids.parse("validationrequest", self.chance.choice(self.requests))
+            assert one is not None
+            if self.chance.random() < 0.5:
+                await requests.accept(tx, EVERYONE, one, Decision("accepted", None, "tests", "x"))
+            else:
+                await requests.reject(tx, EVERYONE, one, Decision("rejected", "other", "tests", "x"))
 
-    steps: dict[str, Step] = {
-        "create": create,
-        "decide": decide,
-        "choose": choose,
-        "cancel": lambda tx, one: monitoring.cancel(tx, partner, one),
-        "evaluate": lambda tx, one: evaluating.evaluate(tx, screener, one, "screening_changed"),
-    }
-    weights = (3, 1, 3, 1, 6)
+    async def choose(self) -> None:
+        said = Results(None, {self.chance.choice(CATEGORIES): self.chance.choice(("clear", "flag"))})
+        async with self.service.db.write() as tx:
+            await monitoring.choose(tx, self.partner, self.chance.choice(self.made), said)
+
+    async def cancel(self) -> None:
+        async with self.service.db.write() as tx:
+            await monitoring.cancel(tx, self.partner, self.chance.choice(self.made))
+
+    async def evaluate(self) -> None:
+        one = self.chance.choice(self.made)
+
+        async def look(tx: Tx) -> None:
+            await evaluating.evaluate(tx, self.screener, one, "screening_changed")
+
+        await self.screener.comparing(self.service.db, look)
+
+    async def judge(self) -> None:
+        async with self.service.db.write() as tx:
+            waiting = await tx.fetch("select subject_id from review where kind = 'match' and status = 'open'")
+            if waiting:
+                match = self.chance.choice(waiting)["subject_id"]
+                await matches.decide(tx, EVERYONE, match, self.chance.choice((SAME, OTHER)))
+
+    async def configure(self) -> None:
+        flags = tuple(category for category in CATEGORIES if self.chance.random() < 0.5)
+        async with self.service.db.write() as tx:
+            own = await configurations.default(tx, self.partner)
+            assert own is not None
+            await configurations.change(tx, self.partner, own.id, Wish(compliance_flags=flags))
+
+    async def load(self) -> None:
+        named = [listing(number, name) for number, name in enumerate((AQSA, ZAVOD)) if self.chance.random() < 0.6]
+        await self.lists.load(*named, listing(9, f"SOMEBODY {self.chance.randrange(10**6)}"))
+
+    async def work(self) -> None:
+        await self.service.drain()
+
+    def weighed(self) -> dict[Step, int]:
+        """Them, by how often they are tried."""
+        often: dict[Step, int] = {self.create: 4, self.evaluate: 6, self.choose: 1, self.cancel: 1, self.decide: 1}
+        return {**often, self.judge: 2, self.configure: 1, self.load: 1, self.work: 2}
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    async with serving(empty_database) as service:
+        yield service
+
+
+async def test_s1_eight_writers_at_random(alone: Service, tmp_path: Path, figures: Figures) -> None:
+    tenant, chance = await alone.tenant(), random.Random(figures.seed)
+    api = alone.client(tenant.secret)
+    tries = Tries(alone, tenant, chance, Lists(alone.db, tmp_path))
+    names = (AQSA, ZAVOD, "Casper Relief Fund")
+    tries.organisations = [await factories.nonprofit(alone, name=name) for name in names]
+    tries.requests = [(await validation.requested(api, name=chance.choice(names)))["id"] for _ in range(12)]
+    await tries.load()
+    await tries.create()
     taken: Counter[str] = Counter()
 
     async def writer() -> None:
-        for _ in range(figures.count(30, 1000) // WRITERS):
-            [name] = chance.choices(list(steps), weights) if made else ["create"]
-            with suppress(Problem):
-                async with service.db.write() as tx:
-                    await steps[name](tx, chance.choice(made) if made else UUID(int=0))
-                taken[name] += 1
+        steps = tries.weighed()
+        for _ in range(figures.count(160, 2000) // WRITERS):
+            [step] = chance.choices(list(steps), list(steps.values()))
+            with suppress(Problem, NotOpen):
+                await step()
+                taken[step.__name__] += 1
 
     await asyncio.gather(*(writer() for _ in range(WRITERS)))
-    await service.drain()
-    async with service.db.read() as tx:
+    await alone.drain()
+    alone.clock.advance(minutes=30)
+    assert await broken(alone) == []
+    events = (await api.get("/v1/events")).json()["totalResults"]
+    for one in tries.made:  # nothing is left to be found
+        async with alone.db.write() as tx:
+            await monitoring.look_at(tx, [one], "screening_changed")
+    await alone.drain()
+    assert (await api.get("/v1/events")).json()["totalResults"] == events
+    async with alone.db.read() as tx:
         moves = await tx.fetch(
             "select from_status, to_status from state_change where resource = 'monitoring_subscription'"
         )
-        assert {tuple(row) for row in moves} <= set(SUBSCRIPTION.arrows())
-        assert not await tx.fetchval(
-            "select count(*) from monitoring_subscription where partner_id = $1 and status = 'pending'", partner.id
-        )
-        outcome = await selfcheck.look(tx, checks.checks)
-    assert [finding.check.name for finding in outcome.findings] == []
-    assert taken["create"] > 0
-    assert taken["evaluate"] > 0
+        pending = await tx.fetchval("select count(*) from monitoring_subscription where status = 'pending'")
+    assert {tuple(row) for row in moves} <= set(SUBSCRIPTION.arrows())
+    assert pending == 0
+    assert min(taken["create"], taken["evaluate"], taken["judge"], taken["load"]) > 0
+    await api.close()
+
+
+async def broken(service: Service) -> list[str]:
+    """The promises that do not hold."""
+    async with service.db.read() as tx:
+        outcome = await selfcheck.look(tx, (*checks.checks, *match_checks.checks))
+    return [f"{finding.check.name} {finding.count}" for finding in outcome.findings]

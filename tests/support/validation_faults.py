@@ -108,6 +108,10 @@ def of_watchlists() -> Iterator[Fault]:
     yield Fault(
         "watchlists.entries_are_counted", f"{good} update watchlist set current_load = (select id from watchlist_load)"
     )
+    current = "update watchlist set current_load = (select id from watchlist_load)"
+    yield Fault(
+        "monitoring.compared_with_what_is_loaded", f"{good} {current}; update watchlist_load set loaded_at = {OLD}"
+    )
     yield Fault(
         "matches.open_are_asked",
         f"""
@@ -173,6 +177,10 @@ def of_eligibility() -> Iterator[Fault]:
     ):
         yield Fault("eligibility.results_have_evidence", changed)
     yield Fault(
+        "eligibility.configurations_are_followed",
+        f"update hosted_configuration set allowed_activity_sub_tags = '{{AN101}}', updated_at = {OLD}",
+    )
+    yield Fault(
         "eligibility.organisations_are_followed",
         f"""update organisation set activities = '{{"AN101": "ntee:D21"}}', updated_at = {OLD}""",
     )
@@ -193,6 +201,13 @@ def of_monitoring() -> Iterator[Fault]:
         update validation_request set status_changed_at = {OLD}
         """,
     )
+    yield Fault("monitoring.looked_at", f"update monitoring_subscription set due_at = {OLD} where id = {live}")
+    looked = f"update monitoring_subscription set screened_at = {OLD} where id = {live};"
+    yield Fault(
+        "monitoring.live_are_watched",
+        f"{looked} update organisation set updated_at = {OLD}; update screening_subject set watched = false",
+    )
+    yield Fault("monitoring.something_is_compared", looked)
     for changed in (
         "delete from monitoring_change",
         f"update monitoring_subscription set warning = 'flag' where id = {live}",

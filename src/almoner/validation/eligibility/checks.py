@@ -44,6 +44,25 @@ checks: Final = (
         "eligibilitysubscription",
     ),
     Check(
+        "eligibility.configurations_are_followed",
+        "An eligibility subscription is decided by what its configuration allows now",
+        "See that a worker runs: docs/runbooks/stuck-queue.md; the job is eligibility_subscriptions.reevaluate",
+        """
+        select s.id from eligibility_subscription s
+        left join hosted_configuration c on c.partner_id = s.partner_id
+            and case when s.configuration_id is null then c.is_default else c.id = s.configuration_id end
+        cross join lateral (
+            select e.allowed from eligibility_evaluation e
+            where e.subscription_id = s.id order by e.id desc limit 1
+        ) last
+        where s.status in ('live', 'cannot_define_eligibility')
+            and (c.updated_at is null or c.updated_at < (select at from moment) - interval '15 min')
+            and array(select unnest(last.allowed) order by 1)
+                is distinct from array(select unnest(c.allowed_activity_sub_tags) order by 1)
+        """,
+        "eligibilitysubscription",
+    ),
+    Check(
         "eligibility.organisations_are_followed",
         "An eligibility subscription rests on what the register says of the organisation now",
         "See that a worker runs: docs/runbooks/stuck-queue.md; `almoner activities apply` has all evaluated anew",

@@ -15,7 +15,8 @@ SUBSCRIPTION: Final = Lifecycle(
     {
         "pending": frozenset({"live", "cannot_define_eligibility", "cancelled"}),  # settled 5
         "pending_validation_request": frozenset({"pending", "validation_request_failed", "cancelled"}),
-        "validation_request_failed": frozenset({"cancelled"}),
+        # Back to waiting when an appeal has reversed what the request failed by.
+        "validation_request_failed": frozenset({"pending_validation_request", "cancelled"}),
         "live": frozenset({"cannot_define_eligibility", "cancelled"}),
         "cannot_define_eligibility": frozenset({"live", "cancelled"}),
     },
@@ -214,6 +215,11 @@ class Subscription:
         """The validation request was rejected. Raises InvalidState."""
         self._ensure("validation_request_failed")
         return replace(self, status="validation_request_failed", updated_at=now)
+
+    def taken_up(self, now: datetime) -> "Subscription":
+        """An appeal has reversed what its request failed by: it waits for that again. Raises InvalidState."""
+        self._ensure("pending_validation_request")
+        return replace(self, status="pending_validation_request", updated_at=now)
 
     def with_results(self, results: Results, now: datetime) -> "Subscription":
         """Evaluated, for the first time or anew. Raises InvalidState."""

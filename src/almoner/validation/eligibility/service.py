@@ -167,6 +167,13 @@ async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> Subscriptio
     return cancelled
 
 
+async def take_up(tx: Tx, subscription_id: UUID) -> None:
+    """Have what ended with its validation request follow it again: an appeal has reversed that. Raises NotFound."""
+    held = await _hold(tx, EVERYONE, subscription_id)
+    if held.status == "validation_request_failed":
+        await evaluating.stored(tx, held.taken_up(tx.now))
+
+
 async def set_results(
     tx: Tx,
     partner: Partner,

@@ -7,7 +7,8 @@ from almoner.platform.selfcheck import Check
 checks: Final = (
     Check(
         "monitoring.looked_at",
-        "A monitoring subscription is looked at within 15 minutes of its creation and of its request's decision",
+        "A monitoring subscription is looked at within 15 minutes of its creation, of its request's decision, and of "
+        "whatever else makes it due",
         "See that a worker runs: docs/runbooks/stuck-queue.md; the job is monitoring_subscriptions.evaluate",
         """
         with bounds as (select at - interval '15 min' as until from moment)
@@ -16,6 +17,8 @@ checks: Final = (
         select m.id from monitoring_subscription m join validation_request r on r.id = m.validation_request_id, bounds
         where m.status = 'pending_validation_request' and greatest(r.status_changed_at, m.created_at) < until
             and r.status <> 'pending'
+        union all
+        select id from monitoring_subscription, bounds where due_at < until
         """,
         "monitoringsubscription",
     ),
@@ -61,12 +64,71 @@ checks: Final = (
         """
         select m.id from screening_match s
         join screening_subject w on w.id = s.subject and w.type = 'organisation'
-        join monitoring_subscription m on m.organisation_id = w.subject_id and m.status = 'live' and m.chosen is null
+        join organisation o on o.id = w.subject_id
+        join lateral (
+            select coalesce(o.same_as, o.id) as id
+            union all
+            select id from organisation where same_as = coalesce(o.same_as, o.id)
+        ) body on true
+        join monitoring_subscription m on m.organisation_id = body.id and m.status = 'live' and m.chosen is null
         where s.decision = 'confirmed' and s.current and s.changed_at < (select at from moment) - interval '15 min'
             and 'flag' is distinct from case s.category
                 when 'warning' then m.warning when 'sanction' then m.sanction when 'hateSpeech' then m.hate_speech
                 when 'commercial' then m.commercial when 'adverseMedia' then m.adverse_media else m.controversial end
         """,
         "monitoringsubscription",
+    ),
+    Check(
+        "monitoring.live_are_watched",
+        "Every record of an organisation that is monitored is compared when a list changes",
+        "See that a worker runs: docs/runbooks/stuck-queue.md; then say it to the project, since nobody should be "
+        "looked away from. Whatever makes the subscription be looked at mends it: a load of its register or of a list",
+        """
+        with bounds as (select at - interval '15 min' as until from moment)
+        select m.id from bounds, monitoring_subscription m
+        join organisation o on o.id = m.organisation_id
+        join lateral (
+            select coalesce(o.same_as, o.id) as id
+            union all
+            select id from organisation where same_as = coalesce(o.same_as, o.id)
+        ) record on true
+        left join screening_subject s on s.type = 'organisation' and s.subject_id = record.id
+        where m.status = 'live' and m.chosen is null and m.screened_at < until and o.updated_at < until
+            and s.watched is distinct from true
+        """,
+        "monitoringsubscription",
+    ),
+    Check(
+        "monitoring.compared_with_what_is_loaded",
+        "Within an hour of the load of a list all that is monitored is compared with it",
+        "See that a worker runs: docs/runbooks/stuck-queue.md; the job is matches.rescreen",
+        """
+        select w.code from watchlist w
+        join watchlist_load l on l.id = w.current_load
+        left join monitoring_list c on c.list = w.code
+        where l.loaded_at < (select at from moment) - interval '1 hour'
+            and (c.compared_at is null or c.compared_at < l.loaded_at)
+        """,
+    ),
+    Check(
+        "monitoring.something_is_compared",
+        "Where something is monitored, a list of a category that fails compliance is loaded: else all pass unseen",
+        "Load a list: docs/runbooks/watchlists.md",
+        """
+        select 'no list of ' || array_to_string(counted.flags, ', ') || ' is loaded'
+        from (
+            select distinct coalesce(c.compliance_flags, '{sanction,warning,hateSpeech}') as flags
+            from (
+                select partner_id, configuration_id from monitoring_subscription
+                where status = 'live' and chosen is null and screened_at < (select at from moment) - interval '1 day'
+                group by 1, 2
+            ) m
+            left join hosted_configuration c on c.partner_id = m.partner_id
+                and case when m.configuration_id is null then c.is_default else c.id = m.configuration_id end
+        ) counted
+        where cardinality(counted.flags) > 0 and not exists (
+            select from watchlist w join watchlist_load l on l.id = w.current_load where l.bodies && counted.flags
+        )
+        """,
     ),
 )

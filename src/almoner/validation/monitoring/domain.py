@@ -15,7 +15,8 @@ SUBSCRIPTION: Final = Lifecycle(
     {
         "pending_validation_request": frozenset({"pending", "validation_request_failed", "cancelled"}),  # settled 5
         "pending": frozenset({"live", "cancelled"}),
-        "validation_request_failed": frozenset({"cancelled"}),
+        # Back to waiting when an appeal has reversed what the request failed by.
+        "validation_request_failed": frozenset({"pending_validation_request", "cancelled"}),
         "live": frozenset({"cancelled"}),
     },
 )
@@ -198,6 +199,11 @@ class MonitoringSubscription:
         """Its request was rejected. Raises InvalidState."""
         self.ensure("validation_request_failed")
         return replace(self, status="validation_request_failed")
+
+    def taken_up(self) -> "MonitoringSubscription":
+        """An appeal has reversed what its request failed by: it waits for that again. Raises InvalidState."""
+        self.ensure("pending_validation_request")
+        return replace(self, status="pending_validation_request")
 
     def looked(
         self, seen: Seen, search_name: str, now: datetime, flags: Collection[Category] = FLAGS

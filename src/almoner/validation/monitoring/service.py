@@ -175,6 +175,13 @@ async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> MonitoringS
     return cancelled
 
 
+async def take_up(tx: Tx, subscription_id: UUID) -> None:
+    """Have what ended with its validation request follow it again: an appeal has reversed that. Raises NotFound."""
+    held = await hold(tx, EVERYONE, subscription_id)
+    if held.status == "validation_request_failed":
+        await keep(tx, held, held.taken_up())
+
+
 async def _unwatch(tx: Tx, held: MonitoringSubscription, organisation_id: UUID) -> None:
     """Have the organisation compared no more when a list changes, unless somebody else watches it.
 
