@@ -46,6 +46,7 @@ from almoner.selfchecks import CHECKS
 from almoner.validation.agents import jobs as agent_jobs
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.ports import MailHosts
+from almoner.validation.appeals import jobs as appeal_jobs
 from almoner.validation.applications import jobs as application_jobs
 from almoner.validation.applications import service as applications
 from almoner.validation.documents import jobs as document_jobs
@@ -103,6 +104,7 @@ REACTIONS = (
     *monitoring_jobs.reactions,
     *eligibility_jobs.reactions,
     *submission_jobs.reactions,
+    *appeal_jobs.reactions,
 )
 
 
@@ -141,6 +143,7 @@ def duties(
     handlers |= monitoring_jobs.handlers(screener)
     handlers |= eligibility_jobs.handlers
     handlers |= submission_jobs.handlers
+    handlers |= appeal_jobs.handlers
     if provider is not None:
         handlers |= {**donation_jobs.handlers(provider, figures), **suspense_jobs.handlers(provider)}
     return Duties(

@@ -10,6 +10,7 @@ from almoner.giving.payments import checks as payment_checks
 from almoner.giving.payouts import checks as payout_checks
 from almoner.giving.reassignments import checks as reassignment_checks
 from almoner.giving.receipts import checks as receipt_checks
+from almoner.giving.requests import checks as donation_request_checks
 from almoner.giving.sessions import checks as session_checks
 from almoner.giving.settlements import checks as settlement_checks
 from almoner.giving.suspense import checks as suspense_checks
@@ -19,6 +20,7 @@ from almoner.platform import checks as background_checks
 from almoner.platform.selfcheck import Check
 from almoner.screening.watchlists import checks as watchlist_checks
 from almoner.validation.agents import checks as agent_checks
+from almoner.validation.appeals import checks as appeal_checks
 from almoner.validation.documents import checks as document_checks
 from almoner.validation.eligibility import checks as eligibility_checks
 from almoner.validation.invites import checks as invite_checks
@@ -36,6 +38,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *suspense_checks.checks,
     *settlement_checks.checks,
     *payout_checks.checks,
+    *donation_request_checks.checks,
     *reassignment_checks.checks,
     *receipt_checks.checks,
     *credential_checks.checks,
@@ -52,5 +55,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     *monitoring_checks.checks,
     *eligibility_checks.checks,
     *agent_checks.checks,
+    *appeal_checks.checks,
     *invite_checks.checks,
 )

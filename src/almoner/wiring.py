@@ -34,6 +34,7 @@ from almoner.giving.payouts.domain import Rules
 from almoner.giving.payouts.routes import routes as disbursements
 from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
 from almoner.giving.receipts.pages import GiftPages
+from almoner.giving.requests.routes import routes as donation_requests
 from almoner.giving.sessions.routes import routes as donation_sessions
 from almoner.giving.users.routes import routes as users
 from almoner.giving.verifications.routes import routes as monetary_donation_verifications
@@ -67,6 +68,7 @@ from almoner.platform.work import Duties
 from almoner.provider_test.app import ProviderTest
 from almoner.sandbox import (
     simulate_agents,
+    simulate_direct,
     simulate_donations,
     simulate_eligibility,
     simulate_money,
@@ -87,6 +89,7 @@ from almoner.sources import refreshing
 from almoner.validation.agents.pages import TEMPLATES as AGENT_TEMPLATES
 from almoner.validation.agents.pages import AgentPages
 from almoner.validation.agents.routes import routes as agent_verifications
+from almoner.validation.appeals.routes import routes as appeals
 from almoner.validation.applications.form_documents import DocumentPages as FormDocumentPages
 from almoner.validation.applications.form_pages import TEMPLATES as APPLICATION_TEMPLATES
 from almoner.validation.applications.form_pages import FormPages
@@ -112,6 +115,7 @@ ROUTES = (
     users,
     donation_sessions,
     donations,
+    donation_requests,
     disbursements,
     monetary_donation_verifications,
     agent_verifications,
@@ -120,6 +124,7 @@ ROUTES = (
     submission_configurations,
     validation_invites,
     validation_submissions,
+    appeals,
     webhook_subscriptions,
     webhook_deliveries,
     events,
@@ -245,6 +250,7 @@ def _simulation(work: PaymentWork, rules: Rules) -> Simulation:
     return Simulation(
         db.deployment.ids,
         simulate_donations.moves(work, TestTill(db)),
+        simulate_direct.moves(db),
         simulate_money.moves(db, work.provider.tariff, rules),
         simulate_verifications.moves(db),
         simulate_requests.moves(db),

@@ -25,6 +25,7 @@ from tests.support.figures import Figures
 from tests.support.giving import gift
 from tests.support.payouts import came_back, events_of, payouts, release, run, settled, uuid_of, verified
 from tests.support.reports import imported, report
+from tests.support.requests import bundle
 from tests.support.service import Service, serving
 
 
@@ -157,15 +158,16 @@ async def fill(service: Service, api: Client, nonprofit: str, many: int) -> UUID
             """
             insert into donation (id, partner_id, organisation_id, type, status, amount_minor, currency, consented,
                                   anonymous, metadata, created_at, status_changed_at, settled_at, settled_minor,
-                                  settled_currency)
+                                  settled_currency, request_id)
             select gen_random_uuid(), $1, $2, 'direct', 'RECEIVED_PAYMENT', 3, 'USD', true, false, '{}', $3, $3, $3, 2,
-                   'USD'
+                   'USD', $5
             from generate_series(1, $4)
             """,
             partner,
             organisation,
             tx.now,
             many,
+            await bundle(tx, partner),
         )
         received = ledger.payment_received(tx.new_id(), "bulk", organisation, Money(2 * many, "USD"))
         await posting.post(tx, received)

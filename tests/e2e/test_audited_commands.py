@@ -14,7 +14,10 @@ from almoner.cli.terminal import commands
 from almoner.giving.payouts import flows as payout_flows
 from almoner.giving.payouts import service as payout_service
 from almoner.giving.payouts.domain import Rules
+from almoner.giving.requests import flows as asking
+from almoner.giving.requests.domain import Unasked
 from almoner.platform import audit
+from almoner.platform.db import Partner
 from tests.support import bmf, factories
 from tests.support import giving as donors
 from tests.support.client import Client, data
@@ -33,7 +36,7 @@ READS = frozenset(
     {
         "activities suggest", "approvals list", "audit key", "audit list", "audit sign", "audit verify", "keys list",
         "members groups", "members list", "members provider show", "members provider test", "operators list",
-        "operators tokens list",
+        "operators tokens list", "requests list", "requests over",
         "partners list", "payouts holds", "payouts list", "payouts show", "registers diff", "registers list",
         "registers status", "reviews list", "selfcheck", "watchlists status",
         "settlements exceptions", "settlements list", "suspense list", "verifications list", "verifications show",
@@ -119,6 +122,7 @@ async def test_v8_every_writing_command_leaves_an_entry_when_it_succeeds(world: 
     await registers_and_verifications(world)
     await the_queue(world)
     await settlements_and_held_money(world)
+    await donation_requests(world)
     await payouts_and_reassignments(world)
     assert world.written | READS | PROCESSES == ALL, "give a new command its place: what it writes, or that it reads"
     assert not world.written & (READS | PROCESSES)
@@ -229,6 +233,43 @@ async def settlements_and_held_money(world: World) -> None:
     assert (await world.typed("settlements", "import", "test", str(file)))[0] == 1
     assert await world.entries() == before, "nothing was imported: nothing says that it was"
     await world.does("settlements", "clear", "test", "po_1", "tp_nobody", *NOTE)
+
+
+async def donation_requests(world: World) -> None:
+    await factories.direct(world.service, world.api, amount=1000)
+    world.service.clock.advance(days=32)
+    await asking.ask(world.service.db, Unasked((await _partner(world)).id, "USD"), now_asked=True)
+    [request] = data(await world.api.get("/v1/donation-requests"))
+    transfer = ("--bank-reference", "TX-AUDITED")
+    printed = await world.does("requests", "receive", request["reference"], "12.00", "USD", *transfer)
+    assert printed == (
+        f"12.00 USD is booked on {request['reference']}.\n"
+        "2.00 USD of it is more than was asked for, and held: see `almoner requests over`.\n"
+    )
+    _, listed = await world.typed("requests", "over")
+    held = next(word for word in listed.split() if "requestpayment_" in word)
+    assert await world.does("requests", "return-over", held, *NOTE) == "2.00 USD went back.\n"
+    await world.does("requests", "run")
+    async with world.service.db.read() as tx:
+        [entry] = await audit.page(tx, audit.DEPLOYMENT, limit=1)
+    assert (entry.action, entry.details) == ("requests.run", {"made": 0, "waiting": 0})
+    before = await world.entries()
+    for words, said in {
+        (request["reference"], "1.00", "USD", *transfer): "the transfer TX-AUDITED was noted before",
+        ("ALM-AAAAA-AAAAA", "1.00", "USD", "--bank-reference", "x"): "there is no donation request ALM-AAAAA-AAAAA",
+        (request["id"], "1.001", "USD", "--bank-reference", "x"): "'1.001' is no amount of USD, such as 1234.56",
+        (request["id"], "0", "USD", "--bank-reference", "x"): "'0' is no amount of USD, such as 1234.56",
+        (request["id"], "1", "XXX", "--bank-reference", "x"): "'XXX' is no active ISO 4217 currency",
+    }.items():
+        status, printed = await world.typed("requests", "receive", *words)
+        assert status != 0
+        assert said in " ".join(printed.replace("│", " ").split()), printed
+    assert await world.entries() == before
+
+
+async def _partner(world: World) -> Partner:
+    async with world.service.db.read() as tx:
+        return Partner(await tx.fetchval("select partner_id from donation where type = 'direct' limit 1"))
 
 
 async def payouts_and_reassignments(world: World) -> None:

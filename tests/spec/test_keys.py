@@ -18,7 +18,7 @@ from almoner.platform.http.caller import NAMED_ONLY
 from almoner.platform.http.endpoints import Endpoint
 from almoner.scim import application as scim
 from tests.spec.routes import NOT_BUILT_YET, ROUTES, Route
-from tests.support import agents, eligibility, factories, monitoring, submissions
+from tests.support import agents, eligibility, factories, monitoring, requests, submissions
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
 from tests.support.validation import requested
@@ -48,6 +48,10 @@ async def _session(service: Service, api: Client, _tenant: Tenant) -> str:
 
 async def _donation(service: Service, api: Client, _tenant: Tenant) -> str:
     return str((await factories.donation(service, api))["id"])
+
+
+async def _donation_request(service: Service, api: Client, _tenant: Tenant) -> str:
+    return str((await requests.asked(service, api, 1000))["id"])
 
 
 async def _agent(service: Service, api: Client, _tenant: Tenant) -> str:
@@ -97,6 +101,7 @@ OWNED: dict[str, Make] = {
     "webhooksubscription": _subscription,
     "donationsession": _session,
     "donation": _donation,
+    "donationrequest": _donation_request,
     "monetarydonationverification": _verification,
     "agentverification": _agent,
     "disbursement": _disbursement,

@@ -11,10 +11,11 @@ from almoner.platform.db import Tx
 from almoner.platform.postgres import Server
 from almoner.platform.selfcheck import Check, Outcome
 from almoner.selfchecks import CHECKS
-from tests.support import database, factories, validation_faults
+from tests.support import database, factories, request_faults, validation_faults
 from tests.support import giving as support
 from tests.support.client import Client
 from tests.support.payouts import run, settled, simulate, verified
+from tests.support.request_faults import of_requests
 from tests.support.service import Service, serving
 from tests.support.suspense import held_for, work
 from tests.support.validation_faults import OLD, Fault, of_validation
@@ -27,6 +28,7 @@ async def lived(postgres_server: Server) -> AsyncIterator[Service]:
         api = service.client((await service.tenant()).secret)
         await held_money(service)
         await gifts(service, api)
+        await request_faults.lived(service, api)
         await validation_faults.lived(service, api)
         await service.drain()
         yield service
@@ -321,6 +323,7 @@ def faults() -> Iterator[Fault]:
         delete from job where lane is not null
         """,
     )
+    yield from of_requests()
     yield from of_validation()
 
 
@@ -351,7 +354,15 @@ async def test_nothing_is_found_after_the_usual_journeys(lived: Service) -> None
     assert outcome.checks == len(CHECKS)
     async with lived.db.read() as tx:
         kinds = {row["kind"] for row in await tx.fetch("select distinct kind from ledger_transfer")}
-    assert kinds >= {"payment_received", "payment_held", "refund_paid", "settled", "payout_paid", "reassigned"}
+    assert kinds >= {
+        "payment_received",
+        "payment_held",
+        "refund_paid",
+        "settled",
+        "payout_paid",
+        "reassigned",
+        "request_covered",
+    }
 
 
 @pytest.mark.parametrize("fault", list(faults()), ids=lambda fault: fault.check)

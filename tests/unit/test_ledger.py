@@ -28,6 +28,7 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
     suspense, refunds = "suspense:USD:test", "refunds:USD:test"
     owed, transit = f"donation_liability:USD:{CAUSE}", f"payout_in_transit:USD:{CAUSE}"
     other = f"donation_liability:USD:{OTHER}"
+    asked, partners = "request_clearing:USD", "suspense:USD:partner_transfers"
     fee = ("provider_fee", fees, clearing, 75)
     kinds: set[TransferKind] = set()
     sides: set[AccountKind] = set()
@@ -51,6 +52,14 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
         (books.refund_begun(OWNER, "test", GIFT), [("refund_begun", suspense, refunds, 2500)]),
         (books.refund_paid(OWNER, "test", GIFT), [("refund_paid", refunds, clearing, 2500)]),
         (books.held_dismissed(OWNER, "test", GIFT), [("held_dismissed", suspense, clearing, 2500)]),
+        (
+            books.request_paid(OWNER, GIFT, FEE),
+            [("request_paid", bank, asked, 2500), ("request_over", bank, partners, 75)],
+        ),
+        (books.request_paid(OWNER, GIFT, Money(0, "USD")), [("request_paid", bank, asked, 2500)]),
+        (books.request_paid(OWNER, Money(0, "EUR"), FEE), [("request_over", bank, partners, 75)]),
+        (books.request_covered(OWNER, CAUSE, GIFT), [("request_covered", asked, owed, 2500)]),
+        (books.over_returned(OWNER, FEE), [("over_returned", partners, bank, 75)]),
     ):
         assert [(one.kind.value, one.debit.key, one.credit.key, one.minor) for one in made] == told
         assert {one.owner_id for one in made} == {OWNER}

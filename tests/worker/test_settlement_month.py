@@ -2,6 +2,7 @@
 
 import random
 from time import perf_counter
+from uuid import UUID
 
 import pytest
 
@@ -15,6 +16,7 @@ from tests.support.database import TestDatabase
 from tests.support.figures import Figures
 from tests.support.payouts import uuid_of
 from tests.support.reports import imported, report
+from tests.support.requests import bundle
 from tests.support.service import Service, serving
 
 PROVIDER = "bulk"
@@ -83,17 +85,20 @@ async def paid(service: Service, nonprofit: str, many: int) -> None:
     """Paid gifts of one nonprofit, and some whose payment is open, with the money in the books."""
     organisation = uuid_of(service, "organisation", nonprofit)
     async with service.db.write() as tx:
+        partner: UUID = await tx.fetchval("select min(id::text)::uuid from partner")
         await tx.execute(
             """
             insert into donation (id, partner_id, organisation_id, type, status, amount_minor, currency, consented,
-                                  anonymous, metadata, created_at, status_changed_at)
-            select md5('d' || n)::uuid, (select min(id::text)::uuid from partner), $1, 'direct', 'REQUESTED_PAYMENT',
-                   1000, 'USD', true, false, '{}', $2, $2
+                                  anonymous, metadata, created_at, status_changed_at, request_id)
+            select md5('d' || n)::uuid, $4, $1, 'direct', 'REQUESTED_PAYMENT',
+                   1000, 'USD', true, false, '{}', $2, $2, $5
             from generate_series(0, $3 + $3 / 100) n
             """,
             organisation,
             tx.now,
             many,
+            partner,
+            await bundle(tx, partner),
         )
         await tx.execute(
             """

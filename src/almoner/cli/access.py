@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import typer
@@ -34,6 +34,14 @@ LOGO_SIDE: Final = 320
 
 PartnerId = Annotated[str, typer.Option("--partner", help="Identifier, as `almoner partners list` shows it.")]
 KeyId = Annotated[str, typer.Argument(help="Identifier, as `almoner keys list` shows it.")]
+
+
+class Every(StrEnum):
+    """How often a partner is asked for money."""
+
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
 
 
 class KeyKind(StrEnum):
@@ -160,9 +168,21 @@ def set_giving(
     ] = None,
     donors: Annotated[bool | None, typer.Option(help="Whether its answers and events name donors.")] = None,
     gift_aid: Annotated[bool | None, typer.Option(help="Whether GBP gifts to UK charities need gift aid.")] = None,
+    request_every: Annotated[Every | None, typer.Option(help="How often it is asked for its direct donations.")] = None,
+    request_least: Annotated[
+        int | None, typer.Option(help="The least that it is asked for, in multiples of the currency's least gift.")
+    ] = None,
+    request_due: Annotated[int | None, typer.Option(help="Days that it has to pay what it is asked for.")] = None,
 ) -> None:
     """Show or set what a partner's direct donations may be in, and what it is told and asked of donors."""
-    given = {"currencies": currency or None, "shows_donors": donors, "asks_gift_aid": gift_aid}
+    given: dict[str, Any] = {
+        "currencies": currency or None,
+        "shows_donors": donors,
+        "asks_gift_aid": gift_aid,
+        "request_every": request_every.value if request_every else None,
+        "request_least_gifts": request_least,
+        "request_due_days": request_due,
+    }
     changed = {name: value for name, value in given.items() if value is not None}
 
     async def use(tx: Tx, officer: Officer | None = None) -> PartnerAccount:
@@ -170,9 +190,7 @@ def set_giving(
         if officer is None:
             return await partner_service.get(tx, scope)
         try:
-            account = await partner_service.set_giving(
-                tx, scope, currencies=currency or None, shows_donors=donors, asks_gift_aid=gift_aid
-            )
+            account = await partner_service.set_giving(tx, scope, **changed)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
         await officer.record(tx, scope.id, "partner.giving_set", partner, changed=", ".join(sorted(changed)))
@@ -183,6 +201,10 @@ def set_giving(
         f"settles in {', '.join(account.settlement_currencies)}  "
         f"donors {'named' if account.shows_donors else 'not named'}  "
         f"gift aid {'asked for' if account.asks_gift_aid else 'not asked for'}"
+    )
+    typer.echo(
+        f"asked for money every {account.request_every}, from {account.request_least_gifts} least gifts on, "
+        f"to be paid within {account.request_due_days} days"
     )
 
 

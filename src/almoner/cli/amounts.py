@@ -1,8 +1,14 @@
 """Money at the terminal and in files: plain decimals beside the currency's code, for people and for programs."""
 
+import re
 from decimal import Decimal
+from typing import Final
 
-from almoner.kit.money import Money, exponent
+import typer
+
+from almoner.kit.money import EXPONENTS, MAX_MINOR, Money, exponent
+
+_AMOUNT: Final = re.compile(r"\d{1,16}(\.\d{1,4})?", re.ASCII)
 
 
 def decimal(minor: int, currency: str) -> str:
@@ -13,3 +19,15 @@ def decimal(minor: int, currency: str) -> str:
 def amount(money: Money) -> str:
     """``12.34 GBP``."""
     return f"{decimal(money.minor, money.currency)} {money.currency}"
+
+
+def read(text: str, currency: str) -> Money:
+    """What was typed, such as ``12.34`` and ``GBP``. Raises BadParameter."""
+    if currency not in EXPONENTS:
+        raise typer.BadParameter(f"{currency!r} is no active ISO 4217 currency, such as GBP")
+    minor = Decimal(text).scaleb(exponent(currency)) if _AMOUNT.fullmatch(text) else Decimal(0)
+    if minor != int(minor) or not 1 <= minor <= MAX_MINOR:
+        raise typer.BadParameter(
+            f"{text!r} is no amount of {currency}, such as {Decimal(123456).scaleb(-exponent(currency)):f}"
+        )
+    return Money(int(minor), currency)

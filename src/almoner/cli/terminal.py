@@ -24,6 +24,7 @@ from almoner.access.partners.service import NoSuchPartner
 from almoner.access.people.domain import NoSuchPerson
 from almoner.cli.ports import PortBusy
 from almoner.giving.payouts.domain import PayoutRefused
+from almoner.giving.requests.domain import RequestRefused
 from almoner.giving.settlements.domain import ImportInterrupted, NotCleared, ReportRefused
 from almoner.giving.suspense.domain import NoSuchHeldPayment, NotDecidable
 from almoner.kit.errors import Problem
@@ -53,6 +54,7 @@ _PLACES: Final = {
     "settlements": "settlements.commands",
     "payouts": "payouts.commands",
     "donations": "donations.commands",
+    "requests": "requests.commands",
     "members": "members.commands",
     "operators": "operators.commands",
     "approvals": "operators.approvals",
@@ -112,6 +114,7 @@ _TOLD_AS_THEY_ARE = (
     PortBusy,
     Refused,
     ReportRefused,
+    RequestRefused,
     ReviewRefused,
     WatchlistRefused,
 )

@@ -13,8 +13,8 @@ TYPES = frozenset(
     "organisation category registry member group user giftaid donation donationrequest donationsession disbursement "
     "validationrequest validationrequestdocument validationinvite validationsubmission validationsubmissiondocument "
     "hostedconfiguration monitoringsubscription eligibilitysubscription activitytag activitysubtag agentverification "
-    "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment "
-    "operator operatortoken signin passkey registerload screeningmatch".split()
+    "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment requestpayment "
+    "operator operatortoken signin passkey registerload screeningmatch appeal".split()
 )
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -11,6 +11,7 @@ from almoner.platform.http.paging import Listing
 from almoner.platform.http.wire import envelope
 from almoner.sandbox import (
     simulate_agents,
+    simulate_direct,
     simulate_donations,
     simulate_eligibility,
     simulate_money,
@@ -35,6 +36,7 @@ _REFUSALS: Final = tuple(
     dict.fromkeys(
         (
             *simulate_donations.ERRORS,
+            *simulate_direct.ERRORS,
             *simulate_money.ERRORS,
             *simulate_verifications.ERRORS,
             *simulate_requests.ERRORS,

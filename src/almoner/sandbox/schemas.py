@@ -83,6 +83,7 @@ class SimulateIn(In):
     """What somebody else does to a record.
 
     Donation sessions take ``donate`` with the gift; donations take ``pay``. Both take the number of a test card.
+    Direct donations take ``request`` and ``pay``, donation requests ``pay`` with an ``amount``, the whole unless given.
     Donations also take ``settle``, ``disburse``, ``return``, ``release``, and ``reassign`` with an ``organisationId``.
     Validation requests take ``accept`` and ``reject``; agent verifications ``confirm_email``, ``approve``, ``reject``.
     Monitoring and eligibility subscriptions take ``set_results`` with the ``results``.
@@ -97,6 +98,7 @@ class SimulateIn(In):
     action: Literal[
         "donate",
         "pay",
+        "request",
         "settle",
         "disburse",
         "return",

@@ -15,6 +15,7 @@ from almoner.kit.errors import BadRequest
 from almoner.kit.money import Money
 from almoner.platform.db import Partner
 from almoner.platform.http.wire import Out
+from almoner.sandbox import simulate_direct
 from almoner.sandbox.ports import Till
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Moves, needed
@@ -69,10 +70,15 @@ class _Donors:
             return sessions.record(tx, await sessions.get(tx, partner, session_id))
 
     async def pay(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> Out:
-        """The donor pays a donation that waits for it; the donation afterwards.
+        """Whoever is to pay a donation that waits for it does; the donation afterwards.
 
-        Raises NotFound, Declined; donation InvalidState when it waits for no payment.
+        The partner pays all that it is asked for together with a direct one. Raises NotFound, Declined; donation
+        InvalidState when it waits for no payment.
         """
+        async with self._db.read() as tx:
+            donation = await donations.get(tx, partner, donation_id)
+        if donation.type == "direct":
+            return await simulate_direct.pay_donation(self._db, partner, donation)
         async with self._db.read() as tx:
             payment = await donations.provider_payment(tx, partner, donation_id)
             session_id = await donations.session_of(tx, donation_id)

@@ -40,6 +40,7 @@ SCOPES: Final = frozenset(
         "disbursements:read",
         "donation_sessions:read",
         "donation_sessions:write",
+        "donation_requests:read",
         "donations:read",
         "donations:write",
         "eligibility_subscriptions:read",

@@ -25,6 +25,7 @@ Kind = Literal[
     "email_changed",
     "register_put_aside",
     "watchlist_refused",
+    "donation_request",
 ]
 
 LONGEST_NAME: Final = 80
@@ -137,6 +138,12 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "Files of {source} look broken and were refused; what was loaded before stays. `almoner watchlists status` "
         "tells of them, and `almoner watchlists import --force` loads what they hold all the same.",
         after="The next good file ends it.",
+    ),
+    "donation_request": _Words(
+        "{place}: {amount} for direct donations",
+        "{place} has made direct donations, and is asked for {amount} now. Transfer it to the account that was agreed "
+        "with you, and name the reference.",
+        after="The donations of this request are listed by the interface; each is received as soon as it is paid.",
     ),
     "token_made": _Words(
         "A token was made at {place}",

@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
+
+Period = Literal["day", "week", "month"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,6 +13,8 @@ class PartnerAccount:
     """``redirect_hosts``: hosts that successUrl may name, None for any; ``settlement_currencies``: ISO 4217 codes.
 
     ``shows_donors``: its answers and events name donors. ``asks_gift_aid``: gifts that could have gift aid need it.
+    ``request_every``: how often it is asked for its direct donations, from ``request_least_gifts`` least gifts on, to
+    be paid within ``request_due_days``.
     ``brand_colour`` (``#0d5c4a``) and ``brand_logo`` (key of an image) are shown on the hosted page.
     """
 
@@ -22,3 +27,6 @@ class PartnerAccount:
     brand_logo: str | None = None
     shows_donors: bool = True
     asks_gift_aid: bool = False
+    request_every: Period = "month"
+    request_least_gifts: int = 0
+    request_due_days: int = 30

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from almoner.access.partners import store
-from almoner.access.partners.domain import PartnerAccount
+from almoner.access.partners.domain import PartnerAccount, Period
 from almoner.kit.money import EXPONENTS
 from almoner.platform import media
 from almoner.platform.db import EVERYONE, Partner, Tx
@@ -12,6 +12,8 @@ from almoner.platform.images import Image
 from almoner.platform.pages import colours
 
 DEFAULT_CURRENCIES = ("GBP", "USD", "EUR")
+MOST_LEAST_GIFTS = 1_000_000
+MOST_DUE_DAYS = 365
 MOST_LOGO_BYTES = 40_000
 """A page stays under 100 kB with its logo (H10)."""
 
@@ -62,10 +64,14 @@ async def set_giving(
     currencies: Sequence[str] | None = None,
     shows_donors: bool | None = None,
     asks_gift_aid: bool | None = None,
+    request_every: Period | None = None,
+    request_least_gifts: int | None = None,
+    request_due_days: int | None = None,
 ) -> PartnerAccount:
-    """What it settles in, whether donors are named to it, whether gift aid is asked for; what is not given stays.
+    """What it settles in, whether donors are named to it, whether gift aid is asked for, how it is asked for money.
 
-    It holds for what happens from now on. Raises NoSuchPartner; ValueError for what is no currency.
+    What is not given stays. It holds for what happens from now on. Raises NoSuchPartner; ValueError for what is no
+    currency, a least request below 0 or above 1,000,000 least gifts, and less than 1 or more than 365 days to pay.
     """
     account = await _lock(tx, partner)
     settles = account.settlement_currencies if currencies is None else tuple(dict.fromkeys(currencies))
@@ -78,7 +84,14 @@ async def set_giving(
         settlement_currencies=settles,
         shows_donors=account.shows_donors if shows_donors is None else shows_donors,
         asks_gift_aid=account.asks_gift_aid if asks_gift_aid is None else asks_gift_aid,
+        request_every=request_every or account.request_every,
+        request_least_gifts=account.request_least_gifts if request_least_gifts is None else request_least_gifts,
+        request_due_days=account.request_due_days if request_due_days is None else request_due_days,
     )
+    if not 0 <= account.request_least_gifts <= MOST_LEAST_GIFTS:
+        raise ValueError(f"the least request is 0 to {MOST_LEAST_GIFTS:,} least gifts")
+    if not 1 <= account.request_due_days <= MOST_DUE_DAYS:
+        raise ValueError(f"a request is paid within 1 to {MOST_DUE_DAYS} days")
     await store.set_giving(tx, partner, account)
     return account
 

@@ -6,7 +6,8 @@ from almoner.access.partners.domain import PartnerAccount
 from almoner.platform.db import Everyone, Partner, Tx
 
 _COLUMNS = (
-    "id, name, redirect_hosts, settlement_currencies, created_at, brand_colour, brand_logo, shows_donors, asks_gift_aid"
+    "id, name, redirect_hosts, settlement_currencies, created_at, brand_colour, brand_logo, shows_donors, "
+    "asks_gift_aid, request_every, request_least_gifts, request_due_days"
 )
 
 
@@ -22,6 +23,9 @@ def _account(row: Record) -> PartnerAccount:
         row["brand_logo"],
         row["shows_donors"],
         row["asks_gift_aid"],
+        row["request_every"],
+        row["request_least_gifts"],
+        row["request_due_days"],
     )
 
 
@@ -56,11 +60,18 @@ async def set_brand(tx: Tx, partner: Partner, colour: str | None, logo: str | No
 async def set_giving(tx: Tx, partner: Partner, account: PartnerAccount) -> None:
     """Store how a locked partner gives."""
     await tx.execute(
-        "update partner set settlement_currencies = $2, shows_donors = $3, asks_gift_aid = $4 where id = $1",
+        """
+        update partner set settlement_currencies = $2, shows_donors = $3, asks_gift_aid = $4, request_every = $5,
+            request_least_gifts = $6, request_due_days = $7
+        where id = $1
+        """,
         partner.id,
         list(account.settlement_currencies),
         account.shows_donors,
         account.asks_gift_aid,
+        account.request_every,
+        account.request_least_gifts,
+        account.request_due_days,
     )
 
 

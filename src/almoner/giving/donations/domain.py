@@ -113,7 +113,8 @@ class Settlement:
 class Donation:
     """One donation. ``consented``: the nonprofit may contact the donor. ``disbursement_id``: the payout it is in.
 
-    ``donor_shown``: the partner's answers and events name the donor.
+    ``request_id``: the donation request that asks the partner for it. ``donor_shown``: the partner's answers and events
+    name the donor.
     """
 
     id: UUID
@@ -140,6 +141,7 @@ class Donation:
     disbursed_at: datetime | None
     reassigned_at: datetime | None
     reassigned_from: UUID | None
+    request_id: UUID | None
     donor_shown: bool
 
 
@@ -170,6 +172,7 @@ class Filters:
     user_id: UUID | None = None
     organisation_id: UUID | None = None
     status: str | None = None
+    request_id: UUID | None = None
     start: datetime | None = None
     end: datetime | None = None
 
@@ -267,6 +270,7 @@ def promised(
         disbursed_at=None,
         reassigned_at=None,
         reassigned_from=None,
+        request_id=None,
         donor_shown=donor_shown,
     )
 
@@ -309,6 +313,7 @@ def active(
         disbursed_at=None,
         reassigned_at=None,
         reassigned_from=None,
+        request_id=None,
         donor_shown=donor_shown,
     )
 

@@ -73,6 +73,7 @@ class DonationsQuery(PageQuery):
     user_id: Annotated[str, IdText("user")] | None = None
     organisation_id: Annotated[str, IdText("organisation")] | None = None
     status: DonationStatus | None = None
+    donation_request_id: Annotated[str, IdText("donationrequest")] | None = None
     start_date: DayOrMoment | None = Field(None, description="Created then or later.")
     end_date: WindowEnd | None = Field(None, description="Created before then.")
 
@@ -81,14 +82,19 @@ def filters_of(tx: Tx, query: DonationsQuery) -> Filters:
     """What the query narrows the list by. Raises IncorrectParams for what is no id."""
     user_id = tx.ids.parse("user", query.user_id) if query.user_id is not None else None
     organisation_id = tx.ids.parse("organisation", query.organisation_id) if query.organisation_id is not None else None
+    request_id = None
+    if query.donation_request_id is not None:
+        request_id = tx.ids.parse("donationrequest", query.donation_request_id)
     reasons = []
     if query.user_id is not None and user_id is None:
         reasons.append("query.userId must be the id of a user")
     if query.organisation_id is not None and organisation_id is None:
         reasons.append("query.organisationId must be the id of an organisation")
+    if query.donation_request_id is not None and request_id is None:
+        reasons.append("query.donationRequestId must be the id of a donation request")
     if reasons:
         raise IncorrectParams(*reasons)
-    return Filters(user_id, organisation_id, query.status, query.start_date, query.end_date)
+    return Filters(user_id, organisation_id, query.status, request_id, query.start_date, query.end_date)
 
 
 class DonationPatch(Patch):
@@ -169,7 +175,7 @@ def donation_out(tx: Tx, donation: Donation) -> DonationOut:
         consented_to_be_contacted_by_org="yes" if donation.consented else "no",
         anonymous="yes" if donation.anonymous else "no",
         gift_aid_id=None,
-        donation_request_id=None,
+        donation_request_id=ids.optional("donationrequest", donation.request_id),
         subscription=_ONE_OFF,
         metadata=dict(donation.metadata),
         created_at=iso(donation.created_at),

@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.access.partners import service as partners
-from almoner.giving.donations import domain, schemas, store, store_money
+from almoner.giving.donations import domain, schemas, store, store_money, store_requests
 from almoner.giving.donations.domain import Bucket, Donation, Filters, Gift, SessionDonation
 from almoner.giving.donations.schemas import DonationOut
 from almoner.giving.ledger import domain as books
@@ -290,6 +290,44 @@ async def hand_over(tx: Tx, donation_id: UUID, organisation_id: UUID) -> Donatio
         raise domain.InvalidState("only a donation that was received and is in no payout can be reassigned")
     await tell(tx, domain.REASSIGNED, given)
     return given
+
+
+async def unasked(tx: Tx) -> list[tuple[UUID, str]]:
+    """Which partners have direct donations, in which currencies, that they were not asked for."""
+    return await store_requests.unasked(tx, EVERYONE)
+
+
+async def oldest_unasked(tx: Tx) -> datetime | None:
+    """When the oldest direct donation was made that nobody was asked for."""
+    return await store_requests.oldest_unasked(tx, EVERYONE)
+
+
+async def sum_unasked(tx: Tx, partner: Partner, currency: str, made_before: datetime) -> Money:
+    """What a partner's donations in a currency come to that were made before then and not asked for."""
+    return Money(await store_requests.sum_unasked(tx, partner, currency, made_before), currency)
+
+
+async def ask(
+    tx: Tx, partner: Partner, currency: str, made_before: datetime, request_id: UUID, limit: int = BATCH
+) -> tuple[int, Money]:
+    """Put direct donations into a request that the caller holds: how many, and what they come to."""
+    count, minor = await store_requests.ask(tx, partner, currency, made_before, request_id, limit)
+    return count, Money(minor, currency)
+
+
+async def lock_waiting(tx: Tx, request_id: UUID, limit: int) -> list[tuple[UUID, int]]:
+    """The oldest donations of a request that no money covers yet, held, with their amounts in minor units."""
+    return await store_requests.lock_waiting(tx, EVERYONE, request_id, limit)
+
+
+async def receive_direct(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
+    """The partner has paid for donations that the caller holds: they are received and settled; partners are told."""
+    received = await store_requests.receive(tx, EVERYONE, donation_ids)
+    if len(received) != len(donation_ids):
+        raise LookupError("a donation to be received does not wait for its money")
+    await _emit_all(tx, domain.PAYMENT_SUCCESSFUL, received)
+    await _emit_all(tx, domain.SETTLED, received)
+    return received
 
 
 async def _emit_all(tx: Tx, event_type: str, told: Sequence[Donation]) -> None:

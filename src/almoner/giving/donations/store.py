@@ -17,7 +17,8 @@ LIST: Final = "donation"
 PLAIN: Final = (
     "id, partner_id, organisation_id, user_id, type, session_id, payment_id, status, amount_minor, currency, "
     "first_name, last_name, email, consented, anonymous, metadata, created_at, cancelled_at, cover_minor, message, "
-    "settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, reassigned_from"
+    "settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, reassigned_from, "
+    "request_id"
 )
 SHOWN: Final = "(select shows_donors from partner where partner.id = partner_id) as donor_shown"
 COLUMNS: Final = f"{PLAIN}, {SHOWN}"
@@ -27,6 +28,7 @@ _CONDITIONS: Final = {
     "user_id": "user_id = ",
     "organisation_id": "organisation_id = ",
     "status": "status = ",
+    "request_id": "request_id = ",
     "start": "created_at >= ",
     "end": "created_at < ",
 }
@@ -37,7 +39,7 @@ def donation_of(row: Record) -> Donation:
     minor, currency = row[8:10]
     settled_at, settled_minor, settled_currency = row[20:23]
     settlement = Settlement(settled_at, Money(settled_minor, settled_currency)) if settled_at else None
-    values: list[Any] = [*row[:8], Money(minor, currency), *row[10:20], settlement, *row[23:28]]
+    values: list[Any] = [*row[:8], Money(minor, currency), *row[10:20], settlement, *row[23:29]]
     return Donation(*values)
 
 

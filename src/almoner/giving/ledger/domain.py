@@ -17,12 +17,18 @@ Each transfer debits one account and credits another. Read ``debit`` as where th
     refund_paid        refunds -> provider clearing                the provider took it from what it holds
     refund_settled     provider clearing -> bank                   the provider drew it from us
     held_dismissed     suspense -> provider clearing               held money that is none of ours
+    request_paid       bank -> request clearing                    a partner paid what it was asked for
+    request_over       bank -> suspense                            and more than that
+    request_covered    request clearing -> donation liability      a whole direct donation is paid
+    over_returned      suspense -> bank                            what was over went back to the partner
 
-Provider clearing, payout in transit and refunds return to zero when their flow ends.
+Provider clearing, payout in transit and refunds return to zero when their flow ends. Request clearing holds what
+partners have paid and covers no whole donation yet.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 from uuid import UUID
 
 from almoner.kit.money import Money
@@ -44,6 +50,8 @@ class AccountKind(StrEnum):
     """Money that pays no donation, until a rule or a person decides."""
     REFUNDS = "refunds"
     """What is on its way back to a donor."""
+    REQUEST_CLEARING = "request_clearing"
+    """What partners paid of what they were asked for, and no whole donation takes yet."""
 
 
 class TransferKind(StrEnum):
@@ -63,6 +71,14 @@ class TransferKind(StrEnum):
     REFUND_PAID = "refund_paid"  # held_payment
     REFUND_SETTLED = "refund_settled"  # settlement_line
     HELD_DISMISSED = "held_dismissed"  # held_payment
+    REQUEST_PAID = "request_paid"  # request_payment
+    REQUEST_OVER = "request_over"  # request_payment
+    REQUEST_COVERED = "request_covered"  # donation
+    OVER_RETURNED = "over_returned"  # request_payment
+
+
+PARTNERS: Final = "partner_transfers"
+"""Where money comes from that partners transfer to our bank account, as the providers have names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +160,11 @@ def bank(currency: str) -> Account:
     return Account(AccountKind.BANK, currency)
 
 
+def request_clearing(currency: str) -> Account:
+    """What partners paid and no whole donation takes yet."""
+    return Account(AccountKind.REQUEST_CLEARING, currency)
+
+
 def payment_received(payment_id: UUID, provider: str, organisation_id: UUID, money: Money) -> list[Transfer]:
     """The donor paid: the provider holds it for the nonprofit."""
     debit, credit = clearing(provider, money.currency), liability(organisation_id, money.currency)
@@ -219,3 +240,23 @@ def held_dismissed(held_id: UUID, provider: str, money: Money) -> list[Transfer]
     """Held money turned out to be none of ours: it leaves the books the way it came."""
     debit, credit = suspense(provider, money.currency), clearing(provider, money.currency)
     return [Transfer(TransferKind.HELD_DISMISSED, held_id, debit, credit, money.minor)]
+
+
+def request_paid(payment_id: UUID, applied: Money, over: Money) -> list[Transfer]:
+    """A partner's transfer came: what its request takes of it, and what is over."""
+    taken = (TransferKind.REQUEST_PAID, request_clearing(applied.currency), applied.minor)
+    left = (TransferKind.REQUEST_OVER, suspense(PARTNERS, over.currency), over.minor)
+    moves = [move for move in (taken, left) if move[2]]
+    return [Transfer(kind, payment_id, bank(account.currency), account, minor) for kind, account, minor in moves]
+
+
+def request_covered(donation_id: UUID, organisation_id: UUID, money: Money) -> list[Transfer]:
+    """What the partner paid is owed to the nonprofit of a donation."""
+    debit, credit = request_clearing(money.currency), liability(organisation_id, money.currency)
+    return [Transfer(TransferKind.REQUEST_COVERED, donation_id, debit, credit, money.minor)]
+
+
+def over_returned(payment_id: UUID, over: Money) -> list[Transfer]:
+    """What was over went back to the partner."""
+    debit, credit = suspense(PARTNERS, over.currency), bank(over.currency)
+    return [Transfer(TransferKind.OVER_RETURNED, payment_id, debit, credit, over.minor)]

@@ -50,7 +50,8 @@ checks: Final = (
         select key from ledger_account a full join (
             select g.organisation_id, g.currency, sum(coalesce(g.settled_minor, g.amount_minor)) as minor
             from donation g left join disbursement d on d.id = g.disbursement_id
-            where g.payment_id is not null and (d.id is null or d.status in ('PENDING', 'RETURNED')) group by 1, 2
+            where g.status in ('RECEIVED_PAYMENT', 'DISBURSED')
+              and (d.id is null or d.status in ('PENDING', 'RETURNED')) group by 1, 2
         ) g on a.kind = 'donation_liability' and g.organisation_id = a.organisation_id and g.currency = a.currency
         where (a.kind = 'donation_liability' or a.id is null)
           and coalesce(credits_minor - debits_minor, 0) <> coalesce(g.minor, 0)

@@ -34,11 +34,14 @@ checks: Final = (
     ),
     Check(
         "settlements.donations_have_lines",
-        "A settled donation has a line of its payment, for the amount; and such a line its donation",
+        "A hosted donation that is settled has a line of its payment, for the amount; and such a line its donation",
         "Compare the donation with the provider's report; until then it must not be paid out",
         """
         select coalesce(d.payment_id, l.payment_id)::text
-        from (select payment_id, settled_minor, settled_currency from donation where settled_at is not null) d
+        from (
+            select payment_id, settled_minor, settled_currency from donation
+            where settled_at is not null and type = 'hosted'
+        ) d
         full join (
             select payment_id, net_minor, currency from settlement_line
             where status = 'matched' and payment_id is not null

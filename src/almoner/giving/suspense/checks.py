@@ -36,6 +36,8 @@ checks: Final = (
             select case status when 'held' then 'suspense' else 'refunds' end as kind, provider, currency,
                    sum(amount_minor) as minor
             from held_payment where reason <> 'other_mode' and status in ('held', 'refunding') group by 1, 2, 3
+            union all select 'suspense', 'partner_transfers', currency, sum(over_minor)
+            from request_payment where status = 'held' group by currency
         ) h using (kind, provider, currency)
         where a.kind in ('suspense', 'refunds') and credits_minor - debits_minor <> coalesce(h.minor, 0)
         """,

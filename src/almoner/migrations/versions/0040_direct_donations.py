@@ -1,13 +1,13 @@
 """Direct donations, and what partners set of them.
 
 Revision ID: 0040
-Revises: 0038
+Revises: 0039
 """
 
 from alembic import op
 
 revision = "0040"
-down_revision = "0038"
+down_revision = "0039"
 
 UPGRADE = """
 alter table partner

@@ -1,0 +1,85 @@
+"""Bundling donations and receiving money for them: a batch in each transaction, any number of runs at once."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from almoner.giving.requests import service
+from almoner.giving.requests.domain import DonationRequest, NothingToAsk, RequestPayment, Unasked
+from almoner.kit.money import Money
+from almoner.platform.db import EVERYONE, Database, Everyone, Partner, Tx
+
+
+@dataclass(slots=True)
+class Ran:
+    """What a run did. ``waiting``: how many pairs of partner and currency have too little, or no period over."""
+
+    made: list[DonationRequest] = field(default_factory=list)
+    waiting: int = 0
+
+
+Record = Callable[[Tx, Ran], Awaitable[None]]
+"""Says who ran it."""
+
+
+async def run(db: Database, record: Record | None = None) -> Ran:
+    """Ask every partner for the direct donations of the periods that are over.
+
+    ``record`` is called in the transaction that finishes the run.
+    """
+    ran = Ran()
+    async with db.read() as tx:
+        found = await service.unasked(tx)
+    for of in found:
+        made = await ask(db, of)
+        if made is None:
+            ran.waiting += 1
+        else:
+            ran.made.append(made)
+    if record is not None:
+        async with db.write() as tx:
+            await record(tx, ran)
+    return ran
+
+
+async def ask(db: Database, of: Unasked, *, now_asked: bool = False) -> DonationRequest | None:
+    """Bundle one partner's donations of a currency into a request; None when there is nothing to ask for yet."""
+    made, more = None, True
+    while more:
+        try:
+            async with db.write() as tx:
+                made, more = await service.gather(tx, of, now_asked=now_asked)
+        except NothingToAsk:
+            return None
+    return made
+
+
+async def receive(
+    db: Database,
+    scope: Partner | Everyone,
+    request_id: UUID,
+    money: Money,
+    bank_reference: str,
+    *,
+    noted_by: str,
+    record: Callable[[Tx, RequestPayment], Awaitable[None]] | None = None,
+) -> RequestPayment:
+    """A partner's transfer came; all donations that it covers are received. Raises NotFound, RequestRefused.
+
+    ``record`` is called in the transaction that books the transfer.
+    """
+    async with db.write() as tx:
+        made = await service.receive(tx, scope, request_id, money, bank_reference, noted_by=noted_by)
+        if record is not None:
+            await record(tx, made)
+    await follow(db, made.request_id)
+    return made
+
+
+async def follow(db: Database, request_id: UUID) -> None:
+    """Receive what a request's money covers, a batch in each transaction."""
+    async with db.read() as tx:
+        more = (await service.get(tx, EVERYONE, request_id)).covering
+    while more:
+        async with db.write() as tx:
+            more = await service.cover(tx, request_id)

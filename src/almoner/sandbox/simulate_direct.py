@@ -1,0 +1,79 @@
+"""Simulated money of direct donations: the partner is asked for it at once, and pays it (settled 9)."""
+
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.donations import service as donations
+from almoner.giving.donations.domain import Donation
+from almoner.giving.donations.domain import InvalidState as DonationInvalidState
+from almoner.giving.requests import flows
+from almoner.giving.requests import service as requests
+from almoner.giving.requests.domain import InvalidState, Unasked
+from almoner.kit.ids import encode
+from almoner.kit.money import Money
+from almoner.platform.db import Database, Partner
+from almoner.platform.http.wire import Out
+from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.simulate import Moves
+
+ERRORS: Final = (InvalidState, DonationInvalidState)
+_BY: Final = "sandbox"
+
+
+def moves(db: Database) -> Moves:
+    """What happens to direct donations and their requests."""
+    direct = _Direct(db)
+    return {("donation", "request"): direct.request, ("donationrequest", "pay"): direct.pay}
+
+
+class _Direct:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def request(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> Out:
+        """The period ends now: the partner is asked for all its donations of the currency; the donation afterwards.
+
+        Raises NotFound, donation InvalidState.
+        """
+        async with self._db.read() as tx:
+            donation = await donations.get(tx, partner, donation_id)
+        if donation.status != "ACTIVE":
+            raise DonationInvalidState(f"the donation is {donation.status}: only one that is ACTIVE is asked for")
+        await flows.ask(self._db, Unasked(partner.id, donation.money.currency), now_asked=True)
+        async with self._db.read() as tx:
+            return donations.record(tx, await donations.get(tx, partner, donation_id))
+
+    async def pay(self, partner: Partner, request_id: UUID, body: SimulateIn) -> Out:
+        """The partner pays an amount on a request, in its currency or another; the request afterwards.
+
+        Raises NotFound; InvalidState when no amount is given and nothing is open.
+        """
+        async with self._db.read() as tx:
+            request = await requests.get(tx, partner, request_id)
+        money = Money(body.amount or request.open_minor, body.currency_code or request.money.currency)
+        if not money:
+            raise InvalidState("the request is PAID: name an amount to pay more")
+        await _pay(self._db, partner, request_id, money)
+        async with self._db.read() as tx:
+            return requests.record(tx, await requests.get(tx, partner, request_id))
+
+
+async def pay_donation(db: Database, partner: Partner, donation: Donation) -> Out:
+    """The partner pays all of the request that a direct donation is in; the donation afterwards.
+
+    Raises donation InvalidState when it was not asked for.
+    """
+    if donation.status != "REQUESTED_PAYMENT" or donation.request_id is None:
+        raise DonationInvalidState(f"the donation is {donation.status}: only one that was asked for is paid")
+    async with db.read() as tx:
+        request = await requests.get(tx, partner, donation.request_id)
+    if request.open_minor:
+        await _pay(db, partner, request.id, Money(request.open_minor, request.money.currency))
+    async with db.read() as tx:
+        return donations.record(tx, await donations.get(tx, partner, donation.id))
+
+
+async def _pay(db: Database, partner: Partner, request_id: UUID, money: Money) -> None:
+    async with db.read() as tx:
+        reference = f"simulated-{encode(tx.new_id())}"
+    await flows.receive(db, partner, request_id, money, reference, noted_by=_BY)

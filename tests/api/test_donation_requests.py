@@ -1,0 +1,272 @@
+"""Donation requests: partners are asked for a period's direct donations, and pay them (settled 4, 5, 8)."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from almoner.access.partners import service as partners
+from almoner.giving.requests import service as asking
+from almoner.giving.requests.domain import RequestRefused, Unasked
+from almoner.kit.money import Money
+from almoner.kit.time import iso
+from almoner.platform.db import EVERYONE
+from almoner.selfchecks import CHECKS
+from tests.support import books, factories
+from tests.support.client import Client, data
+from tests.support.payouts import events_of, gift, refused, simulate, uuid_of, verified
+from tests.support.payouts import payouts as payouts_of
+from tests.support.payouts import run as pay_out
+from tests.support.requests import NEXT_PERIOD, asked, donations_of, paid, requests, run
+from tests.support.service import Service, Tenant
+
+
+def statuses(donations: list[dict[str, Any]]) -> list[str]:
+    """Where donations stand."""
+    return [one["status"] for one in donations]
+
+
+async def clearing(service: Service, currency: str = "USD") -> int:
+    """What partners paid and covers no whole donation yet."""
+    async with service.db.read() as tx:
+        return int(
+            await tx.fetchval(
+                "select coalesce(sum(credits_minor - debits_minor), 0) from ledger_account "
+                "where kind = 'request_clearing' and currency = $1",
+                currency,
+            )
+        )
+
+
+async def suspense(service: Service, currency: str = "USD") -> int:
+    """What partners paid and nobody asked for."""
+    async with service.db.read() as tx:
+        return int(
+            await tx.fetchval(
+                "select coalesce(sum(credits_minor - debits_minor), 0) from ledger_account "
+                "where kind = 'suspense' and provider = 'partner_transfers' and currency = $1",
+                currency,
+            )
+        )
+
+
+async def test_a_period_is_bundled_by_currency_once_it_is_over(service: Service, api: Client, other: Client) -> None:
+    first = [await factories.direct(service, api, amount=amount) for amount in (1000, 250)]
+    euros = await factories.direct(service, api, amount=700, currencyCode="EUR")
+    cancelled = await factories.direct(service, api)
+    data(await api.post(f"/v1/donations/{cancelled['id']}/cancel"))
+    await run(service)
+    assert await requests(api) == [], "the month is not over"
+    service.clock.advance(days=NEXT_PERIOD)
+    later = await factories.direct(service, api)
+    await run(service)
+    dollar, euro = await requests(api)
+    assert (dollar, euro) == (
+        {
+            "id": dollar["id"],
+            "status": "OPEN",
+            "amount": 1250,
+            "paidAmount": 0,
+            "currencyCode": "USD",
+            "reference": dollar["reference"],
+            "donationIdsCount": 2,
+            "dueAt": dollar["dueAt"],
+            "createdAt": iso(service.clock.now()),
+        },
+        {**euro, "amount": 700, "currencyCode": "EUR", "donationIdsCount": 1},
+    )
+    assert data(await api.get(f"/v1/donation-requests/{dollar['id']}")) == dollar
+    assert (await api.get("/v1/donation-requests")).json()["object"] == "donation_request"
+    bundled = await donations_of(api, dollar)
+    assert [one["id"] for one in bundled] == [one["id"] for one in first]
+    assert statuses(bundled) == ["REQUESTED_PAYMENT"] * 2
+    assert {one["donationRequestId"] for one in bundled} == {dollar["id"]}
+    assert (await gift(api, euros))["donationRequestId"] == euro["id"]
+    assert statuses([await gift(api, later), await gift(api, cancelled)]) == ["ACTIVE", "CANCELLED"]
+    await run(service)
+    assert len(await requests(api)) == 2, "asked once"
+    assert await requests(other) == []
+    assert (await other.get(f"/v1/donation-requests/{dollar['id']}")).status_code == 404
+
+
+async def test_the_run_comes_by_itself_after_the_period(service: Service, api: Client, tenant: Tenant) -> None:
+    async with service.db.write() as tx:
+        await partners.set_giving(tx, tenant.partner, request_every="day", request_due_days=7)
+    await factories.direct(service, api)
+    await service.drain()
+    assert await requests(api) == []
+    service.clock.advance(days=1)
+    await service.drain()
+    [request] = await requests(api)
+    assert request["dueAt"][:10] > request["createdAt"][:10]
+    assert await events_of(service, (await donations_of(api, request))[0]) == ["donation.created"]
+
+
+async def test_too_little_waits_for_the_next_period(service: Service, api: Client, tenant: Tenant) -> None:
+    async with service.db.write() as tx:
+        await partners.set_giving(tx, tenant.partner, request_least_gifts=20)
+    await factories.direct(service, api, amount=1999)
+    service.clock.advance(days=NEXT_PERIOD)
+    assert (await run(service)).waiting > 0
+    assert await requests(api) == []
+    await factories.direct(service, api, amount=1)
+    assert await requests(api) == []
+    service.clock.advance(days=NEXT_PERIOD)
+    await run(service)
+    [request] = await requests(api)
+    assert (request["amount"], request["donationIdsCount"]) == (2000, 2)
+
+
+async def test_money_covers_the_oldest_first_in_part_in_full_and_over(service: Service, api: Client) -> None:
+    cause = await factories.nonprofit(service)
+    bank, owed = await books.in_bank(service, "USD"), await books.owed(service, cause)
+    request = await asked(service, api, 1000, 500, 300, organisation=cause)
+    await paid(service, request, 999, "TX-1")
+    assert statuses(await donations_of(api, request)) == ["REQUESTED_PAYMENT"] * 3
+    assert await clearing(service) >= 999
+    await paid(service, request, 1, "TX-2")
+    first, second, third = await donations_of(api, request)
+    assert statuses([first, second, third]) == ["RECEIVED_PAYMENT", "REQUESTED_PAYMENT", "REQUESTED_PAYMENT"]
+    assert first["settledAmount"] == {"amount": 1000, "currency": "USD"}
+    assert first["settledAt"] == iso(service.clock.now())
+    [part] = await requests(api)
+    assert (part["status"], part["paidAmount"]) == ("PARTLY_PAID", 1000)
+    held = await suspense(service)
+    made = await paid(service, request, 1000, "TX-3")
+    assert (made.applied_minor, made.over_minor, made.status) == (800, 200, "held")
+    assert statuses(await donations_of(api, request)) == ["RECEIVED_PAYMENT"] * 3
+    [whole] = await requests(api)
+    assert (whole["status"], whole["paidAmount"], whole["amount"]) == ("PAID", 1800, 1800)
+    assert await books.owed(service, cause) == owed + 1800
+    assert await books.in_bank(service, "USD") == bank + 2000
+    assert await suspense(service) == held + 200
+    assert await books.balanced(service)
+
+
+async def test_each_move_is_told_once_with_the_record_as_it_is(service: Service, api: Client) -> None:
+    request = await asked(service, api, 1000)
+    await paid(service, request, 1000, "TX-TOLD")
+    await service.drain()
+    [donation] = await donations_of(api, request)
+    kinds = ["donation.created", "donation.payment_successful", "donation.settled"]
+    assert await events_of(service, donation) == kinds
+    listed = data(await api.get("/v1/events", pageSize=2))
+    assert [one["eventType"] for one in listed] == kinds[:0:-1]
+    assert [one["eventData"] for one in listed] == [donation] * 2
+
+
+async def test_what_was_received_is_paid_out(service: Service, api: Client) -> None:
+    cause = await factories.nonprofit(service)
+    await verified(service, api, cause)
+    request = await asked(service, api, 1000, 500, organisation=cause)
+    await simulate(api, request["id"], "pay")
+    await pay_out(service)
+    [payout] = await payouts_of(api, organisationId=cause)
+    assert (payout["status"], payout["amount"]) == ("PAID", 1500)
+    donations = await donations_of(api, request)
+    assert statuses(donations) == ["DISBURSED"] * 2
+    assert (await events_of(service, donations[0]))[-1] == "donation.disbursed"
+    assert await books.owed(service, cause) == 0
+
+
+async def test_other_money_is_held_whole_and_returned_by_a_person(service: Service, api: Client) -> None:
+    request = await asked(service, api, 1000)
+    euros = await paid(service, request, 700, "TX-EUR", currency="EUR")
+    assert (euros.applied_minor, euros.status, (await requests(api))[0]["status"]) == (0, "held", "OPEN")
+    assert await suspense(service, "EUR") >= 700
+    await paid(service, request, 1000, "TX-WHOLE")
+    late = await paid(service, request, 10, "TX-LATE")
+    assert (late.applied_minor, late.status) == (0, "held")
+    for payment in (euros, late):
+        before = await suspense(service, payment.money.currency)
+        async with service.db.write() as tx:
+            await asking.return_over(tx, payment.id, note="sent back", decided_by="officer")
+        assert await suspense(service, payment.money.currency) == before - payment.money.minor
+        with pytest.raises(RequestRefused, match="it is returned"):
+            async with service.db.write() as tx:
+                await asking.return_over(tx, payment.id, note="sent back", decided_by="officer")
+    assert await books.balanced(service)
+
+
+async def test_m4_a_transfer_is_booked_once_however_often_it_is_noted(service: Service, api: Client) -> None:
+    request = await asked(service, api, 1000, 1000)
+    told = await asyncio.gather(*(paid(service, request, 1000, "TX-SAME") for _ in range(5)), return_exceptions=True)
+    assert sum(isinstance(one, RequestRefused) for one in told) == 4
+    assert (await requests(api))[0]["paidAmount"] == 1000
+    assert statuses(await donations_of(api, request)) == ["RECEIVED_PAYMENT", "REQUESTED_PAYMENT"]
+
+
+async def test_many_runs_at_once_ask_once(service: Service, api: Client) -> None:
+    for amount in range(1, 8):
+        await factories.direct(service, api, amount=amount)
+    service.clock.advance(days=NEXT_PERIOD)
+    await asyncio.gather(*(run(service) for _ in range(5)))
+    [request] = await requests(api)
+    assert (request["amount"], request["donationIdsCount"]) == (28, 7)
+
+
+async def test_a_run_that_died_is_finished_by_the_next(service: Service, api: Client, tenant: Tenant) -> None:
+    made = [await factories.direct(service, api, amount=amount) for amount in (5, 6, 7)]
+    service.clock.advance(days=NEXT_PERIOD)
+    of = Unasked(tenant.partner.id, "USD")
+    async with service.db.write() as tx:
+        _, more = await asking.gather(tx, of, limit=2)
+    assert more
+    [request] = await requests(api)
+    with pytest.raises(RequestRefused, match="still come in"):
+        await paid(service, request, 11, "TX-EARLY")
+    await run(service)
+    [request] = await requests(api)
+    assert (request["amount"], request["donationIdsCount"]) == (18, 3)
+    assert len(await donations_of(api, request)) == len(made)
+
+
+async def test_more_donations_than_one_transaction_holds_are_all_received(service: Service, api: Client) -> None:
+    request = await asked(service, api, *range(1, 130))
+    named = uuid_of(service, "donationrequest", request["id"])
+    async with service.db.write() as tx:  # and the process is gone
+        money = Money(request["amount"], "USD")
+        await asking.receive(tx, EVERYONE, named, money, "TX-MANY", noted_by="officer")
+    assert statuses(await donations_of(api, request)).count("RECEIVED_PAYMENT") == 100
+    await service.drain()
+    assert (await api.get("/v1/donations", donationRequestId=request["id"], status="RECEIVED_PAYMENT")).json()[
+        "totalResults"
+    ] == 129
+    assert await books.balanced(service)
+
+
+async def test_what_was_asked_for_is_neither_cancelled_nor_changed(service: Service, api: Client) -> None:
+    request = await asked(service, api, 1000)
+    [donation] = await donations_of(api, request)
+    for answer in (
+        await api.post(f"/v1/donations/{donation['id']}/cancel"),
+        await api.patch(f"/v1/donations/{donation['id']}", {"organisationId": await factories.nonprofit(service)}),
+    ):
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "donation/invalid_state")
+    service.clock.advance(days=60)
+    await service.drain()
+    assert await gift(api, donation) == donation, "no time cancels what a partner was asked for"
+
+
+async def test_simulate_asks_and_pays(service: Service, api: Client) -> None:
+    made = await factories.direct(service, api, amount=1000)
+    assert (await refused(api, made["id"], "pay"))[0] == "donation/invalid_state"
+    requested = await simulate(api, made["id"], "request")
+    assert requested["status"] == "REQUESTED_PAYMENT"
+    assert (await refused(api, made["id"], "request"))[0] == "donation/invalid_state"
+    received = await simulate(api, made["id"], "pay")
+    assert (received["status"], received["settledAmount"]["amount"]) == ("RECEIVED_PAYMENT", 1000)
+    assert (await refused(api, requested["donationRequestId"], "pay"))[0] == "donation_request/invalid_state"
+    other = await asked(service, api, 400)
+    part = await simulate(api, other["id"], "pay", amount=100)
+    assert (part["status"], part["paidAmount"]) == ("PARTLY_PAID", 100)
+    assert (await simulate(api, other["id"], "pay"))["status"] == "PAID"
+    assert (await simulate(api, other["id"], "pay", amount=5))["paidAmount"] == 400
+
+
+async def test_the_books_and_their_checks_agree_afterwards(service: Service, api: Client) -> None:
+    for check in (one for one in CHECKS if one.name.startswith(("requests.", "ledger."))):
+        async with service.db.read() as tx:
+            row = await tx.fetchrow(check.statement, tx.now, service.clock.wall())
+        assert row is not None
+        assert row["count"] == 0, (check.name, row["examples"])

@@ -1,0 +1,121 @@
+"""Donation requests in the database: what it refuses by itself, and how it answers hot questions."""
+
+import re
+from datetime import UTC, datetime
+from typing import Any, cast
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from almoner.giving.donations import store_requests
+from almoner.giving.requests import store
+from almoner.giving.requests.domain import PAYMENT, REQUEST
+from almoner.kit.states import Lifecycle
+from almoner.platform.db import EVERYONE, Partner, Tx
+from tests.support import factories
+from tests.support.client import Client
+from tests.support.payouts import uuid_of
+from tests.support.plans import Explaining
+from tests.support.requests import asked, donations_of, paid
+from tests.support.service import Service, Tenant
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+async def refuses(service: Service, sql: str, *args: object) -> str | None:
+    """The constraint that a statement of the service's own role breaks."""
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError) as refused:
+        async with service.db.write() as tx:
+            await tx.execute(sql, *args)
+    return refused.value.constraint_name
+
+
+@pytest.mark.parametrize("lifecycle", [REQUEST, PAYMENT], ids=lambda table: table.resource)
+async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Service, lifecycle: Lifecycle) -> None:
+    async with service.db.read() as tx:
+        rows = await tx.fetch(
+            "select from_status, to_status from lifecycle_move where resource = $1 order by 1, 2", lifecycle.resource
+        )
+        check = await tx.fetchval(
+            "select pg_get_constraintdef(oid) from pg_constraint where conname = $1",
+            f"{lifecycle.resource}_status_check",
+        )
+    assert [tuple(row) for row in rows] == list(lifecycle.arrows())
+    assert set(re.findall(r"'(\w+)'", check)) == lifecycle.states()
+
+
+async def test_a_direct_donation_is_asked_for_in_a_request_that_gathers_and_stays(
+    service: Service, api: Client, tenant: Tenant
+) -> None:
+    request = await asked(service, api, 1000)
+    named = uuid_of(service, "donationrequest", request["id"])
+    loose = uuid_of(service, "donation", (await factories.direct(service, api))["id"])
+    move = "update donation set status = 'REQUESTED_PAYMENT', request_id = $2 where id = $1"
+    assert await refuses(service, move, loose, None) == "donation_requested"
+    assert await refuses(service, move, loose, named) == "donation_gathered"
+    [donation] = await donations_of(api, request)
+    inside = uuid_of(service, "donation", donation["id"])
+    for change, constraint in {
+        "status = 'CANCELLED', cancelled_at = now(), request_id = null": ("donation_direct", "donation_gathered"),
+        "amount_minor = 1": ("donation_direct",),
+        "currency = 'EUR'": ("donation_direct",),
+        "request_id = null": ("donation_gathered",),
+        "organisation_id = gen_random_uuid()": ("donation_promise",),
+        "status = 'ACTIVE', request_id = null": ("donation_gathered", "lifecycle_donation"),
+    }.items():
+        assert await refuses(service, f"update donation set {change} where id = $1", inside) in constraint, change
+
+
+async def test_a_hosted_donation_is_never_active_and_in_no_request(service: Service, api: Client) -> None:
+    request = uuid_of(service, "donationrequest", (await asked(service, api, 1000))["id"])
+    hosted = uuid_of(service, "donation", (await factories.donation(service, api))["id"])
+    broken = await refuses(service, "update donation set request_id = $2 where id = $1", hosted, request)
+    assert broken in ("donation_gathered", "donation_requested")
+
+
+async def test_what_was_asked_for_and_paid_stays(service: Service, api: Client) -> None:
+    request = await asked(service, api, 1000)
+    payment = await paid(service, request, 1200, f"TX-{uuid4()}")
+    named = uuid_of(service, "donationrequest", request["id"])
+    for change, constraint in {
+        "amount_minor = 900": ("donation_request_promise", "donation_request_paid"),
+        "donations = 2": ("donation_request_promise",),
+        "due_at = due_at + interval '1 day'": ("donation_request_promise",),
+        "gathering = true": ("donation_request_promise", "donation_request_gathered"),
+        "paid_minor = 999": ("donation_request_promise", "donation_request_paid"),
+        "covered_minor = 1": ("donation_request_promise",),
+        "status = 'OPEN'": ("lifecycle_donation_request",),
+    }.items():
+        broken = await refuses(service, f"update donation_request set {change} where id = $1", named)
+        assert broken in constraint, change
+    async with service.db.write() as tx:
+        for change in ("amount_minor = 1", "bank_reference = 'other'", "over_minor = 0"):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                async with tx.savepoint():
+                    await tx.execute(f"update request_payment set {change} where id = $1", payment.id)
+    assert await refuses(service, "update request_payment set status = 'returned' where id = $1", payment.id) == (
+        "request_payment_decided"
+    )
+
+
+async def test_p1_batches_are_found_by_indexes(service: Service, tenant: Tenant) -> None:
+    partner = Partner(tenant.partner.id)
+    async with service.db.write() as tx:
+        await tx.execute("set local enable_seqscan = off")
+        asked_of = cast("Tx", Explaining(tx))
+        await store_requests.oldest_unasked(asked_of, EVERYONE)
+        await store_requests.lock_waiting(asked_of, EVERYONE, uuid4(), 100)
+        await store_requests.sum_unasked(asked_of, partner, "USD", START)
+        await store.covering(asked_of, EVERYONE, 1)
+        await store.lock_gathering(asked_of, partner, "USD")
+        await store.find_by_reference(asked_of, EVERYONE, "ALM-00000-00000")
+        plans = cast("Any", asked_of)
+    assert plans.indexes() >= {
+        "donation_of_request",
+        "donation_unrequested",
+        "donation_request_covering",
+        "donation_request_gathering",
+        "donation_request_reference_key",
+    }
+    assert plans.scans() == set()

@@ -1,0 +1,68 @@
+"""Partners that are asked for their direct donations, and pay, for tests."""
+
+from typing import Any
+from uuid import UUID
+
+from almoner.giving.requests import domain, flows
+from almoner.giving.requests.domain import RequestPayment
+from almoner.giving.requests.flows import Ran
+from almoner.kit.money import Money
+from almoner.platform.db import EVERYONE, Tx
+from tests.support import factories
+from tests.support.client import Client, data
+from tests.support.payouts import simulate, uuid_of
+from tests.support.service import Service
+
+NEXT_PERIOD = 32
+"""Days after which any month is over."""
+
+
+async def asked(service: Service, api: Client, *amounts: int, **body: Any) -> dict[str, Any]:
+    """A request for new direct donations of these amounts, made at once."""
+    made = [await factories.direct(service, api, amount=amount, **body) for amount in amounts]
+    await simulate(api, made[-1]["id"], "request")
+    return (await requests(api))[0]
+
+
+async def requests(api: Client) -> list[dict[str, Any]]:
+    """The partner's requests, newest first."""
+    found: list[dict[str, Any]] = data(await api.get("/v1/donation-requests"))
+    return found
+
+
+async def donations_of(api: Client, request: dict[str, Any]) -> list[dict[str, Any]]:
+    """The donations of a request, oldest first."""
+    query = {"donationRequestId": request["id"], "direction": "ASC", "pageSize": 100}
+    found: list[dict[str, Any]] = data(await api.get("/v1/donations", **query))
+    return found
+
+
+async def run(service: Service) -> Ran:
+    """Partners are asked for the periods that are over."""
+    return await flows.run(service.db)
+
+
+async def paid(
+    service: Service, request: dict[str, Any], minor: int, reference: str, currency: str = "USD"
+) -> RequestPayment:
+    """A transfer is noted by an officer."""
+    named = uuid_of(service, "donationrequest", request["id"])
+    return await flows.receive(service.db, EVERYONE, named, Money(minor, currency), reference, noted_by="officer")
+
+
+async def bundle(tx: Tx, partner_id: UUID) -> UUID:
+    """A request alone, for rows of direct donations that tests write by themselves."""
+    made = tx.new_id()
+    await tx.execute(
+        """
+        insert into donation_request (id, partner_id, currency, amount_minor, donations, paid_minor, covered_minor,
+                                      status, reference, made_before, gathering, covering, created_at, due_at,
+                                      status_changed_at)
+        values ($1, $2, 'USD', 0, 0, 0, 0, 'OPEN', $3, $4, true, false, $4, $4, $4)
+        """,
+        made,
+        partner_id,
+        domain.reference(made),
+        tx.now,
+    )
+    return made
