@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from almoner.validation.agents.cases import CASE as AGENTS
+from almoner.validation.appeals.cases import AppealCase
 from almoner.validation.matches.cases import CASE as MATCHES
 from almoner.validation.requests.cases import CASE as REQUESTS
 from almoner.validation.reviews.domain import Kind
@@ -13,4 +14,5 @@ CASES: Final[Mapping[Kind, Case]] = {
     "validation_request": REQUESTS,
     "agent_verification": AGENTS,
     "match": MATCHES,
+    "appeal": AppealCase(REQUESTS, AGENTS),
 }

@@ -19,6 +19,7 @@ VERIFICATION: Final = Lifecycle(
         "pending": frozenset({"pending_review", "pending_user_verification", "rejected"}),  # settled 5
         "pending_user_verification": frozenset({"approved", "rejected"}),
         "pending_review": frozenset({"approved", "rejected"}),
+        "rejected": frozenset({"approved", "pending_user_verification"}),  # by an appeal alone (settled 4)
     },
 )
 AgentStatus = Literal["pending", "pending_user_verification", "pending_review", "approved", "rejected"]
@@ -203,6 +204,21 @@ class AgentVerification:
         self._ensure("rejected")
         return replace(self, status="rejected", rejection_code=code, expires_at=None, processed_at=now)
 
+    def reversed(self, now: datetime, confirmed_at: datetime | None) -> "AgentVerification":
+        """Its review has passed after all, as an appeal has shown: as ever, whose address is to be checked confirms it.
+
+        ``confirmed_at``: when the appeal confirmed it, if it did. Raises InvalidState unless it was rejected.
+        """
+        if self.status != "rejected":
+            raise InvalidState(f"the verification is {self.status}: there is nothing to reverse")
+        confirmed = self.confirmed_at or (confirmed_at if self.email_check else None)
+        if self.email_check and confirmed is None:
+            until = now + LIFETIME
+            return replace(
+                self, status="pending_user_verification", rejection_code=None, expires_at=until, processed_at=None
+            )
+        return replace(self, status="approved", rejection_code=None, confirmed_at=confirmed, processed_at=now)
+
     def asking(self, until: datetime) -> "AgentVerification":
         """The nonprofit was asked and has until then to answer. Raises InvalidState outside the review."""
         if self.status != "pending_review":
@@ -216,7 +232,7 @@ class AgentVerification:
         return replace(self, expires_at=None)
 
     def _ensure(self, target: AgentStatus) -> None:
-        if not VERIFICATION.allows(self.status, target):
+        if not (self.open and VERIFICATION.allows(self.status, target)):
             raise InvalidState(f"the verification is {self.status} and cannot become {target}")
 
 

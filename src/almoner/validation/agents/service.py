@@ -166,6 +166,20 @@ async def reject(tx: Tx, scope: Scope, verification_id: UUID, decision: Decision
     return await moving.moved(tx, held.rejected(domain.rejection(decision.reason_code), tx.now), decision)
 
 
+async def reverse(
+    tx: Tx, scope: Scope, verification_id: UUID, decision: Decision, confirmed_at: datetime | None
+) -> AgentVerification:
+    """Let through who was rejected, as an appeal has shown. ``confirmed_at``: when it confirmed the address, if so.
+
+    Who has yet to confirm it is asked to. Raises NotFound, InvalidState.
+    """
+    held = await moving.hold(tx, scope, verification_id)
+    passed = await moving.moved(tx, held.reversed(tx.now, confirmed_at), decision)
+    if passed.unconfirmed:
+        await confirming.send(tx, passed)
+    return passed
+
+
 async def act(tx: Tx, verification_id: UUID, asked_for: triggers.Action) -> None:
     """What a test value asked for, through the same moves as in life. Does nothing once it has ended."""
     held = await moving.hold(tx, EVERYONE, verification_id)

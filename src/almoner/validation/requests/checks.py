@@ -56,6 +56,11 @@ checks: Final = (
             union all
             select partner_id, 'validation_request.rejected', rejected_at
             from validation_request, bounds where rejected_at > since
+            union all  -- what an appeal has reversed since
+            select d.partner_id, 'validation_request.rejected', d.decided_at
+            from review_decision d join validation_request r on r.id = d.subject_id, bounds
+            where d.kind = 'validation_request' and d.verdict = 'rejected' and r.status = 'accepted'
+                and d.decided_at > since
         ),
         events as (
             select partner_id, type, created_at as at from event, bounds

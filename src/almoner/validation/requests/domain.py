@@ -12,7 +12,13 @@ from almoner.kit.states import Lifecycle
 from almoner.nonprofits.organisations.domain import OrganisationType, Unlisted
 from almoner.validation.documents.domain import Document
 
-REQUEST: Final = Lifecycle("validation_request", {"pending": frozenset({"accepted", "rejected"})})  # settled 5, once
+REQUEST: Final = Lifecycle(
+    "validation_request",
+    {
+        "pending": frozenset({"accepted", "rejected"}),  # settled 5, once
+        "rejected": frozenset({"accepted"}),  # by an appeal alone (settled 4)
+    },
+)
 
 RequestStatus = Literal["pending", "accepted", "rejected"]
 RejectionReason = Literal["other", "not_eligible", "incorrect_documentation", "not_attributable_to_registry"]
@@ -185,9 +191,26 @@ class ValidationRequest:
             rejected_at=now,
         )
 
+    def reversed(
+        self, organisation_id: UUID, types: Sequence[OrganisationType], now: datetime
+    ) -> "ValidationRequest":
+        """Accepted after all, as an appeal has shown. Raises InvalidState unless it was rejected."""
+        if self.status != "rejected":
+            raise InvalidState(f"the validation request is {self.status}: there is nothing to reverse")
+        return replace(
+            self,
+            status="accepted",
+            organisation_id=organisation_id,
+            organisation_types=tuple(types),
+            accepted_at=now,
+            rejected_at=None,
+            rejection_reason=None,
+            rejection_reason_code=None,
+        )
+
     def ensure(self, target: RequestStatus) -> None:
-        """Raises InvalidState unless the request may become ``target``."""
-        if not REQUEST.allows(self.status, target):
+        """Raises InvalidState unless the request may become ``target`` without an appeal."""
+        if self.status != "pending" or not REQUEST.allows(self.status, target):
             raise InvalidState(f"the validation request is {self.status} and cannot become {target}")
 
 

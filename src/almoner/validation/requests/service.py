@@ -168,6 +168,13 @@ async def reject(tx: Tx, scope: Scope, request_id: UUID, decision: Decision) -> 
     return await _decided(tx, held.rejected(domain.rejection_reason(decision.reason_code), tx.now), decision)
 
 
+async def reverse(tx: Tx, scope: Scope, request_id: UUID, decision: Decision) -> ValidationRequest:
+    """Accept what was rejected, as an appeal has shown; told as every acceptance. Raises NotFound, InvalidState."""
+    held = await _hold(tx, scope, request_id)
+    found = await organisations.register_own(tx, Partner(held.partner_id), domain.unlisted(held))
+    return await _decided(tx, held.reversed(found.id, found.types, tx.now), decision)
+
+
 async def evaluations(tx: Tx, request_id: UUID) -> list[Evaluation]:
     """Every evaluation of a request with its evidence, oldest first."""
     return await store_evidence.of(tx, EVERYONE, request_id)

@@ -21,14 +21,17 @@ checks: Final = (
     ),
     Check(
         "reviews.decided_once",
-        "A review that was decided has one decision, no other has any, and a validation request is decided once",
+        "A review that was decided has one decision, no other has any; a request is decided once, but for appeals",
         "Somebody wrote to the tables; the service's role cannot: compare with the last good backup",
         """
         select 'review ' || r.id from review r left join review_decision d on d.review_id = r.id
         where (r.status = 'decided') <> (d.id is not null)
         union all
-        select 'validation_request ' || subject_id from review_decision where kind = 'validation_request'
-        group by subject_id having count(*) > 1
+        select 'validation_request ' || d.subject_id from review_decision d where d.kind = 'validation_request'
+        group by d.subject_id having count(*) > 1 + (
+            select count(*) from appeal a join validation_submission s on s.id = a.validation_submission_id
+            where s.validation_request_id = d.subject_id and a.status = 'reversed'
+        )
         """,
     ),
     Check(
@@ -39,7 +42,8 @@ checks: Final = (
         select 'validation_request ' || coalesce(v.id, d.subject_id) from (
             select id, status from validation_request where status <> 'pending'
         ) v full join (
-            select subject_id, verdict from review_decision where kind = 'validation_request'
+            select distinct on (subject_id) subject_id, verdict from review_decision where kind = 'validation_request'
+            order by subject_id, id desc
         ) d on d.subject_id = v.id
         where v.status is distinct from d.verdict
         union all

@@ -19,6 +19,7 @@ ID_TYPES: Final[Mapping[Kind, str]] = {
     "validation_request": "validationrequest",
     "agent_verification": "agentverification",
     "match": "screeningmatch",
+    "appeal": "appeal",
 }
 """A review is known by the identifier of its subject, whose type tells the kind."""
 CLAIM: Final = timedelta(minutes=15)

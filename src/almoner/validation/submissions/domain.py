@@ -25,7 +25,7 @@ SUBMISSION: Final = Lifecycle(
     {
         "pending": frozenset({"processed", "succeeded", "failed"}),  # settled 5
         "processed": frozenset({"succeeded", "failed"}),  # what could not be decided was, later
-        "failed": frozenset({"succeeded"}),  # by an appeal alone (settled 4)
+        "failed": frozenset({"processed", "succeeded"}),  # by an appeal alone (settled 4)
     },
 )
 SubmissionStatus = Literal["pending", "processed", "succeeded", "failed"]

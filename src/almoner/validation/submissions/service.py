@@ -3,6 +3,7 @@
 Whatever changes one holds its row first. The checks tell by events what became of them (``jobs``).
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -30,7 +31,15 @@ from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import ValidationRequest
 from almoner.validation.submission_documents import service as submission_documents
 from almoner.validation.submissions import domain, evaluating, parts, schemas, store
-from almoner.validation.submissions.domain import Applicant, Asked, Details, Filters, Parts, Submission
+from almoner.validation.submissions.domain import (
+    Applicant,
+    Asked,
+    Details,
+    Filters,
+    Parts,
+    Submission,
+    SubmissionStatus,
+)
 from almoner.validation.submissions.schemas import ValidationSubmissionOut
 
 Scope = Partner | Everyone
@@ -116,7 +125,8 @@ def _problems(asked: Asked, configuration: Configuration) -> list[str]:
     if sum(one is not None for one in named) > 1:
         wrong.append("body must have one of organisationId and validationRequestId, not both")
     if not any(one is not None for one in named):
-        missing = (asked.details or Details()).missing() + ([] if asked.language else ["language"])
+        said_in = asked.language or asked.validation_invite_id  # an invite has a language
+        missing = (asked.details or Details()).missing() + ([] if said_in else ["language"])
         wrong += [f"body.{name} is required without an organisationId" for name in missing]
     if configuration.asks_for("agent_verification"):
         said = {"firstName": asked.first_name, "lastName": asked.last_name, "email": asked.email}
@@ -322,10 +332,17 @@ def record(tx: Tx, submission: Submission) -> ValidationSubmissionOut:
     return schemas.submission_out(tx, submission)
 
 
-async def overturn(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
-    """A failed one succeeds after all, as an appeal has shown; told once. Raises NotFound, InvalidState."""
+async def overturn(
+    tx: Tx, scope: Scope, submission_id: UUID, status: SubmissionStatus, passed: Collection[Check]
+) -> Submission:
+    """A failed one comes to something else after all, as an appeal has shown, or has failed by something else.
+
+    ``passed``: the checks that count as passed since. Told once. Raises NotFound, InvalidState.
+    """
     held = await evaluating.hold(tx, scope, submission_id)
-    return await evaluating.moved(tx, held, held.moved("succeeded", None, tx.now))
+    if status != "failed":
+        return await evaluating.moved(tx, held, held.moved(status, None, tx.now))
+    return await evaluating.restated(tx, held, passed)
 
 
 async def follow(tx: Tx, submission_ids: list[UUID]) -> None:

@@ -1,6 +1,6 @@
 """SQL of validation submissions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -118,6 +118,11 @@ async def move(tx: Tx, moved: Submission, before: SubmissionStatus) -> bool:
             SUBMISSION.sources_of(moved.status),
         )
     )
+
+
+async def set_reasons(tx: Tx, submission_id: UUID, reasons: Mapping[str, object]) -> None:
+    """Why a locked one, which has failed, fails now."""
+    await tx.execute("update validation_submission set failure_reasons = $2 where id = $1", submission_id, reasons)
 
 
 async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID) -> None:

@@ -1,0 +1,1 @@
+"""Appeals: a second look at what an application failed by."""

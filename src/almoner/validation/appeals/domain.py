@@ -1,0 +1,107 @@
+"""Appeals: the record, when it is due, and what a reversal means for each check (settled 4)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.kit.states import Lifecycle
+from almoner.validation.agents.domain import AgentVerification
+from almoner.validation.configurations.domain import Check
+from almoner.validation.reviews.domain import ReviewRefused
+from almoner.validation.submissions import domain as submissions
+from almoner.validation.submissions.domain import Standing, Submission
+
+APPEAL: Final = Lifecycle("appeal", {"open": frozenset({"upheld", "reversed"})})
+AppealStatus = Literal["open", "upheld", "reversed"]
+Appellant = Literal["partner", "applicant"]
+"""Who appeals. The applicant does so by the link of our mails, and has shown by that whose address it is."""
+
+CHANGED: Final = "internal.appeal_changed"
+"""Told when one is made and when it is decided, with an ``AppealChanged`` in it."""
+
+MAX_TEXT: Final = 5000
+BUSINESS_DAYS: Final = 10
+_SATURDAY: Final = 5
+
+REASONS: Final = ("decision_stands", "no_new_evidence")
+"""Why an appeal is turned down."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppealChanged:
+    """Which appeal, of which submission, and what it is now."""
+
+    appeal: UUID
+    submission: UUID
+    status: AppealStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Appeal:
+    """One appeal. ``first_decided_by``: operators who may not decide it.
+
+    ``overruled``: the checks that count as passed for this submission since it was reversed.
+    """
+
+    id: UUID
+    partner_id: UUID
+    submission_id: UUID
+    text: str
+    appellant: Appellant
+    first_decided_by: tuple[str, ...]
+    overruled: tuple[Check, ...]
+    status: AppealStatus
+    created_at: datetime
+    due_at: datetime
+    decided_at: datetime | None
+    decided_by: str | None
+
+    def decided(self, status: AppealStatus, by: str, overruled: Sequence[Check], now: datetime) -> "Appeal":
+        """Upheld or reversed. Raises ReviewRefused for who decided first."""
+        if by in self.first_decided_by:
+            raise ReviewRefused("You decided what is appealed against: another operator has to decide the appeal.")
+        return replace(self, status=status, decided_by=by, decided_at=now, overruled=tuple(overruled))
+
+
+def due(created: datetime) -> datetime:
+    """Ten business days later, at the same time of day: Saturdays and Sundays do not count, holidays do."""
+    moment, left = created, BUSINESS_DAYS
+    while left:
+        moment += timedelta(days=1)
+        left -= moment.weekday() < _SATURDAY
+    return moment
+
+
+def overruled(submission: Submission) -> tuple[Check, ...]:
+    """The failed checks that count as passed once the refusal is reversed.
+
+    What only ended with its validation request was never looked at: it is taken up again, and not overruled. Nor is the
+    agent, about whom there is a new decision.
+    """
+    stands = _of_their_own(submission)
+    return tuple(one for one in submissions.failed(submissions.standings(submission)) if one not in stands)
+
+
+def _of_their_own(submission: Submission) -> set[Check]:
+    """The checks that tell by themselves what becomes of them after a reversal."""
+    parts = submission.parts
+    found: set[Check] = {"agent_verification"}
+    if parts.monitoring is not None and parts.monitoring.results.compliance is None:
+        found.add("compliance")
+    if parts.eligibility is not None and parts.eligibility.results.status is None:
+        found.add("eligibility")
+    return found
+
+
+def standings(submission: Submission, overruled: Sequence[Check]) -> Mapping[Check, Standing]:
+    """How the checks stand, with those of a reversed appeal."""
+    found = submissions.standings(submission)
+    return {check: "passed" if check in overruled else standing for check, standing in found.items()}
+
+
+def ensure_reversible(agent: AgentVerification | None) -> None:
+    """Raises ReviewRefused where a rejected agent cannot be let through, because nobody knows any more who it was."""
+    if agent is not None and agent.status == "rejected" and agent.email is None:
+        raise ReviewRefused("The applicant was forgotten after the application had expired: they have to apply again.")

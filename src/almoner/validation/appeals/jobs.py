@@ -1,0 +1,42 @@
+"""Background work of appeals: the answer once what was never looked at has been."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from almoner.platform.db import Tx
+from almoner.platform.outbox import Event, Reaction
+from almoner.platform.queue import Done, Job, Result
+from almoner.platform.work import Handler, Work
+from almoner.validation.agents import domain as agents
+from almoner.validation.appeals import service
+from almoner.validation.eligibility import domain as eligibility
+from almoner.validation.monitoring import domain as monitoring
+
+
+async def settle(work: Work, job: Job) -> Result:
+    """Settle one submission. A second run finds it answered."""
+    async with work.db.write() as tx:
+        await service.settle(tx, UUID(job.payload["submission"]))
+    return Done()
+
+
+def _on(check: str, type_: str) -> Callable[[Tx, Sequence[Event]], Awaitable[None]]:
+    """Something became of checks; their events carry their records."""
+
+    async def react(tx: Tx, events: Sequence[Event]) -> None:
+        records: list[Any] = [event.record() for event in events]
+        named = [tx.ids.parse(type_, record["id"]) for record in records]
+        await service.follow(tx, check, list(dict.fromkeys(one for one in named if one)))
+
+    return react
+
+
+reactions: Final = (
+    Reaction(agents.EVENTS["approved"], _on("agent", "agentverification")),
+    Reaction(agents.EVENTS["rejected"], _on("agent", "agentverification")),
+    Reaction(monitoring.UPDATED, _on("monitoring", "monitoringsubscription")),
+    Reaction(monitoring.MOVED, _on("monitoring", "monitoringsubscription")),
+    Reaction(eligibility.UPDATED, _on("eligibility", "eligibilitysubscription")),
+)
+handlers: Final[Mapping[str, Handler]] = {service.SETTLE: settle}

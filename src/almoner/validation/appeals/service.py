@@ -1,0 +1,157 @@
+"""What can be done with appeals. Whatever changes one holds its submission first, then the appeal, then the checks."""
+
+from typing import Final
+from uuid import UUID
+
+from almoner.kit.errors import NotFound
+from almoner.platform import outbox, queue
+from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.queue import NewJob
+from almoner.validation.agents import service as agents
+from almoner.validation.appeals import domain, store
+from almoner.validation.appeals.domain import CHANGED, Appeal, AppealChanged, AppealStatus, Appellant
+from almoner.validation.eligibility import service as eligibility
+from almoner.validation.monitoring import service as monitoring
+from almoner.validation.requests import service as requests
+from almoner.validation.reviews import service as reviews
+from almoner.validation.reviews.domain import Decision, NotOpen, Subject
+from almoner.validation.submissions import domain as submissions_domain
+from almoner.validation.submissions import service as submissions
+from almoner.validation.submissions.domain import InvalidState, Submission
+
+Scope = Partner | Everyone
+
+SETTLE: Final = "appeals.settle"
+_NOTE_LENGTH: Final = 2000
+
+
+async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant: Appellant) -> Appeal:
+    """Ask for a second look, by another operator. Raises NotFound, InvalidState."""
+    held = await submissions.hold(tx, scope, submission_id)
+    if held.status != "failed":
+        raise InvalidState(f"the validation submission is {held.status}: only a failed one may be appealed against")
+    before = await store.last(tx, EVERYONE, held.id)
+    if before is not None and before.status == "open":
+        raise InvalidState("an appeal is open already: it is decided first")
+    if before is not None and before.status == "reversed" and _waits(held, before):
+        raise InvalidState("an appeal has reversed the decision: what was not looked at before is checked now")
+    made = Appeal(
+        id=tx.new_id(),
+        partner_id=held.partner_id,
+        submission_id=held.id,
+        text=text,
+        appellant=appellant,
+        first_decided_by=await store.deciders(tx, EVERYONE, held),
+        overruled=(),
+        status="open",
+        created_at=tx.now,
+        due_at=domain.due(tx.now),
+        decided_at=None,
+        decided_by=None,
+    )
+    await store.insert(tx, Partner(held.partner_id), made)
+    await reviews.ask(tx, subject_of(made), ["appealed"])
+    await _tell(tx, made, held)
+    return made
+
+
+async def get(tx: Tx, scope: Scope, appeal_id: UUID) -> Appeal:
+    """One appeal. Raises NotFound."""
+    if (found := await store.find(tx, scope, appeal_id)) is None:
+        raise NotFound
+    return found
+
+
+async def last(tx: Tx, scope: Scope, submission_id: UUID) -> Appeal | None:
+    """The newest appeal of a submission; None where nobody appealed."""
+    return await store.last(tx, scope, submission_id)
+
+
+def subject_of(appeal: Appeal) -> Subject:
+    """What is reviewed."""
+    return Subject("appeal", appeal.id, appeal.partner_id)
+
+
+async def hold(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[Appeal, Submission]:
+    """Lock its submission and itself until the transaction ends. Raises NotFound."""
+    submission = await submissions.hold(tx, scope, (await get(tx, scope, appeal_id)).submission_id)
+    held = await store.lock(tx, EVERYONE, appeal_id)
+    assert held is not None, "appeals are never deleted"
+    return held, submission
+
+
+async def uphold(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> Appeal:
+    """The decision stands. Raises NotFound, ReviewRefused."""
+    held, submission = await hold(tx, scope, appeal_id)
+    decided = await _decide(tx, held, held.decided("upheld", decision.by, (), tx.now), decision)
+    await _tell(tx, decided, submission)
+    return decided
+
+
+async def reverse(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> Appeal:
+    """A new decision on each failed check; what only ended with them is checked now. Raises NotFound, ReviewRefused.
+
+    A rejected request is accepted, a rejected agent approved (settled 4). What watch lists and activities say stays as
+    it is, and counts as passed for this submission alone.
+    """
+    held, submission = await hold(tx, scope, appeal_id)
+    parts = submission.parts
+    domain.ensure_reversible(parts.agent)
+    overruled = domain.overruled(submission)
+    decided = await _decide(tx, held, held.decided("reversed", decision.by, overruled, tx.now), decision)
+    anew = Decision("accepted", None, decision.by, f"By appeal: {decision.note}"[:_NOTE_LENGTH])
+    if parts.request is not None and parts.request.status == "rejected":
+        if parts.monitoring is not None:
+            await monitoring.take_up(tx, parts.monitoring.id)
+        if parts.eligibility is not None:
+            await eligibility.take_up(tx, parts.eligibility.id)
+        await requests.reverse(tx, EVERYONE, parts.request.id, anew)
+    if parts.agent is not None and parts.agent.status == "rejected":
+        confirmed = held.created_at if held.appellant == "applicant" else None
+        await agents.reverse(tx, EVERYONE, parts.agent.id, anew, confirmed)
+    settled = await settle(tx, submission.id)
+    if settled is None or settled.status == "failed":
+        await _tell(tx, decided, settled or await submissions.get(tx, EVERYONE, submission.id))
+    else:
+        await _told(tx, decided)
+    return decided
+
+
+async def settle(tx: Tx, submission_id: UUID) -> Submission | None:
+    """The answer after a reversed appeal, once every check has ended; None where there is nothing to do."""
+    held = await submissions.hold(tx, EVERYONE, submission_id)
+    before = await store.last(tx, EVERYONE, submission_id)
+    if held.status != "failed" or before is None or before.status != "reversed":
+        return None
+    status = submissions_domain.status_of(domain.standings(held, before.overruled))
+    if status == "pending":
+        return None
+    return await submissions.overturn(tx, EVERYONE, submission_id, status, passed=before.overruled)
+
+
+async def follow(tx: Tx, check: str, ids: list[UUID]) -> None:
+    """Something became of these subscriptions: settle the appeals that wait for them."""
+    found = await store.reversed_of(tx, EVERYONE, check, ids)
+    await queue.enqueue_all(tx, [NewJob(SETTLE, {"submission": str(one)}, unique=str(one)) for one in found])
+
+
+def _waits(submission: Submission, appeal: Appeal) -> bool:
+    return submissions_domain.status_of(domain.standings(submission, appeal.overruled)) == "pending"
+
+
+async def _decide(tx: Tx, held: Appeal, decided: Appeal, decision: Decision) -> Appeal:
+    if held.status != "open" or not await store.decide(tx, decided):
+        raise NotOpen(f"It was {held.status} by {held.decided_by}.")
+    await reviews.conclude(tx, subject_of(decided), decision)
+    return decided
+
+
+async def _tell(tx: Tx, appeal: Appeal, submission: Submission) -> None:
+    """Tell the partner, with the submission as its GET shows it, and whoever writes to the applicant."""
+    await outbox.emit(tx, appeal.partner_id, submissions_domain.UPDATED, submissions.record(tx, submission))
+    await _told(tx, appeal)
+
+
+async def _told(tx: Tx, appeal: Appeal) -> None:
+    status: AppealStatus = appeal.status
+    await outbox.emit(tx, appeal.partner_id, CHANGED, AppealChanged(appeal.id, appeal.submission_id, status))

@@ -1,0 +1,170 @@
+"""Appeals: a second look by another operator, and what follows from it (settled 4 and 8)."""
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from almoner.validation.reviews.domain import ReviewRefused
+from tests.support import agents, appeals, factories
+from tests.support.client import Client, data
+from tests.support.service import Service
+from tests.support.submissions import PATH, applied, configured, ended, shown, told
+
+INVALID_STATE = (400, "validation_submission/invalid_state")
+
+
+async def refused(service: Service, api: Client, **body: Any) -> dict[str, Any]:
+    """A submission that failed with its validation request."""
+    made = await applied(api, **{"organisationName": "test_reject_not_eligible", **body})
+    done = await ended(service, api, made)
+    assert done["status"] == "failed", done
+    return done
+
+
+async def names(service: Service, api: Client, submission: dict[str, Any]) -> list[str]:
+    """What was told of a submission, oldest first."""
+    return [name for name, record in await told(service, api) if record["id"] == submission["id"]]
+
+
+async def test_an_appeal_is_answered_shown_and_due_in_ten_business_days(service: Service, api: Client) -> None:
+    failed = await refused(service, api)
+    appeal = await appeals.made(api, failed, " We are on the register. ")
+    assert set(appeal) == {"id", "validationSubmissionId", "status", "text", "dueAt", "createdAt", "decidedAt"}
+    assert (appeal["status"], appeal["text"], appeal["decidedAt"]) == ("open", "We are on the register.", None)
+    assert appeal["validationSubmissionId"] == failed["id"]
+    days = datetime.fromisoformat(appeal["dueAt"]) - datetime.fromisoformat(appeal["createdAt"])
+    assert days.days == 14  # ten business days, and two weekends
+    assert await appeals.shown(api, appeal) == appeal
+    assert await names(service, api, failed) == ["created", "updated", "failed", "updated"]
+
+
+async def test_what_an_appeal_may_not_say(service: Service, api: Client) -> None:
+    failed = await refused(service, api)
+    for text in ("", "  ", "x" * 5001, None):
+        answer = await api.post(f"{PATH}/{failed['id']}/appeals", {"text": text})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_request")
+        assert any("body.text" in reason for reason in answer.json()["error"]["reasons"])
+
+
+async def test_only_what_failed_is_appealed_against_and_once_at_a_time(service: Service, api: Client) -> None:
+    pending = await applied(api)
+    answer = await api.post(f"{PATH}/{pending['id']}/appeals", {"text": "Why?"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == INVALID_STATE
+    failed = await refused(service, api)
+    await appeals.made(api, failed)
+    answer = await api.post(f"{PATH}/{failed['id']}/appeals", {"text": "Again."})
+    assert (answer.status_code, answer.json()["error"]["code"]) == INVALID_STATE
+    assert "open already" in " ".join(answer.json()["error"]["reasons"] + [answer.json()["error"]["message"]])
+
+
+async def test_appeals_of_others_are_not_there(service: Service, api: Client) -> None:
+    failed = await refused(service, api)
+    appeal = await appeals.made(api, failed)
+    other = service.client((await service.tenant()).secret)
+    assert (await other.get(f"/v1/appeals/{appeal['id']}")).status_code == 404
+    assert (await other.post(f"{PATH}/{failed['id']}/appeals", {"text": "Mine."})).status_code == 404
+    await other.close()
+
+
+async def test_who_decided_first_does_not_decide_the_appeal(service: Service, api: Client) -> None:
+    made = await applied(api, registryId="99-1234567", organisationName="Nobody Knows Us")
+    await service.drain()
+    first = appeals.operator()
+    await appeals.reject_first(
+        service, "validation_request", "validationrequest", made["validationRequestId"], "other", first
+    )
+    failed = await ended(service, api, made)
+    assert failed["status"] == "failed"
+    appeal = await appeals.made(api, failed)
+    for verdict in ("accepted", "rejected"):
+        with pytest.raises(ReviewRefused, match="another operator"):
+            await appeals.decide(service, appeal, verdict, first)
+    assert (await appeals.shown(api, appeal))["status"] == "open"
+    await appeals.release(service, appeal, first)
+    await appeals.decide(service, appeal, "rejected")
+    upheld = await appeals.shown(api, appeal)
+    assert (upheld["status"], upheld["decidedAt"] is not None) == ("upheld", True)
+    assert (await shown(api, failed))["status"] == "failed"
+    assert await names(service, api, failed) == ["created", "updated", "failed", "updated", "updated"]
+    # The second appeal is for a third operator.
+    again = await appeals.made(api, failed)
+    with pytest.raises(ReviewRefused, match="another operator"):
+        await appeals.decide(service, again, "accepted", first)
+
+
+async def test_a_reversal_accepts_the_request_and_takes_up_what_ended_with_it(service: Service, api: Client) -> None:
+    failed = await refused(service, api)
+    appeal = await appeals.made(api, failed)
+    await appeals.decide(service, appeal, "accepted")
+    assert (await appeals.shown(api, appeal))["status"] == "reversed"
+    now = await ended(service, api, failed)
+    request = data(await api.get(f"/v1/validation-requests/{failed['validationRequestId']}"))
+    assert (request["rejectedAt"], request["rejectionReasonCode"]) == (None, None)
+    assert request["acceptedAt"] is not None
+    assert now["organisationId"] == request["organisationId"]
+    assert now["monitoring"]["status"] == "live"
+    assert now["eligibility"]["status"] != "validation_request_failed"
+    # Nobody has yet confirmed the applicant's address: the submission waits for that.
+    assert (now["status"], now["agentVerification"]["status"]) == ("failed", "pending_user_verification")
+    email = now["agentVerification"]["email"]
+    await agents.simulate(api, {"id": now["agentVerificationId"]}, "confirm_email")
+    assert email is not None
+    done = await ended(service, api, failed)
+    assert (done["status"], done["failureReasons"]) == ("succeeded", None)
+    assert (await names(service, api, failed))[-2:] == ["updated", "succeeded"]
+    assert (await names(service, api, failed)).count("succeeded") == 1
+
+
+async def test_a_reversal_succeeds_at_once_where_nothing_else_is_open(service: Service, api: Client) -> None:
+    configuration = await configured(api, "validation_request")
+    failed = await refused(service, api, configurationId=configuration)
+    appeal = await appeals.made(api, failed)
+    await appeals.decide(service, appeal, "accepted")
+    done = await shown(api, failed)
+    assert done["status"] == "succeeded"
+    told_of = await names(service, api, failed)
+    assert told_of == ["created", "updated", "failed", "updated", "updated", "succeeded"]
+    kinds = [event["eventType"] for event in data(await api.get("/v1/events", pageSize=100))]
+    assert "validation_request.approved" in kinds
+    answer = await api.post(f"{PATH}/{failed['id']}/appeals", {"text": "Once more."})
+    assert (answer.status_code, answer.json()["error"]["code"]) == INVALID_STATE
+
+
+async def test_compliance_is_overruled_for_the_submission_and_stays_as_it_is(service: Service, api: Client) -> None:
+    organisation = await factories.nonprofit(service)
+    made = await applied(
+        api, organisationId=f"{organisation}-complianceStatus:fail", firstName="test_accept",
+        configurationId=await configured(api, "compliance", "agent_verification"),
+    )  # fmt: skip
+    failed = await ended(service, api, made)
+    assert set(failed["failureReasons"]) == {"compliance"}
+    await appeals.decide(service, await appeals.made(api, failed), "accepted")
+    done = await shown(api, failed)
+    assert done["status"] == "succeeded"
+    assert done["monitoring"]["results"]["complianceStatus"] == "fail"  # what the lists say is for monitoring
+
+
+async def test_a_rejected_agent_is_approved(service: Service, api: Client) -> None:
+    organisation = await factories.nonprofit(service)
+    made = await applied(
+        api, organisationId=organisation, firstName="test_reject_no_online_presence",
+        configurationId=await configured(api, "agent_verification", emailVerification=False),
+    )  # fmt: skip
+    failed = await ended(service, api, made)
+    assert failed["failureReasons"] == {"agent_verification": {"rejectionReasonCode": "no_online_presence"}}
+    await appeals.decide(service, await appeals.made(api, failed), "accepted")
+    done = await shown(api, failed)
+    assert (done["status"], done["agentVerification"]["status"]) == ("succeeded", "approved")
+
+
+async def test_what_is_taken_up_may_fail_by_itself(service: Service, api: Client) -> None:
+    configuration = await configured(api, "validation_request", "compliance", "eligibility")
+    failed = await refused(
+        service, api, configurationId=configuration, suggestedActivitySubTags=["test_fail"],
+    )  # fmt: skip
+    await appeals.decide(service, await appeals.made(api, failed), "accepted")
+    done = await ended(service, api, failed)
+    assert done["status"] == "failed"
+    assert set(done["failureReasons"]) == {"eligibility"}
+    assert (await appeals.made(api, done))["status"] == "open"

@@ -1,0 +1,61 @@
+"""Appeals as partners make them, and as operators decide them."""
+
+from typing import Any
+from uuid import UUID, uuid4
+
+from almoner.platform.db import EVERYONE
+from almoner.reviewed import CASES
+from almoner.validation.reviews import service as reviews
+from almoner.validation.reviews.domain import Decision, Verdict
+from tests.support.client import Client, data
+from tests.support.service import Service
+from tests.support.submissions import PATH
+
+
+async def made(api: Client, submission: dict[str, Any], text: str = "We are on the register.") -> dict[str, Any]:
+    """A new appeal against a failed submission."""
+    answer: dict[str, Any] = data(await api.post(f"{PATH}/{submission['id']}/appeals", {"text": text}))
+    return answer
+
+
+def operator() -> str:
+    """Somebody who decides."""
+    return f"sandbox_operator_{uuid4().hex}"
+
+
+def id_of(service: Service, appeal: dict[str, Any]) -> UUID:
+    """The appeal's own id."""
+    found = service.db.deployment.ids.parse("appeal", appeal["id"])
+    assert found is not None
+    return found
+
+
+async def decide(service: Service, appeal: dict[str, Any], verdict: Verdict, by: str | None = None) -> None:
+    """Somebody is shown the evidence and decides. ``accepted`` reverses what is appealed against."""
+    who, reason = by or operator(), None if verdict == "accepted" else "decision_stands"
+    async with service.db.write() as tx:
+        await reviews.look(tx, CASES["appeal"], id_of(service, appeal), who)
+    async with service.db.write() as tx:
+        decision = Decision(verdict, reason, who, "I have seen the certificate.")
+        await reviews.decide(tx, CASES["appeal"], id_of(service, appeal), decision)
+
+
+async def release(service: Service, appeal: dict[str, Any], by: str) -> None:
+    """Somebody lets go of it."""
+    async with service.db.write() as tx:
+        await reviews.release(tx, CASES["appeal"], id_of(service, appeal), by)
+
+
+async def reject_first(service: Service, kind: str, type_: str, text: str, reason: str, by: str) -> None:
+    """An operator rejects a validation request or an agent verification."""
+    subject = service.db.deployment.ids.parse(type_, text)
+    assert subject is not None
+    case = CASES["validation_request" if kind == "validation_request" else "agent_verification"]
+    async with service.db.write() as tx:
+        await case.reject(tx, EVERYONE, subject, Decision("rejected", reason, by, "The number is another body's."))
+
+
+async def shown(api: Client, appeal: dict[str, Any]) -> dict[str, Any]:
+    """The appeal as its GET shows it now."""
+    found: dict[str, Any] = data(await api.get(f"/v1/appeals/{appeal['id']}"))
+    return found
