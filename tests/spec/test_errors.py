@@ -57,6 +57,11 @@ DOMAIN_CODES = {
     "eligibility_subscription": "entity_not_found organisation_not_active invalid_sub_tags already_cancelled "
     "invalid_metadata invalid_state",
     "validation_invite": "validation_invite_expired invalid_configuration_id",
+    "validation_submission": "organisation_not_found organisation_not_active validation_submission_document_not_found "
+    "validation_request_not_found validation_request_already_rejected invalid_sub_tags validation_invite_not_found "
+    "validation_invite_invalid_state invalid_payload_config_invite_id no_configuration_for_partner "
+    "invalid_configuration_id invalid_state",
+    "validation_submission_document": "validation_invite_not_found validation_submission_not_found",
     "event": "webhook_subscription_not_found",
     "sandbox": "record_not_found payment_declined",
     "webhook_subscription": "invalid_state",

@@ -3,32 +3,12 @@
 from typing import Annotated
 
 import msgspec
-from pydantic import ConfigDict, Field, model_validator
 
 from almoner.kit.time import iso
 from almoner.platform.db import Tx
-from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import In, Out
+from almoner.platform.http.wire import Out
 from almoner.validation.documents import service as documents
 from almoner.validation.submission_documents.domain import Kind, SubmissionDocument
-
-
-class ValidationSubmissionDocumentIn(In):
-    """What stands beside the file: whose document it is, and what it shows."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"oneOf": [{"required": ["validationSubmissionId"]}, {"required": ["validationInviteId"]}]}
-    )
-
-    validation_submission_id: Annotated[str, IdText("validationsubmission")] | None = None
-    validation_invite_id: Annotated[str, IdText("validationinvite")] | None = None
-    type: Annotated[Kind, Field(description="Which check it is for: the nonprofit's, or the applicant's.")]
-
-    @model_validator(mode="after")
-    def _one(self) -> "ValidationSubmissionDocumentIn":
-        if (self.validation_submission_id is None) == (self.validation_invite_id is None):
-            raise ValueError("must have either validationSubmissionId or validationInviteId")
-        return self
 
 
 class ValidationSubmissionDocumentOut(Out, object_name="validation_submission_document"):

@@ -15,7 +15,9 @@ from almoner.validation.invites.domain import Invite
 from almoner.validation.requests import service as requests
 from almoner.validation.submission_documents import schemas, store
 from almoner.validation.submission_documents.domain import Kind, SubmissionDocument
-from almoner.validation.submission_documents.schemas import ValidationSubmissionDocumentOut
+from almoner.validation.submission_documents.schemas import (
+    ValidationSubmissionDocumentOut as ValidationSubmissionDocumentOut,
+)
 from almoner.validation.submission_documents.store import Row
 
 TYPE: Final = "validationsubmissiondocument"

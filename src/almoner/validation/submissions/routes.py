@@ -9,8 +9,16 @@ from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import Listing
+from almoner.platform.uploads.files import Stored
+from almoner.platform.uploads.problems import UPLOAD_ERRORS
+from almoner.validation.documents import service as files
 from almoner.validation.invites.domain import InviteExpired, InviteInvalidState, InviteNotFound
 from almoner.validation.requests.domain import InvalidRegistryId, RegistryNotFound
+from almoner.validation.submission_documents import service as submission_documents
+from almoner.validation.submission_documents.domain import InviteNotFound as DocumentInviteNotFound
+from almoner.validation.submission_documents.domain import SubmissionNotFound
+from almoner.validation.submission_documents.service import ValidationSubmissionDocumentOut
+from almoner.validation.submissions import documents, earlier
 from almoner.validation.submissions import service as submissions
 from almoner.validation.submissions.domain import (
     DocumentNotFound,
@@ -30,6 +38,13 @@ from almoner.validation.submissions.schemas import (
     filters_of,
     submission_out,
     without_people,
+)
+from almoner.validation.submissions.schemas_documents import (
+    SubmissionsOrganisationsOut,
+    SubmissionsOrganisationsQuery,
+    ValidationSubmissionDocumentIn,
+    ValidationSubmissionDocumentsQuery,
+    organisations_out,
 )
 
 SubmissionId = Annotated[UUID, PathId("validationsubmission")]
@@ -83,3 +98,45 @@ async def create_validation_submission(call: Call, body: ValidationSubmissionIn)
 async def get_validation_submission(call: Call, id: SubmissionId) -> ValidationSubmissionOut:
     """Retrieve a validation submission: where each check stands, and what is missing."""
     return submission_out(call.tx, await submissions.get(call.tx, call.partner, id))
+
+
+@routes.get("/v1/validation-submissions/{id}/documents", key=SECRET, scope="validation_submissions:read")
+async def list_validation_submission_documents(
+    call: Call, id: SubmissionId, query: ValidationSubmissionDocumentsQuery
+) -> Listing[ValidationSubmissionDocumentOut]:
+    """List the documents of a validation submission, in one page."""
+    found = await submissions.get(call.tx, call.partner, id)
+    rows = await submission_documents.of_submission(call.tx, call.partner, found.id)
+    return call.all_of(rows, lambda row: submission_documents.record(call.tx, row), query)
+
+
+@routes.post(
+    "/v1/validation-submission-documents",
+    key=PUBLISHABLE,
+    scope="validation_submissions:write",
+    upload=files.DOCUMENT,
+    errors=(*UPLOAD_ERRORS, DocumentInviteNotFound, SubmissionNotFound, InviteExpired, InviteInvalidState),
+)
+async def create_validation_submission_document(
+    call: Call, body: ValidationSubmissionDocumentIn, upload: Stored
+) -> ValidationSubmissionDocumentOut:
+    """Upload a document: JPEG, PNG or PDF, at most 5,242,880 bytes, of a submission, or of an open invite before it.
+
+    A publishable key uploads documents of open invites alone.
+    """
+    documents.ensure_may_upload(call.caller.kind, body.validation_invite_id)
+    if body.validation_invite_id is not None:
+        made = await documents.to_invite(call.tx, call.partner, body.validation_invite_id, body.type, upload)
+    else:
+        named = body.validation_submission_id or ""
+        made = await documents.to_submission(call.tx, call.partner, named, body.type, upload)
+    return submission_documents.record(call.tx, made)
+
+
+@routes.get("/v1/validation-submissions-organisations", key=SECRET, scope="validation_submissions:read")
+async def find_validation_submissions_organisations(
+    call: Call, query: SubmissionsOrganisationsQuery
+) -> SubmissionsOrganisationsOut:
+    """Find earlier applications of the same nonprofit: by words, by organisation or by validation request."""
+    found = await earlier.find(call.tx, call.partner, query.query, query.organisation_ids, query.validation_request_ids)
+    return organisations_out(call.tx, found)

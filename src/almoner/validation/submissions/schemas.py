@@ -47,18 +47,18 @@ def _flat(values: object) -> object:
     return [part.strip() for value in values for part in str(value).split(",") if part.strip()]
 
 
-_Several = BeforeValidator(_flat)
-_AtMost = Field(max_length=_MOST_VALUES)
+Several = BeforeValidator(_flat)
+AtMost = Field(max_length=_MOST_VALUES)
 
 
 class ValidationSubmissionsQuery(PageQuery):
     """Filters of the list; all given ones must hold, and of each one of its values."""
 
-    statuses: Annotated[list[SubmissionStatus], _Several, _AtMost] = Field([], alias="statuses[]")
-    configuration_ids: Annotated[list[str], _Several, _AtMost] = Field([], alias="configurationIds[]")
-    organisation_ids: Annotated[list[str], _Several, _AtMost] = Field([], alias="organisationIds[]")
-    validation_request_ids: Annotated[list[str], _Several, _AtMost] = Field([], alias="validationRequestIds[]")
-    country_codes: Annotated[list[CountryCode], _Several, _AtMost] = Field([], alias="countryCodes[]")
+    statuses: Annotated[list[SubmissionStatus], Several, AtMost] = Field([], alias="statuses[]")
+    configuration_ids: Annotated[list[str], Several, AtMost] = Field([], alias="configurationIds[]")
+    organisation_ids: Annotated[list[str], Several, AtMost] = Field([], alias="organisationIds[]")
+    validation_request_ids: Annotated[list[str], Several, AtMost] = Field([], alias="validationRequestIds[]")
+    country_codes: Annotated[list[CountryCode], Several, AtMost] = Field([], alias="countryCodes[]")
     email: str | None = Field(None, max_length=255, description="The whole address of the applicant.")
     query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the name or identifier.")
 
