@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis.strategies import booleans, integers, lists, sampled_from, text, tuples
 
 from almoner.nonprofits.countries.domain import COUNTRIES, currency_of
-from almoner.nonprofits.organisations import ranking, spelling
+from almoner.nonprofits.organisations import spelling
 from almoner.nonprofits.organisations.domain import can_receive, receivable_currencies, searchable
-from almoner.nonprofits.organisations.ranking import Candidate
+from almoner.nonprofits.organisations.ranking import Candidate, Ranking
 from almoner.nonprofits.organisations.spelling import Heard
 from almoner.nonprofits.organisations.words import Query
 
@@ -107,9 +107,13 @@ def test_what_is_found_elsewhere_has_every_word_somewhere_and_not_all_of_them_in
     assert spelling.every(one, "'~red':*")[1] == (("((('@red') | ('#red')) | '~red':*) & !(('red'))",),)
     assert spelling.every([], "'~red':*") == ((), (("'~red':*",),))
     assert spelling.every([]) == ((), ())
+    red, cross = (f"(('@{word}') | ('#{word}'))" for word in ("red", "cross"))
+    red_anywhere, cross_anywhere = f"(('red') | {red})", f"(('cross') | {cross})"
+    lacking = "!(('cross') & ('red'))"
     two = spelling.groups(Query.of("red cross "), Heard({"red": 9, "cross": 4}))
-    red, cross = (f"(('{word}') | (('@{word}') | ('#{word}')))" for word in ("red", "cross"))
-    assert spelling.every(two) == ((("('cross')", "('red')"),), ((cross, red, "!(('cross') & ('red'))"),))
+    assert spelling.every(two) == ((("('cross')", "('red')"),), ((cross_anywhere, red_anywhere, lacking),))
+    common = spelling.groups(Query.of("red cross "), Heard({"red": 90_000, "cross": 80_000}))
+    assert spelling.every(common)[1] == ((cross, red_anywhere, lacking), (red, cross_anywhere, lacking))
 
 
 def test_the_rarest_words_are_asked_for() -> None:
@@ -165,7 +169,7 @@ def candidate(nth: int, name: str, *, tier: int = 3, other: str = "", place: str
 
 
 def order(query: str, *candidates: Candidate) -> list[int]:
-    return [placed.id.int for placed in ranking.ranked(Query.of(query), candidates)]
+    return [placed.id.int for placed in Ranking(Query.of(query)).ranked(candidates)]
 
 
 def test_the_whole_name_is_before_a_longer_one_and_words_as_typed_before_alike_ones() -> None:
@@ -193,7 +197,7 @@ def test_initials_are_before_slips_of_the_pen() -> None:
     names = ("b nai b rith", "national congress of american indians fund", "national congress of american indians")
     several = [candidate(nth, name) for nth, name in enumerate(names, 1)]
     assert order("ncai", *several) == [3, 2, 1]
-    first, second, _ = ranking.ranked(Query.of("ncai"), several)
+    first, second, _ = Ranking(Query.of("ncai")).ranked(several)
     assert (first.found_by, first.as_typed) == (second.found_by, second.as_typed) == ("initials", True)
     assert order("aclu", candidate(1, "american civil liberties union"), candidate(2, "aclu of wyoming", tier=2)) == [
         2,
@@ -236,7 +240,7 @@ def test_a_place_that_is_typed_counts_for_the_body_that_is_there() -> None:
     here = candidate(2, "first baptist church", place="dallas tx 75201", tier=4)
     there = candidate(1, "first baptist church", place="waco tx 76701", tier=4)
     assert order("first baptist church dallas", there, here) == [2, 1]
-    (placed,) = ranking.ranked(Query.of("first baptist church dallas"), [here])
+    (placed,) = Ranking(Query.of("first baptist church dallas")).ranked([here])
     assert (placed.found_by, placed.likeness, placed.as_typed) == ("place", 100, True)
 
 

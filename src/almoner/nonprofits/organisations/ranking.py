@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final, Literal
 from uuid import UUID
 
@@ -25,6 +26,7 @@ _NO_INITIALS: Final = frozenset(("a", "and", "at", "for", "in", "inc", "of", "th
 """Words that initials leave out, as ``search_lexemes`` does."""
 WORDS_MATCH: Final = 3
 NUMBER_MATCH: Final = 0
+_Place = tuple[bool, bool, bool, int, int, int, int, UUID]
 _INACTIVE: Final = 200
 _COST_OF_INACTIVE: Final = 6.0
 
@@ -77,80 +79,99 @@ def good(query: Query) -> float:
     return max(100 - _SLIPS * 100 / max(len(query.text), 1), _LEAST_GOOD)
 
 
-def placed(query: Query, candidate: Candidate) -> Placed:
-    """How well one candidate answers."""
-    likeness, told, here = _likeness(query, candidate)
-    otherwise = _not_as_typed(query, told + here)
-    found_by = _FOUND_BY[min(candidate.tier, WORDS_MATCH)]
-    if found_by == "beginning":
-        likeness = max(likeness, _BEGINS)
-    if otherwise and (further := _further_initials(query, candidate.name)) is not None:
-        least = _INITIALS - _COST_OF_FURTHER_INITIALS * further
-        return Placed(candidate.id, "initials", max(likeness, least), ())
-    if found_by == "words" and candidate.described and otherwise:
-        found_by = "description"
-    elif found_by == "words" and here and _not_as_typed(query, told):
-        found_by = "place"
-    return Placed(candidate.id, found_by, likeness, otherwise)
+class Ranking:
+    """Ranks what may answer one query. What was compared once is not compared again, whichever try finds it."""
 
+    def __init__(self, query: Query) -> None:
+        self._query = query
+        self._core = _core(query.words)
+        self._known: dict[tuple[UUID, int], tuple[_Place, Placed]] = {}
 
-def _likeness(query: Query, candidate: Candidate) -> tuple[float, list[str], list[str]]:
-    """(likeness, words of its names, further words of its place that are asked for)."""
-    asked, name = _core(query.words), candidate.name.split()
-    likeness, told = max(score(asked, _core(name)), fuzz.ratio(query.text, candidate.name)), name
-    place = candidate.place.split()
-    if candidate.other:
-        other = candidate.other.split()
-        likeness = max(likeness, score(asked, _core(name + other)))
-        if not {*other} <= {*place}:  # a second line that is a place is no name
-            likeness = max(likeness, score(asked, _core(other)))
-        told = name + other
-    if here := [word for word in place if word in query.words and word not in told]:
-        likeness = max(likeness, score(asked, _core(name + here)), fuzz.ratio(query.text, " ".join(name + here)))
-    return likeness, told, here
+    def ranked(self, candidates: Iterable[Candidate]) -> list[Placed]:
+        """The results, best first: numbers, that very name, names with every word as typed, then the rest by likeness.
 
+        Of equals the one with the weak words too is first, then active, central and larger bodies, the shorter name,
+        the id: the same order on every page.
+        """
+        return [found for _, found in sorted(map(self._placed, candidates), key=itemgetter(0))]
 
-def _further_initials(query: Query, name: str) -> int | None:
-    """How many more initials the name has than the one word that is typed; None when they are others."""
-    initials = "".join(word[0] for word in name.split() if word not in _NO_INITIALS)
-    if len(query.words) != 1 or len(query.text) not in INITIALS or not initials.startswith(query.text):
-        return None
-    return len(initials) - len(query.text)
+    def placed(self, candidate: Candidate) -> Placed:
+        """How well one candidate answers."""
+        return self._placed(candidate)[1]
 
+    def _placed(self, candidate: Candidate) -> "tuple[_Place, Placed]":
+        at = candidate.id, candidate.tier
+        if (known := self._known.get(at)) is None:
+            known = self._known[at] = self._compared(candidate)
+        return known
 
-def _not_as_typed(query: Query, told: Sequence[str]) -> tuple[str, ...]:
-    held = {*told, *canonical(told)}
-    return tuple(
-        word
-        for word in query.needed
-        if word not in held
-        and canonical([word])[0] not in held
-        and not (word == query.unfinished and any(one.startswith(word) for one in told))
-    )
-
-
-def ranked(query: Query, candidates: Iterable[Candidate]) -> list[Placed]:
-    """The results, best first: numbers, that very name, names with every word as typed, then the rest by likeness.
-
-    Of equals the one with the weak words too is first, then active, central and larger bodies, the shorter name, the
-    id: the same order on every page.
-    """
-
-    def place(pair: tuple[Candidate, Placed]) -> tuple[bool, bool, bool, int, int, int, int, UUID]:
-        candidate, found = pair
+    def _compared(self, candidate: Candidate) -> "tuple[_Place, Placed]":
+        whole = fuzz.ratio(self._query.text, candidate.name)
+        found = self._answer(candidate, whole)
         likeness = found.likeness - (_COST_OF_INACTIVE if candidate.rank >= _INACTIVE else 0.0)
-        return (
+        place = (
             candidate.tier != NUMBER_MATCH,
-            candidate.name != query.text,
+            candidate.name != self._query.text,
             not found.as_typed,
             -round(likeness / 2),
-            -round(fuzz.ratio(query.text, candidate.name) / 3),
+            -round(whole / 3),
             candidate.rank,
             len(candidate.name),
             candidate.id,
         )
+        return place, found
 
-    return [found for _, found in sorted(((one, placed(query, one)) for one in candidates), key=place)]
+    def _answer(self, candidate: Candidate, whole: float) -> Placed:
+        query = self._query
+        likeness, told, here = self._likeness(candidate, whole)
+        otherwise = _not_as_typed(query, told + here)
+        found_by = _FOUND_BY[min(candidate.tier, WORDS_MATCH)]
+        if found_by == "beginning":
+            likeness = max(likeness, _BEGINS)
+        if otherwise and (further := _further_initials(query, candidate.name)) is not None:
+            least = _INITIALS - _COST_OF_FURTHER_INITIALS * further
+            return Placed(candidate.id, "initials", max(likeness, least), ())
+        if found_by == "words" and candidate.described and otherwise:
+            found_by = "description"
+        elif found_by == "words" and here and _not_as_typed(query, told):
+            found_by = "place"
+        return Placed(candidate.id, found_by, likeness, otherwise)
+
+    def _likeness(self, candidate: Candidate, whole: float) -> tuple[float, list[str], list[str]]:
+        """(likeness, words of its names, further words of its place that are asked for)."""
+        query, asked, name = self._query, self._core, candidate.name.split()
+        likeness, told = max(score(asked, _core(name)), whole), name
+        place = candidate.place.split()
+        if candidate.other:
+            other = candidate.other.split()
+            likeness = max(likeness, score(asked, _core(name + other)))
+            if not {*other} <= {*place}:  # a second line that is a place is no name
+                likeness = max(likeness, score(asked, _core(other)))
+            told = name + other
+        if here := [word for word in place if word in query.words and word not in told]:
+            likeness = max(likeness, score(asked, _core(name + here)), fuzz.ratio(query.text, " ".join(name + here)))
+        return likeness, told, here
+
+
+def _further_initials(query: Query, name: str) -> int | None:
+    """How many more initials the name has than the one word that is typed; None when they are others."""
+    if len(query.words) != 1 or len(query.text) not in INITIALS:
+        return None
+    initials = "".join(word[0] for word in name.split() if word not in _NO_INITIALS)
+    return len(initials) - len(query.text) if initials.startswith(query.text) else None
+
+
+def _not_as_typed(query: Query, told: Sequence[str]) -> tuple[str, ...]:
+    lacking = [word for word in query.needed if word not in told]
+    if not lacking:
+        return ()
+    held = {*told, *canonical(told)}
+    return tuple(
+        word
+        for word in lacking
+        if canonical([word])[0] not in held
+        and not (word == query.unfinished and any(one.startswith(word) for one in told))
+    )
 
 
 def resembles(query: Query, candidate: Candidate) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 
 from almoner.nonprofits.organisations import ranking, spelling, store_search
 from almoner.nonprofits.organisations.filters import Filters
-from almoner.nonprofits.organisations.ranking import Placed
+from almoner.nonprofits.organisations.ranking import Placed, Ranking
 from almoner.nonprofits.organisations.spelling import Group, Heard
 from almoner.nonprofits.organisations.store import Scope
 from almoner.nonprofits.organisations.store_search import COUNTED, HEAD, Asked, Match, Near
@@ -57,6 +57,7 @@ class _Search:
     scope: Scope
     filters: Filters
     query: Query
+    ranking: Ranking
     keys: tuple[str, ...]
     before: dict[Asked, _Tried] = field(default_factory=dict)
 
@@ -65,7 +66,7 @@ class _Search:
             found = await store_search.match(self.tx, self.scope, self.filters, asked, 0, HEAD)
             if asked.vast and len(found.candidates) < HEAD:
                 return await self.tried(replace(asked, vast=False))
-            self.before[asked] = _Tried(asked, found, ranking.ranked(self.query, found.candidates))
+            self.before[asked] = _Tried(asked, found, self.ranking.ranked(found.candidates))
         return self.before[asked]
 
     async def with_words(self, groups: Sequence[Group], other: str | None = None) -> _Tried:
@@ -84,7 +85,7 @@ class _Search:
         """Of what is found by one word of several, the names that are near the whole query."""
         tried = await self.tried(replace(asked, counted=False))
         near = [one for one in tried.match.candidates if ranking.resembles(self.query, one)]
-        return _Tried(None, Match(near, len(near)), ranking.ranked(self.query, near))
+        return _Tried(None, Match(near, len(near)), self.ranking.ranked(near))
 
 
 async def ranked(
@@ -93,7 +94,8 @@ async def ranked(
     """Results ``start`` to ``stop`` (exclusive) for what a person typed."""
     digits = sum(map(str.isdigit, text))
     keys = tuple(number_keys(text)) if digits else ()
-    search = _Search(tx, scope, filters, Query.of(text), keys)
+    query = Query.of(text)
+    search = _Search(tx, scope, filters, query, Ranking(query), keys)
     found = await _numbered(search) if digits >= _DIGITS_OF_A_NUMBER else None
     found = found or await _best(search)
     total, exhaustive = min(found.match.total, COUNTED), found.match.total <= COUNTED
@@ -104,13 +106,13 @@ async def ranked(
     if (further := stop - max(start, len(found.placed))) > 0 and found.asked is not None:
         skip = max(start, len(found.placed))
         rest = await store_search.match(tx, scope, filters, found.asked, skip, further)
-        placed += [ranking.placed(search.query, candidate) for candidate in rest.candidates]
+        placed += [search.ranking.placed(candidate) for candidate in rest.candidates]
     return Results(placed if best_first else placed[::-1], total, exhaustive)
 
 
 async def _numbered(search: _Search) -> _Tried | None:
     found = await store_search.numbered(search.tx, search.scope, search.filters, search.keys)
-    return _Tried(None, found, ranking.ranked(search.query, found.candidates)) if found.candidates else None
+    return _Tried(None, found, search.ranking.ranked(found.candidates)) if found.candidates else None
 
 
 async def _best(search: _Search) -> _Tried:
@@ -126,14 +128,14 @@ async def _best(search: _Search) -> _Tried:
     heard = await _listened(search, heard, groups, suspected)
     groups = spelling.groups(query, heard, doubtful=True)
     if spelling.bearable(spelling.asked_for(groups)):
-        best = _better(query, best, await search.with_words(groups))
+        best = _better(search, best, await search.with_words(groups))
     for lacking in (1, 2):
         if best.best >= ranking.good(query):
             break
         if (most := spelling.most(spelling.asked_for(groups), lacking)) is not None:
-            best = _better(query, best, await search.tried(Asked(most, (), query.text, search.keys, "letters")))
+            best = _better(search, best, await search.tried(Asked(most, (), query.text, search.keys, "letters")))
     if best.best < ranking.good(query) and (one_word := spelling.any_of(spelling.asked_for(groups))) is not None:
-        best = _better(query, best, await search.alike(Asked(one_word, (), query.text, search.keys, "letters")))
+        best = _better(search, best, await search.alike(Asked(one_word, (), query.text, search.keys, "letters")))
     return best
 
 
@@ -145,12 +147,12 @@ def _is_enough(query: Query, first: _Tried, groups: Sequence[Group]) -> bool:
     return first.match.total >= ENOUGH or any(one.tier <= _NAME_TIER for one in first.match.candidates)
 
 
-def _better(query: Query, best: _Tried, tried: _Tried) -> _Tried:
+def _better(search: _Search, best: _Tried, tried: _Tried) -> _Tried:
     """Both together where they are few, else the one with the likelier first result."""
     several = {one.id: one for one in (*best.match.candidates, *tried.match.candidates)}
     if len(several) < HEAD and max(best.match.total, tried.match.total) < HEAD:
         found = list(several.values())
-        return _Tried(None, Match(found, len(found)), ranking.ranked(query, found))
+        return _Tried(None, Match(found, len(found)), search.ranking.ranked(found))
     return tried if tried.best > best.best + MOST_ALIKE or (tried.placed and not best.placed) else best
 
 

@@ -190,8 +190,13 @@ def every(asked: Sequence[Group], other: str | None = None) -> tuple[Ways, Ways]
     rarest_first = sorted(asked, key=lambda one: one.weight)
     named = tuple(one.named() for one in rarest_first)
     lacking = f"!({' & '.join(named)})"
-    if len(asked) > 1:
+    if len(asked) > 1 and rarest_first[0].weight <= MANY:
         return (named,), ((*(one.anywhere() for one in rarest_first), lacking),)
+    if len(asked) > 1:  # few places and descriptions have what is common in names: they lead
+        return (named,), tuple(
+            (one.elsewhere(), *(more.anywhere() for more in rarest_first if more is not one), lacking)
+            for one in rarest_first
+        )
     otherwise = " | ".join([*(one.elsewhere() for one in asked), *([other] if other else [])])
     if not named:
         return (), ((otherwise,),) if otherwise else ()

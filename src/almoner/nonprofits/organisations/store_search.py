@@ -183,8 +183,9 @@ async def match(tx: Tx, scope: Scope, filters: Filters, asked: Asked, offset: in
         chosen = some if asked.near == "length" else f"{some} order by {_one_number(length)}, id limit {_COMPARED}"
         return f"(select {tier}, {near} as far, * from ({chosen}) {of} order by far, rank, id limit {upto})"
 
+    certain = _with_name_or_number(where, asked, text, filtered=filters != Filters())
     statement = f"""
-        with {_with_name_or_number(where, asked, text)}, {_with_words(where, asked, upto)}, found as (
+        with {certain}, {_with_words(where, asked, upto)}, found as (
             select {NUMBER_MATCH} as tier, {near} as far, * from numbered
             union all select 1, {near}, * from same
             union all select 2, {near}, * from begun
@@ -261,15 +262,18 @@ def _with_words(where: _Where, asked: Asked, upto: str) -> str:
         ), {first}"""
 
 
-def _with_name_or_number(where: _Where, asked: Asked, text: str) -> str:
+def _with_name_or_number(where: _Where, asked: Asked, text: str, *, filtered: bool) -> str:
     beyond, keys = where.bind(asked.text + "~"), where.bind(list(asked.keys))
+    # As a row it is the end of the same stretch of the index, but is not estimated from statistics: of a few letters
+    # these say too few names, and all of them would be read and sorted. With filters another index may be the better.
+    below = f"name < {beyond}" if filtered else f"(name, rank) < ({beyond}, 0::smallint)"
     return f"""
         same as materialized (
             select {_FIELDS} from organisation_search where name = {text} and {text} <> '' and {where}
             order by rank, id limit {_SAME}
         ), begun as materialized (
             select {_FIELDS} from organisation_search
-            where {text} <> '' and name > {text} and (name, rank) < ({beyond}, 0::smallint) and {where}
+            where {text} <> '' and name > {text} and {below} and {where}
             order by name, rank, id limit {_SAME}
         ), numbered as materialized (
             select {_FIELDS} from organisation_search where {_NUMBERED.format(keys)} and {where} limit {HEAD}
