@@ -270,3 +270,28 @@ async def test_lists_are_the_partners_own_and_narrow_by_status(
         assert (await other.patch(path, {"metadata": {"a": "b"}})).status_code == 404
         assert (await other.post(f"{path}/cancel")).status_code == 404
     assert (await refused(other, {"organisationId": organisation}))[1] == "eligibility_subscription/entity_not_found"
+
+
+async def test_each_decision_shows_what_it_rested_on(service: Service, api: Client, other: Client) -> None:
+    dogs, cats = tag(service, "AN102"), tag(service, "AN101")
+    made = await evaluated(service, api, await body_of(service, {"AN102": "ntee:D20"}), dogs, cats)
+    configurations = "/v1/validation-submission-configurations"
+    [own] = data(await api.get(configurations))
+    await api.patch(f"{configurations}/{own['id']}", {"allowedActivitySubTags": [cats]})
+    await service.drain()
+    answer = await api.get(f"{PATH}/{made['id']}/history", direction="ASC")
+    assert (answer.json()["object"], answer.json()["totalResults"]) == ("eligibility_evaluation", 2)
+    first, second = data(answer)
+    assert (first["occasion"], first["eligibilityStatus"], first["told"]) == ("created", "pass", True)
+    assert (first["organisationId"], first["allowedActivitySubTags"]) == (made["organisationId"], None)
+    assert {one["id"]: (one["rule"], one["suggested"], one["verdict"]) for one in first["findings"]} == {
+        dogs: ("ntee:D20", True, "confirmed"),
+        cats: (None, True, "left_out"),
+    }
+    assert (second["occasion"], second["eligibilityStatus"]) == ("configuration_changed", "fail")
+    assert second["allowedActivitySubTags"] == [cats]
+    assert [one["verdict"] for one in second["findings"] if one["id"] == dogs] == ["rejected"]
+    page = await api.get(f"{PATH}/{made['id']}/history", pageSize=1)
+    assert data(page) == [second]
+    assert data(await api.get(page.json()["_links"]["next"])) == [first]
+    assert (await other.get(f"{PATH}/{made['id']}/history")).status_code == 404

@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
+from almoner.kit.time import iso
 from almoner.platform.db import EVERYONE
 from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.matches import service as matches
 from almoner.validation.monitoring import service as monitoring
 from almoner.validation.reviews.domain import Decision
 from tests.support import factories
-from tests.support.client import Client
+from tests.support.client import Client, data
 from tests.support.database import TestDatabase
-from tests.support.monitoring import cancelled, looked, shown, statuses, subscribe, told
+from tests.support.monitoring import PATH, cancelled, looked, shown, statuses, subscribe, told
 from tests.support.service import Service, Tenant, serving
 from tests.support.watchlists import Lists, listing
 
@@ -93,13 +94,25 @@ async def test_a_possible_match_is_not_known_until_a_person_decided(alone: Servi
     assert statuses(flagged) == {**UNSEEN, "sanction": "flag"}
     assert flagged["results"]["complianceStatus"] == "fail"
     assert await told(alone, api) == [flagged]
-    async with alone.db.read() as tx:
-        found = alone.db.deployment.ids.parse("monitoringsubscription", flagged["id"])
-        assert found is not None
-        [(occasion, results, [match], at)] = await monitoring.changes(tx, found)
-    assert (occasion, results.compliance, at) == ("screening_changed", "fail", alone.clock.now())
-    assert (match.list, match.version, match.entry, match.decision) == ("ofac-sdn", load.version, "1", "confirmed")
-    assert match.score > 0.7
+    answer = await api.get(f"{PATH}/{flagged['id']}/history")
+    assert (answer.json()["object"], answer.json()["totalResults"]) == ("monitoring_change", 1)
+    [change] = data(answer)
+    [match] = change.pop("matches")
+    assert change == {
+        "at": iso(alone.clock.now()),
+        "occasion": "screening_changed",
+        "results": flagged["results"],
+        "complianceFlags": ["hateSpeech", "sanction", "warning"],
+        "sources": flagged["sources"],
+    }
+    assert match.pop("score") > 0.7
+    assert match == {
+        "list": "ofac-sdn",
+        "version": load.version,
+        "category": "sanction",
+        "entry": "1",
+        "decision": "confirmed",
+    }
 
 
 async def test_a_match_that_was_cleared_is_clear(alone: Service, api: Client, lists: Lists) -> None:

@@ -43,10 +43,12 @@ S GET    /v1/validation-requests/{id}/dossier
 S GET    /v1/monitoring-subscriptions
 S POST   /v1/monitoring-subscriptions
 S GET    /v1/monitoring-subscriptions/{id}
+S GET    /v1/monitoring-subscriptions/{id}/history
 S POST   /v1/monitoring-subscriptions/{id}/cancel
 S GET    /v1/eligibility-subscriptions
 S POST   /v1/eligibility-subscriptions
 S GET    /v1/eligibility-subscriptions/{id}
+S GET    /v1/eligibility-subscriptions/{id}/history
 S PATCH  /v1/eligibility-subscriptions/{id}
 S POST   /v1/eligibility-subscriptions/{id}/cancel
 

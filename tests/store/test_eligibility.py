@@ -28,11 +28,12 @@ RECORD = "eligibility_subscription"
 SETTLED = """
 pending -> live cannot_define_eligibility cancelled
 pending_validation_request -> pending validation_request_failed cancelled
-validation_request_failed -> cancelled
+validation_request_failed -> pending_validation_request cancelled
 live -> cannot_define_eligibility cancelled
 cannot_define_eligibility -> live cancelled
 """
-"""Settled 4 and 5: to live, or failed with the request; any is cancelled once; what cannot be defined may be later."""
+"""Settled 4 and 5: to live, or failed with the request (and back by an appeal alone); any is cancelled once; what cannot
+be defined may be later."""
 SPEC = {
     (source, target)
     for source, targets in (line.split(" -> ") for line in SETTLED.strip().splitlines())

@@ -11,7 +11,7 @@ import pytest
 from almoner.nonprofits.registers.domain import Link
 from almoner.platform.db import EVERYONE
 from almoner.platform.http.paging import Page
-from almoner.validation.monitoring import store
+from almoner.validation.monitoring import store, store_evidence
 from almoner.validation.monitoring.domain import SUBSCRIPTION, Filters, Sort
 from tests.support import factories, validation
 from tests.support.client import Client, data
@@ -222,7 +222,7 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
             assert len(await store.configured(asking, partner, uuid4(), None, 10, unnamed=True)) == 10
             await store.set_due(asking, EVERYONE, [])
             assert await store.of_requests(asking, EVERYONE, [uuid4()]) == []
-            assert await store.changes(asking, EVERYONE, one.id) == []
+            assert await store_evidence.page(asking, EVERYONE, one.id, Page(25, descending=True)) == ([], 0)
         assert not asking.scans() & {RECORD, "organisation"}, asking.scans()
         assert {f"{RECORD}_of_organisation", f"{RECORD}_of_request"} <= asking.indexes()
 

@@ -180,6 +180,7 @@ def test_settled_5_the_moves_are_those_of_the_specification() -> None:
         ("pending", "live"),
         ("pending_validation_request", "pending"),
         ("pending_validation_request", "validation_request_failed"),
+        ("validation_request_failed", "pending_validation_request"),  # an appeal reversed the rejection (settled 4)
         *((state, "cancelled") for state in SUBSCRIPTION.states() - {"cancelled"}),
     }
 

@@ -9,6 +9,7 @@ from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import Listing
+from almoner.platform.http.wire import PageQuery
 from almoner.validation.eligibility import service as eligibility
 from almoner.validation.eligibility.domain import (
     AlreadyCancelled,
@@ -18,10 +19,12 @@ from almoner.validation.eligibility.domain import (
     OrganisationNotActive,
 )
 from almoner.validation.eligibility.schemas import (
+    EligibilityEvaluationOut,
     EligibilitySubscriptionIn,
     EligibilitySubscriptionOut,
     EligibilitySubscriptionPatch,
     EligibilitySubscriptionsQuery,
+    evaluation_out,
     filters_of,
     subscription_out,
 )
@@ -56,6 +59,16 @@ async def create_eligibility_subscription(call: Call, body: EligibilitySubscript
 async def get_eligibility_subscription(call: Call, id: SubscriptionId) -> EligibilitySubscriptionOut:
     """Retrieve an eligibility subscription."""
     return subscription_out(call.tx, await eligibility.get(call.tx, call.partner, id))
+
+
+@routes.get("/v1/eligibility-subscriptions/{id}/history", key=SECRET, scope="eligibility_subscriptions:read")
+async def list_eligibility_history(
+    call: Call, id: SubscriptionId, query: PageQuery
+) -> Listing[EligibilityEvaluationOut]:
+    """List the decisions with what each rested on: the rule of every activity, and what was left out."""
+    page = call.page(query)
+    rows, total = await eligibility.history(call.tx, call.partner, id, page)
+    return call.listing(page, rows, total, lambda row: evaluation_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
 @routes.patch(

@@ -15,7 +15,16 @@ from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import In, Maybe, Metadata, MetadataPatch, Out, PageQuery, Patch
 from almoner.validation.eligibility import triggers
-from almoner.validation.eligibility.domain import Asked, EligibilityStatus, Filters, Subscription, SubscriptionStatus
+from almoner.validation.eligibility.domain import (
+    Asked,
+    EligibilityStatus,
+    Evaluation,
+    Filters,
+    FindingVerdict,
+    Occasion,
+    Subscription,
+    SubscriptionStatus,
+)
 
 _AT_MOST: Final = 100
 
@@ -163,3 +172,53 @@ def _sub_tags(tx: Tx, rules: Mapping[str, str], codes: Iterable[str]) -> list[El
         )
         for sub in in_order(codes)
     ]
+
+
+class EligibilityFindingOut(Out):
+    """What was found of one activity. `rule` names what gave it; null for a suggested one that nothing gives."""
+
+    id: str
+    name: str
+    rule: str | None
+    suggested: bool
+    verdict: FindingVerdict
+
+
+class EligibilityEvaluationOut(Out, object_name="eligibility_evaluation"):
+    """One decision with all that it rested on."""
+
+    at: str
+    occasion: Annotated[Occasion, msgspec.Meta(description="Why it was decided.")]
+    organisation_id: Annotated[str, msgspec.Meta(description="The record that answered for the organisation.")]
+    eligibility_status: EligibilityStatus | None
+    allowed_activity_sub_tags: Annotated[
+        list[str] | None, msgspec.Meta(description="What the configuration allowed; null for everything.")
+    ]
+    findings: list[EligibilityFindingOut]
+    told: Annotated[bool, msgspec.Meta(description="Whether the results became others, so that an event was sent.")]
+
+
+def evaluation_out(tx: Tx, made: Evaluation) -> EligibilityEvaluationOut:
+    """The answer for one decision."""
+    allowed = made.allowed.codes
+    found = {one.code: one for one in made.findings}
+    return EligibilityEvaluationOut(
+        at=iso(made.evaluated_at),
+        occasion=made.occasion,
+        organisation_id=tx.ids.text("organisation", made.known.organisation_id),
+        eligibility_status=made.results.status,
+        allowed_activity_sub_tags=None
+        if allowed is None
+        else [tx.ids.text("activitysubtag", sub.id) for sub in in_order(allowed)],
+        findings=[
+            EligibilityFindingOut(
+                id=tx.ids.text("activitysubtag", sub.id),
+                name=sub.name,
+                rule=found[sub.code].rule,
+                suggested=found[sub.code].suggested,
+                verdict=found[sub.code].verdict,
+            )
+            for sub in in_order(found)
+        ],
+        told=made.told,
+    )

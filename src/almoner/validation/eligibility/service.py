@@ -143,6 +143,12 @@ async def evaluations(tx: Tx, subscription_id: UUID) -> list[Evaluation]:
     return await store_evidence.every(tx, EVERYONE, subscription_id)
 
 
+async def history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page) -> tuple[list[Evaluation], int]:
+    """One page of the decisions with what each rested on, and the total. Raises NotFound."""
+    await get(tx, scope, subscription_id)
+    return await store_evidence.page(tx, EVERYONE, subscription_id, page_)
+
+
 async def change_metadata(
     tx: Tx, partner: Partner, subscription_id: UUID, patch: Mapping[str, str | None] | None
 ) -> Subscription:

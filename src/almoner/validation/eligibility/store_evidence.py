@@ -6,6 +6,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.platform.db import Everyone, Tx
+from almoner.platform.http.paging import Page
 from almoner.validation.eligibility.domain import Allowed, Evaluation, Finding, Known, Results
 
 _SELECT: Final = """
@@ -68,6 +69,25 @@ async def last(tx: Tx, _: Everyone, subscription_id: UUID) -> Evaluation | None:
     """The newest decision."""
     row = await tx.fetchrow(f"{_SELECT} order by e.id desc limit 1", subscription_id)
     return _evaluation(row) if row else None
+
+
+async def page(tx: Tx, _: Everyone, subscription_id: UUID, page_: Page) -> tuple[list[Evaluation], int]:
+    """One page of the decisions in reading order, and their total."""
+    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    rows = await tx.fetch(
+        f"""
+        select listed.*, total
+        from (select count(*) as total from eligibility_evaluation where subscription_id = $1) counted
+        left join lateral (
+            {_SELECT} and ($2::uuid is null or e.id {comparison} $2) order by e.id {order} limit $3
+        ) listed on true
+        order by listed.id {order}
+        """,
+        subscription_id,
+        page_.after_id,
+        page_.limit,
+    )
+    return [_evaluation(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def every(tx: Tx, _: Everyone, subscription_id: UUID) -> list[Evaluation]:

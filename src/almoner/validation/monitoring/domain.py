@@ -116,6 +116,19 @@ class Seen:
 UNSEEN: Final = Seen(looked=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Results as they became, why, and what they rest on. ``flags``: what counted; None for what is not known."""
+
+    id: UUID
+    occasion: Occasion
+    results: Results
+    sources: tuple[Source, ...]
+    matches: tuple[Match, ...]
+    flags: tuple[Category, ...] | None
+    at: datetime
+
+
 def results_of(seen: Seen, chosen: Results | None = None, flags: Collection[Category] = FLAGS) -> Results:
     """What is known by what was seen; what is chosen in the sandbox stands in its place, member by member.
 

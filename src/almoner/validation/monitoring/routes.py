@@ -8,12 +8,15 @@ from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import Listing
+from almoner.platform.http.wire import PageQuery
 from almoner.validation.monitoring import service as monitoring
 from almoner.validation.monitoring.domain import AlreadyCancelled, EntityNotFound, OrganisationNotActive
 from almoner.validation.monitoring.schemas import (
+    MonitoringChangeOut,
     MonitoringSubscriptionIn,
     MonitoringSubscriptionOut,
     MonitoringSubscriptionsQuery,
+    change_out,
     filters_of,
     subscription_out,
 )
@@ -58,6 +61,14 @@ async def create_monitoring_subscription(call: Call, body: MonitoringSubscriptio
 async def get_monitoring_subscription(call: Call, id: SubscriptionId) -> MonitoringSubscriptionOut:
     """Retrieve a monitoring subscription."""
     return subscription_out(call.tx, await monitoring.get(call.tx, call.partner, id))
+
+
+@routes.get("/v1/monitoring-subscriptions/{id}/history", key=SECRET, scope="monitoring_subscriptions:read")
+async def list_monitoring_history(call: Call, id: SubscriptionId, query: PageQuery) -> Listing[MonitoringChangeOut]:
+    """List each change of the results with what it rests on: lists, versions, matches, scores and decisions."""
+    page = call.page(query)
+    rows, total = await monitoring.history(call.tx, call.partner, id, page)
+    return call.listing(page, rows, total, change_out, lambda row: (row.id.bytes,))
 
 
 @routes.post(

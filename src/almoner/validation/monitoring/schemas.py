@@ -17,10 +17,13 @@ from almoner.screening.watchlists.domain import Category
 from almoner.validation.monitoring.domain import (
     Active,
     CategoryStatus,
+    Change,
     Compliance,
+    Decided,
     Filters,
     MonitoringStatus,
     MonitoringSubscription,
+    Occasion,
     Results,
     Sort,
 )
@@ -141,6 +144,48 @@ def subscription_out(tx: Tx, subscription: MonitoringSubscription) -> Monitoring
         results=_results(subscription.results),
         sources=[MonitoringSourceOut(one.list, one.version, one.category) for one in subscription.sources],
         created_at=iso(subscription.created_at),
+    )
+
+
+class MonitoringMatchOut(Out):
+    """An entry of a list that may be the organisation, and what a person decided about it."""
+
+    list: str
+    version: str
+    category: Category
+    entry: Annotated[str, msgspec.Meta(description="The entry's number in its list.")]
+    score: Annotated[float, msgspec.Meta(description="From 0 to 1: how much the two agree.")]
+    decision: Annotated[
+        Decided,
+        msgspec.Meta(description="`open` until a person says that they are the same (`confirmed`) or not (`cleared`)."),
+    ]
+
+
+class MonitoringChangeOut(Out, object_name="monitoring_change"):
+    """Results as they became at a moment, why, and what they rest on."""
+
+    at: str
+    occasion: Annotated[Occasion, msgspec.Meta(description="Why the organisation was looked at.")]
+    results: MonitoringResultsOut
+    compliance_flags: Annotated[
+        list[Category] | None, msgspec.Meta(description="The categories whose flags failed compliance then.")
+    ]
+    sources: Annotated[list[MonitoringSourceOut], msgspec.Meta(examples=[[_SOURCE]])]
+    matches: list[MonitoringMatchOut]
+
+
+def change_out(change: Change) -> MonitoringChangeOut:
+    """The answer for one change of results."""
+    return MonitoringChangeOut(
+        at=iso(change.at),
+        occasion=change.occasion,
+        results=_results(change.results),
+        compliance_flags=None if change.flags is None else list(change.flags),
+        sources=[MonitoringSourceOut(one.list, one.version, one.category) for one in change.sources],
+        matches=[
+            MonitoringMatchOut(one.list, one.version, one.category, one.entry, round(one.score, 3), one.decision)
+            for one in change.matches
+        ],
     )
 
 

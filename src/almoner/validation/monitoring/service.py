@@ -6,7 +6,6 @@ record as its GET then shows it (settled 5 and 6).
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -21,9 +20,10 @@ from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.configurations import service as configurations
 from almoner.validation.matches import service as matches
-from almoner.validation.monitoring import domain, looking, schemas, store, triggers
+from almoner.validation.monitoring import domain, looking, schemas, store, store_evidence, triggers
 from almoner.validation.monitoring.domain import (
     UNSEEN,
+    Change,
     EntityNotFound,
     Filters,
     InvalidState,
@@ -160,9 +160,11 @@ def record(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscripti
     return schemas.subscription_out(tx, subscription)
 
 
-async def changes(tx: Tx, subscription_id: UUID) -> list[tuple[Occasion, Results, tuple[Match, ...], datetime]]:
-    """Every change of results, why, the matches it rests on, and when; oldest first."""
-    return await store.changes(tx, EVERYONE, subscription_id)
+async def history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page) -> tuple[list[Change], int]:
+    """One page of the changes of results with what each rests on, and the total. Raises NotFound."""
+    if await store.find(tx, scope, subscription_id) is None:
+        raise NotFound
+    return await store_evidence.page(tx, EVERYONE, subscription_id, page_)
 
 
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> MonitoringSubscription:
@@ -292,6 +294,6 @@ async def tell(
     """Store what became of one that is held; where its results changed, keep why, and tell the partner."""
     await keep(tx, held, new)
     if new.results != held.results:
-        await store.insert_change(tx, new, occasion, seen, flags)
+        await store_evidence.insert(tx, new, occasion, seen, flags)
         await outbox.emit(tx, new.partner_id, domain.UPDATED, record(tx, new))
     return new

@@ -1,6 +1,6 @@
 """SQL of monitoring subscriptions."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -15,10 +15,8 @@ from almoner.screening.watchlists.domain import Category
 from almoner.validation.monitoring.domain import (
     SUBSCRIPTION,
     Filters,
-    Match,
     MonitoringStatus,
     MonitoringSubscription,
-    Occasion,
     Results,
     Sort,
     Source,
@@ -161,41 +159,6 @@ async def save(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) -> b
             SUBSCRIPTION.sources_of(new.status),
         )
     )
-
-
-async def insert_change(
-    tx: Tx,
-    subscription: MonitoringSubscription,
-    occasion: Occasion,
-    matches: Sequence[Match],
-    flags: Collection[Category],
-) -> None:
-    """Keep what the results are now, why, and what they rest on."""
-    await tx.execute(
-        """
-        insert into monitoring_change (id, subscription_id, occasion, results, sources, matches, changed_at, flags)
-        values ($1, $2, $3, $4, $5, $6, $7, $8)
-        """,
-        tx.new_id(),
-        subscription.id,
-        occasion,
-        subscription.results.as_json(),
-        subscription.sources,
-        matches,
-        tx.now,
-        sorted(flags),
-    )
-
-
-async def changes(
-    tx: Tx, _: Everyone, subscription_id: UUID
-) -> list[tuple[Occasion, Results, tuple[Match, ...], datetime]]:
-    """Every change of results with what it rests on, oldest first."""
-    rows = await tx.fetch(
-        "select occasion, results, matches, changed_at from monitoring_change where subscription_id = $1 order by id",
-        subscription_id,
-    )
-    return [(row[0], results_from(row[1]), msgspec.convert(row[2], tuple[Match, ...]), row[3]) for row in rows]
 
 
 async def page(
