@@ -28,6 +28,7 @@ from almoner.validation.matches import checks as match_checks
 from almoner.validation.monitoring import checks as monitoring_checks
 from almoner.validation.requests import checks as request_checks
 from almoner.validation.reviews import checks as review_checks
+from almoner.validation.submissions import checks as submission_checks
 from almoner.webhooks.deliveries import checks as delivery_checks
 
 CHECKS: Final[tuple[Check, ...]] = (
@@ -55,6 +56,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *monitoring_checks.checks,
     *eligibility_checks.checks,
     *agent_checks.checks,
+    *submission_checks.checks,
     *appeal_checks.checks,
     *invite_checks.checks,
 )

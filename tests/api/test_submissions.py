@@ -3,14 +3,13 @@
 from datetime import timedelta
 from typing import Any
 
-from almoner.kit.ids import Ids
-from almoner.nonprofits.activities.domain import SUB_TAGS
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.hostile_files import HONEST, PDF
 from tests.support.service import Service
 from tests.support.submissions import (
     ADA,
+    CHOIRS,
     CONFIGURATIONS,
     DETAILS,
     PATH,
@@ -23,8 +22,6 @@ from tests.support.submissions import (
     told,
 )
 from tests.support.validation import UNHEARD_OF, decided, requested
-
-CHOIRS = Ids(sandbox=True).text("activitysubtag", SUB_TAGS["AR301"].id)
 
 
 async def accepted(service: Service, api: Client, name: str) -> dict[str, Any]:

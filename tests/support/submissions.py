@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from almoner.kit.ids import Ids
+from almoner.nonprofits.activities.domain import SUB_TAGS
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service
@@ -11,6 +13,7 @@ PATH, CONFIGURATIONS, SIMULATE = (
     "/v1/validation-submission-configurations",
     "/v1/sandbox/simulate",
 )
+CHOIRS: Final = Ids(sandbox=True).text("activitysubtag", SUB_TAGS["AR301"].id)
 ADA: Final = {"firstName": "Ada", "lastName": "Example", "email": "ada@example.net"}
 DETAILS: Final = {
     "organisationName": "Casper Relief Fund",
