@@ -224,3 +224,28 @@ async def test_what_the_sandbox_says_asks_no_list(alone: Service, api: Client, l
     made = await subscribe(alone, api, organisationId=organisation)
     await alone.drain()
     assert statuses(await shown(api, made)) == UNSEEN
+
+
+async def test_nobody_is_asked_about_whom_nobody_monitors(alone: Service, api: Client, lists: Lists) -> None:
+    await lists.load(listing(1, AQSA))
+    organisation = await factories.nonprofit(alone, name=AQSA)
+    first = await looked(alone, api, organisationId=organisation)
+    second = await looked(alone, api, organisationId=organisation)
+
+    async def asked() -> list[str]:
+        async with alone.db.read() as tx:
+            return [row["status"] for row in await tx.fetch("select status from review order by id")]
+
+    assert await asked() == ["open"]
+    await cancelled(api, first)
+    assert await asked() == ["open"]
+    await cancelled(api, second)
+    assert await asked() == ["withdrawn"]
+    again = await looked(alone, api, organisationId=organisation)
+    assert (statuses(again), again["results"]["complianceStatus"]) == (UNSEEN, None)
+    assert await asked() == ["withdrawn", "open"]
+    await decide(alone, SAME)
+    await cancelled(api, again)
+    assert statuses(await looked(alone, api, organisationId=organisation))["sanction"] == "flag", (
+        "what was decided stays"
+    )

@@ -32,7 +32,7 @@ validation_request_failed -> pending_validation_request cancelled
 live -> cannot_define_eligibility cancelled
 cannot_define_eligibility -> live cancelled
 """
-"""Settled 4 and 5: to live, or failed with the request (and back by an appeal alone); any is cancelled once; what cannot
+"""Settled 4 and 5: to live, or failed with the request, and back by an appeal alone; any is cancelled once; what cannot
 be defined may be later."""
 SPEC = {
     (source, target)
