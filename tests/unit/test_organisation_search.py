@@ -153,6 +153,21 @@ def test_a_slip_is_repaired(slip: str, word: str) -> None:
     assert spelling.similar(slip, known) == (word,)
 
 
+def left(word: str) -> set[str]:
+    """The word and what is left of it without any one letter, as the index has it of known words."""
+    return {word, *(word[:at] + word[at + 1 :] for at in range(len(word)))}
+
+
+@pytest.mark.parametrize(
+    ("slips", "word"),
+    [("afimly", "family"), ("qeuaflity", "equality"), ("udczks", "ducks"), ("wrevtlsing", "wrestling")],
+)
+def test_two_slips_in_one_word_leave_something_of_it(slips: str, word: str) -> None:
+    assert left(word) & set(spelling.left_of_two_slips(slips))
+    assert not left(word) & left(slips)
+    assert spelling.similar(slips, [(word, 5)]) == (word,)
+
+
 def test_of_equally_near_words_the_commoner_comes_first_and_six_are_enough() -> None:
     known = [("hopa", 1), ("hope", 50), ("hops", 7), *((f"hop{letter}", 0) for letter in "bcdfgjkl")]
     assert spelling.similar("hopx", known)[:3] == ("hope", "hops", "hopa")

@@ -283,6 +283,7 @@ async def open_pool(dsn: str, size: int) -> "asyncpg.Pool[Record]":
             "application_name": "almoner",
             "timezone": "UTC",
             "jit": "off",
+            "pg_trgm.similarity_threshold": "0.2",  # so little may a word with two slips have in common
             "work_mem": "16MB",  # the rows of a common word fit into one bitmap: no row is checked again
         },
     )

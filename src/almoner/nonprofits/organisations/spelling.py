@@ -120,6 +120,17 @@ def similar(word: str, known: Sequence[Counted]) -> tuple[str, ...]:
     return tuple(other for _, _, other in sorted(near)[:SIMILAR_WORDS])
 
 
+def left_of_two_slips(word: str) -> list[str]:
+    """What may be left of the word that is meant, if of two slips one is a letter too many or two that changed places.
+
+    Known words are found by what is left of them when any one letter is left out.
+    """
+    shorter = {word[:at] + word[at + 1 :] for at in range(len(word))}
+    changed = {word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(len(word) - 1)}
+    once = shorter | changed
+    return sorted(once | {one[:at] + one[at + 1 :] for one in once for at in range(len(one))})
+
+
 def groups(query: Query, heard: Heard, *, doubtful: bool = False) -> list[Group]:
     """A group for each needed word; ``doubtful``: known words may be slips of others as well."""
     made = [_group(word, query, heard, doubtful=doubtful) for word in query.needed]

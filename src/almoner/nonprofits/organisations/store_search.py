@@ -4,7 +4,7 @@ What a statement fetches is bounded: counting stops at ``COUNTED``, ranking take
 the narrow table ``organisation_search``, which triggers keep (decision 0033).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final, Literal
@@ -26,7 +26,8 @@ _FIRST: Final = 3_000
 _LONGEST: Final = 100
 _COMPARED: Final = 1_500
 _BY_SLIP: Final = 40
-_BY_TRIGRAMS: Final = 40
+_BY_TRIGRAMS: Final = 80
+_BY_TWO_SLIPS: Final = 200
 _KINDS: Final = {"nonprofit": 1, "social_impact": 2, "education": 4}
 
 # The expression of the indexes organisation_search_words and organisation_search_foremost.
@@ -316,8 +317,13 @@ async def hear(tx: Tx, _: Everyone, words: Sequence[str], begun: str | None, sus
     )
 
 
-async def similar_words(tx: Tx, _: Everyone, near: Sequence[str], far: Sequence[str]) -> dict[str, list[Counted]]:
-    """For each word, dictionary words one slip away; for those that are ``far``, words that share letters too."""
+async def similar_words(
+    tx: Tx, _: Everyone, near: Sequence[str], far: Mapping[str, Sequence[str]]
+) -> dict[str, list[Counted]]:
+    """For each word, dictionary words one slip away; for those that are ``far``, words that share letters too.
+
+    ``far`` has with each word what else may be left of the one that is meant.
+    """
     rows = await tx.fetch(
         f"""
         select asked.word as asked, known.word, known.n
@@ -333,9 +339,18 @@ async def similar_words(tx: Tx, _: Everyone, near: Sequence[str], far: Sequence[
             select word, n from organisation_word where word % asked.word and n > 0
             order by similarity(word, asked.word) desc, n desc, word limit {_BY_TRIGRAMS}
         ) known
+        union
+        select asked.word, known.word, known.n
+        from unnest($2::text[], $3::text[]) asked (word, parts)
+        cross join lateral (
+            select word, n from organisation_word
+            where word_slips(word) && string_to_array(asked.parts, ' ') and n > 0
+            order by n desc, word limit {_BY_TWO_SLIPS}
+        ) known
         """,
         list(near),
         list(far),
+        [" ".join(parts) for parts in far.values()],
     )
     found: dict[str, list[Counted]] = {}
     for row in rows:
