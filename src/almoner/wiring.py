@@ -30,6 +30,7 @@ from almoner.giving.gateway import embed
 from almoner.giving.gateway.code_pages import CodePages
 from almoner.giving.gateway.pages import TEMPLATES, GivePages
 from almoner.giving.gateway.ports import Checkout
+from almoner.giving.giftaid.routes import routes as gift_aid
 from almoner.giving.payouts.domain import Rules
 from almoner.giving.payouts.routes import routes as disbursements
 from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
@@ -93,6 +94,7 @@ from almoner.validation.appeals.routes import routes as appeals
 from almoner.validation.applications.form_documents import DocumentPages as FormDocumentPages
 from almoner.validation.applications.form_pages import TEMPLATES as APPLICATION_TEMPLATES
 from almoner.validation.applications.form_pages import FormPages
+from almoner.validation.applications.status_pages import StatusPages
 from almoner.validation.configurations.routes import routes as submission_configurations
 from almoner.validation.documents.pages import DocumentPages
 from almoner.validation.documents.ports import NoScanner, Scanner
@@ -113,6 +115,7 @@ ROUTES = (
     categories,
     validation_requests,
     users,
+    gift_aid,
     donation_sessions,
     donations,
     donation_requests,
@@ -238,11 +241,17 @@ def _agent_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
 
 
 def _form_pages(db: Database, catalogues: Catalogues, intake: Intake) -> list[BaseRoute]:
-    """The hosted form of applications."""
+    """The hosted form of applications, and where they stand."""
     pages = Pages(db.deployment, APPLICATION_TEMPLATES, catalogues)
     form = FormPages(db, pages)
     routes = [*form.routes(), *FormDocumentPages(db, pages, intake).routes()]
-    return [*routes, *dead_ends("/apply", routes, form.unknown)]
+    status = StatusPages(db, pages, intake)
+    return [
+        *routes,
+        *dead_ends("/apply", routes, form.unknown),
+        *status.routes(),
+        *dead_ends("/application", status.routes(), status.unknown),
+    ]
 
 
 def _simulation(work: PaymentWork, rules: Rules) -> Simulation:

@@ -22,6 +22,7 @@ from tests.support import bmf, factories
 from tests.support import giving as donors
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
+from tests.support.giftaid import declared
 from tests.support.payouts import payouts, settled, verified
 from tests.support.reports import report
 from tests.support.service import Service, serving
@@ -123,6 +124,7 @@ async def test_v8_every_writing_command_leaves_an_entry_when_it_succeeds(world: 
     await the_queue(world)
     await settlements_and_held_money(world)
     await donation_requests(world)
+    await gift_aid(world)
     await payouts_and_reassignments(world)
     assert world.written | READS | PROCESSES == ALL, "give a new command its place: what it writes, or that it reads"
     assert not world.written & (READS | PROCESSES)
@@ -264,6 +266,22 @@ async def donation_requests(world: World) -> None:
         status, printed = await world.typed("requests", "receive", *words)
         assert status != 0
         assert said in " ".join(printed.replace("│", " ").split()), printed
+    assert await world.entries() == before
+
+
+async def gift_aid(world: World) -> None:
+    made = await declared(world.api)
+    printed = await world.does("gift-aid", "cancel", made["id"], "--from", "2026-01-31")
+    assert printed == f"{made['id']} covers no gift made from 2026-01-31T00:00:00.000Z on.\n"
+    before = await world.entries()
+    for words, said in {
+        (made["id"],): "the declaration was cancelled on",
+        (world.service.db.deployment.ids.example("giftaid"),): "there is no gift aid declaration",
+        (made["id"], "--from", "someday"): "--from 'someday'",
+    }.items():
+        status, told = await world.typed("gift-aid", "cancel", *words)
+        assert status != 0
+        assert said in " ".join(told.replace("│", " ").split()), told
     assert await world.entries() == before
 
 

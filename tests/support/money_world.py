@@ -18,12 +18,17 @@ from almoner.giving.donations import flows as paying
 from almoner.giving.donations import jobs as donation_jobs
 from almoner.giving.donations.domain import CannotAcceptDonations, InvalidState, WrongTargetCurrency
 from almoner.giving.donations.flows import PaymentWork
+from almoner.giving.ledger.domain import PARTNERS
 from almoner.giving.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
 from almoner.giving.payouts import flows as payouts
 from almoner.giving.payouts import jobs as payout_jobs
 from almoner.giving.payouts import service as holding
 from almoner.giving.payouts.domain import PayoutRefused, Rules
 from almoner.giving.reassignments import service as reassignments
+from almoner.giving.requests import flows as asking
+from almoner.giving.requests import jobs as asking_jobs
+from almoner.giving.requests import service as asked
+from almoner.giving.requests.domain import RequestRefused, Unasked
 from almoner.giving.sessions import jobs as session_jobs
 from almoner.giving.sessions.domain import SessionCompleted, SessionExpired
 from almoner.giving.settlements import flows as settlements
@@ -52,7 +57,7 @@ FEE = 30
 """Of every payment, in minor units; the provider charges nothing for refunds."""
 _REFUSED = (
     SessionExpired, SessionCompleted, InvalidState, ProviderUnavailable, StillRunning, PayoutRefused,
-    CannotAcceptDonations, WrongTargetCurrency, IncorrectParams, ReportRefused, ImportInterrupted,
+    CannotAcceptDonations, WrongTargetCurrency, IncorrectParams, ReportRefused, ImportInterrupted, RequestRefused,
 )  # fmt: skip
 
 
@@ -88,7 +93,10 @@ class Fallible(Database):
 
 @dataclass(slots=True)
 class World:
-    """One partner, some nonprofits, one provider. ``reported``: lines of the provider's reports, each once."""
+    """One partner, some nonprofits, one provider. ``reported``: lines of the provider's reports, each once.
+
+    ``transfers``: what the partner paid by bank, by the bank's reference: the request, and how much.
+    """
 
     service: Service
     api: Client
@@ -99,6 +107,7 @@ class World:
     givings: list[Giving] = field(default_factory=list)
     reported: set[tuple[str, str]] = field(default_factory=set)
     reports: int = 0
+    transfers: dict[str, tuple[UUID, Money]] = field(default_factory=dict)
     done: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -114,6 +123,7 @@ class World:
             **suspense_jobs.handlers(self.provider),
             **payout_jobs.handlers(RULES, self.service.house.telemetry),
             **verification_jobs.handlers,
+            **asking_jobs.handlers,
         }
         schedules = (
             *session_jobs.schedules,
@@ -121,6 +131,7 @@ class World:
             *settlement_jobs.schedules,
             *suspense_jobs.schedules,
             *verification_jobs.schedules,
+            *asking_jobs.schedules,
             *payout_jobs.schedules(sandbox=True),
         )
         duties = Duties(handlers, payout_jobs.reactions, schedules)
@@ -131,7 +142,8 @@ class World:
         commands: list[Callable[[], Awaitable[object]]] = [
             self.begin, self.begin, self.pay, self.pay, self.pay_late, self.decline, self.stranger_pays, self.tell,
             self.tell, self.come_back, self.time_passes, self.drain, self.report, self.report, self.pay_out,
-            self.bank_returns, self.reassign, self.verify,
+            self.bank_returns, self.reassign, self.verify, self.give_directly, self.give_directly,
+            self.cancel_directly, self.ask, self.partner_pays, self.partner_pays, self.return_over,
         ]  # fmt: skip
         command = self.chance.choice(commands)
         self.done[command.__name__] += 1
@@ -259,6 +271,41 @@ class World:
                     rules=RULES,
                 )
 
+    async def give_directly(self) -> None:
+        """The partner makes a direct donation."""
+        body = {"amount": self.chance.choice((500, 1200)), "currencyCode": CURRENCY}
+        await self.api.post("/v1/donations", {**body, "organisationId": self.chance.choice(self.nonprofits)})
+
+    async def cancel_directly(self) -> None:
+        """The partner cancels a direct donation, or tries to."""
+        if self.chance.random() < 0.5 and (found := await self._ids("select id from donation where type = 'direct'")):
+            named = self.service.db.deployment.ids.text("donation", self.chance.choice(found))
+            await self.api.post(f"/v1/donations/{named}/cancel")
+
+    async def ask(self) -> None:
+        """The partner is asked for its direct donations."""
+        if found := await self._ids("select partner_id as id from donation where status = 'ACTIVE' limit 1"):
+            await asking.ask(self.db, Unasked(found[0], CURRENCY), now_asked=True)
+
+    async def partner_pays(self) -> None:
+        """The partner transfers some of what it is asked for, or more, or other money; an officer notes it."""
+        if found := await self._ids("select id from donation_request order by id"):
+            minor, currency = self.chance.choice(((500, CURRENCY), (1200, CURRENCY), (3000, CURRENCY), (100, "EUR")))
+            reference = f"transfer {len(self.transfers)}"
+            self.transfers[reference] = self.chance.choice(found), Money(minor, currency)
+            await self._note(reference)
+
+    async def _note(self, reference: str) -> None:
+        of, money = self.transfers[reference]
+        with suppress(RequestRefused):  # noted before
+            await asking.receive(self.db, EVERYONE, of, money, reference, noted_by="officer")
+
+    async def return_over(self) -> None:
+        """An officer sends back what was more than asked for."""
+        if found := await self._ids("select id from request_payment where status = 'held' order by id"):
+            async with self.db.write() as tx:
+                await asked.return_over(tx, self.chance.choice(found), note="by mail", decided_by="officer")
+
     async def verify(self) -> None:
         """A nonprofit is verified, most of the time."""
         name = self.chance.choice(self.nonprofits)
@@ -274,6 +321,8 @@ class World:
             self.service.clock.advance_wall(seconds=61)
             for payment in list(self.provider.payments):
                 await self._tell(payment, 2)
+            for reference in self.transfers:
+                await self._note(reference)
             await self.drain()
             for currency in (CURRENCY, "EUR"):
                 lines = [("payment", one.id) for one in self._succeeded() if one.money.currency == currency]
@@ -303,6 +352,7 @@ class World:
                 balances[f"fees:{currency}:{PROVIDER}"] -= FEE
             else:
                 posted["fee_charged"] += 1
+        await self._expect_requests(balances, posted, donations)
         for donation in donations:
             if donation["status"] == "RECEIVED_PAYMENT":
                 owner = self.service.db.deployment.ids.parse("organisation", donation["organisationId"])
@@ -310,6 +360,38 @@ class World:
             elif donation["status"] == "DISBURSED":
                 balances[f"bank:{CURRENCY}"] += donation["settledAmount"]["amount"]
         return {key: minor for key, minor in balances.items() if minor}, posted
+
+    async def _expect_requests(
+        self, balances: Counter[str], posted: Counter[str], donations: list[dict[str, Any]]
+    ) -> None:
+        """What partners transferred: a request takes what it asks for, whole donations of it the oldest first."""
+        taken: Counter[str] = Counter()
+        for of, money in self.transfers.values():
+            balances[f"bank:{money.currency}"] -= money.minor
+            taken[self.service.db.deployment.ids.text("donationrequest", of)] += (
+                money.minor if money.currency == CURRENCY else 0
+            )
+            balances[f"suspense:{money.currency}:{PARTNERS}"] += money.minor
+        for request in set(taken) | {one["donationRequestId"] for one in donations if one["donationRequestId"]}:
+            inside = [one for one in donations[::-1] if one["donationRequestId"] == request]
+            left = min(taken[request], sum(one["amount"] for one in inside))
+            balances[f"suspense:{CURRENCY}:{PARTNERS}"] -= left
+            for number, one in enumerate(inside):
+                if one["amount"] > left:
+                    assert {late["status"] for late in inside[number:]} == {"REQUESTED_PAYMENT"}
+                    break
+                assert one["status"] in ("RECEIVED_PAYMENT", "DISBURSED")
+                left -= one["amount"]
+                posted["request_covered"] += 1
+            balances[f"request_clearing:{CURRENCY}"] += left
+        async with self.db.read() as tx:
+            for row in await tx.fetch("select currency, applied_minor, over_minor, status from request_payment"):
+                posted["request_paid"] += row["applied_minor"] > 0
+                posted["request_over"] += row["over_minor"] > 0
+                if row["status"] == "returned":
+                    posted["over_returned"] += 1
+                    balances[f"bank:{row['currency']}"] += row["over_minor"]
+                    balances[f"suspense:{row['currency']}:{PARTNERS}"] -= row["over_minor"]
 
     async def donations(self) -> list[dict[str, Any]]:
         """All of the partner's, as the partner reads them."""

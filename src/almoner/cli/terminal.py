@@ -23,6 +23,7 @@ from almoner.access.operators.service import NoSuchToken
 from almoner.access.partners.service import NoSuchPartner
 from almoner.access.people.domain import NoSuchPerson
 from almoner.cli.ports import PortBusy
+from almoner.giving.giftaid.domain import GiftAidRefused
 from almoner.giving.payouts.domain import PayoutRefused
 from almoner.giving.requests.domain import RequestRefused
 from almoner.giving.settlements.domain import ImportInterrupted, NotCleared, ReportRefused
@@ -55,6 +56,7 @@ _PLACES: Final = {
     "payouts": "payouts.commands",
     "donations": "donations.commands",
     "requests": "requests.commands",
+    "gift-aid": "gift_aid.commands",
     "members": "members.commands",
     "operators": "operators.commands",
     "approvals": "operators.approvals",
@@ -104,6 +106,7 @@ commands = typer.Typer(
 _TOLD_AS_THEY_ARE = (
     NotExported,
     DatabaseUnavailable,
+    GiftAidRefused,
     MigrationRefused,
     ImportInterrupted,
     ImportRefused,

@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from almoner.access.partners import service as partners
+from almoner.access.partners.domain import PartnerAccount
 from almoner.giving.donations import domain, store
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Donation, Donor
+from almoner.giving.giftaid import domain as giftaid_rules
+from almoner.giving.giftaid import service as giftaid
 from almoner.giving.users import service as users
 from almoner.giving.users.domain import User
 from almoner.kit import metadata as metadata_rules
@@ -25,6 +29,7 @@ class Wish:
     money: Money
     organisation_id: str | None
     user_id: str | None
+    gift_aid_id: str | None
     donor: Donor
     metadata: Mapping[str, str] | None
 
@@ -33,7 +38,7 @@ async def create(tx: Tx, partner: Partner, wish: Wish) -> Donation:
     """A new direct donation; the partner's events tell of it.
 
     Raises UserNotFound, MissingOrganisation, InvalidMetadata, CannotAcceptDonations, WrongPartnerCurrency,
-    WrongTargetCurrency.
+    WrongTargetCurrency, GiftAidMissing.
     """
     user = await _user(tx, partner, wish.user_id)
     organisation = await _recipient(tx, partner, wish.organisation_id, user)
@@ -41,16 +46,19 @@ async def create(tx: Tx, partner: Partner, wish: Wish) -> Donation:
         raise domain.InvalidMetadata(*found)
     account = await partners.get(tx, partner)
     _ensure_accepted(wish.money.currency, account.settlement_currencies, organisation)
+    user_id = user.id if user else None
+    named = await _declaration(tx, partner, wish.gift_aid_id, user_id)
     made = domain.active(
         tx.new_id(),
         partner.id,
         organisation.id,
-        user.id if user else None,
+        user_id,
         wish.money,
         wish.donor,
         dict(wish.metadata or {}),
         tx.now,
         donor_shown=account.shows_donors,
+        gift_aid_id=await _gift_aid(tx, account, organisation, wish.money.currency, named, user_id, tx.now),
     )
     await store.insert(tx, partner, made)
     await donations.tell(tx, domain.CREATED, made)
@@ -61,13 +69,16 @@ async def change_organisation(tx: Tx, partner: Partner, donation_id: UUID, organ
     """Choose another organisation while nobody has been asked for the money.
 
     Raises NotFound, CannotEditOrganisation, InvalidState, MissingOrganisation, CannotAcceptDonations,
-    WrongTargetCurrency.
+    WrongTargetCurrency, GiftAidMissing.
     """
     donation = await donations.lock(tx, partner, donation_id)
     domain.ensure_movable(donation)
     chosen = await _named(tx, partner, organisation_id)
     domain.ensure_receivable(donation.money.currency, chosen.receives)
-    await store.set_organisation(tx, partner, donation_id, chosen.id)
+    account = await partners.get(tx, partner)
+    covered, currency, made = donation.gift_aid_id, donation.money.currency, donation.created_at
+    covered = await _gift_aid(tx, account, chosen, currency, covered, donation.user_id, made)
+    await store.set_organisation(tx, partner, donation_id, chosen.id, covered)
     return await donations.get(tx, partner, donation_id)
 
 
@@ -85,6 +96,42 @@ def _ensure_accepted(currency: str, settles: tuple[str, ...], organisation: Orga
         raise domain.CannotAcceptDonations
     domain.ensure_settled_in(currency, settles)
     domain.ensure_receivable(currency, organisation.receives)
+
+
+async def _gift_aid(
+    tx: Tx,
+    account: PartnerAccount,
+    organisation: Organisation,
+    currency: str,
+    named: UUID | None,
+    user_id: UUID | None,
+    made: datetime,
+) -> UUID | None:
+    """The declaration of a gift that may have gift aid: the named one, else the user's newest that covers it.
+
+    Raises GiftAidMissing when the partner asks for one and there is none.
+    """
+    if not giftaid_rules.eligible(currency, organisation):
+        return None
+    found = named or await giftaid.covering(tx, Partner(account.id), user_id, made)
+    if found is None and account.asks_gift_aid:
+        raise domain.GiftAidMissing
+    return found
+
+
+async def _declaration(tx: Tx, partner: Partner, gift_aid_id: str | None, user_id: UUID | None) -> UUID | None:
+    """The declaration that is named: of nobody else's user, and covering a gift made now. Raises GiftAidMissing."""
+    if gift_aid_id is None:
+        return None
+    parsed = tx.ids.parse("giftaid", gift_aid_id)
+    found = await giftaid.find(tx, partner, parsed) if parsed else None
+    if found is None:
+        raise domain.GiftAidMissing(f"body.giftAidId '{gift_aid_id[:100]}' names no declaration")
+    if not found.covers(tx.now):
+        raise domain.GiftAidMissing("body.giftAidId names a declaration that does not cover this gift")
+    if found.user_id is not None and found.user_id != user_id:
+        raise domain.GiftAidMissing("body.giftAidId names a declaration of another user")
+    return found.id
 
 
 async def _user(tx: Tx, partner: Partner, user_id: str | None) -> User | None:

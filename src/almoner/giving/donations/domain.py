@@ -59,6 +59,11 @@ class WrongPartnerCurrency(BadRequest):
     message = "Your account does not settle in this currency"
 
 
+class GiftAidMissing(BadRequest):
+    code = "donation/gift_aid_missing"
+    message = "Your account asks for gift aid on gifts in GBP to UK charities, and no declaration covers this one"
+
+
 class MissingOrganisation(BadRequest):
     code = "donation/missing_organisation"
     message = "Name an organisation that there is, or a user with a default organisation"
@@ -113,8 +118,8 @@ class Settlement:
 class Donation:
     """One donation. ``consented``: the nonprofit may contact the donor. ``disbursement_id``: the payout it is in.
 
-    ``request_id``: the donation request that asks the partner for it. ``donor_shown``: the partner's answers and events
-    name the donor.
+    ``gift_aid_id``: the declaration that covers it. ``request_id``: the donation request that asks the partner for it.
+    ``donor_shown``: the partner's answers and events name the donor.
     """
 
     id: UUID
@@ -142,6 +147,7 @@ class Donation:
     reassigned_at: datetime | None
     reassigned_from: UUID | None
     request_id: UUID | None
+    gift_aid_id: UUID | None
     donor_shown: bool
 
 
@@ -242,7 +248,13 @@ def judge(
 
 
 def promised(
-    donation_id: UUID, session: DonationSession, gift: Gift, now: datetime, *, donor_shown: bool = True
+    donation_id: UUID,
+    session: DonationSession,
+    gift: Gift,
+    now: datetime,
+    *,
+    donor_shown: bool = True,
+    gift_aid_id: UUID | None = None,
 ) -> Donation:
     """A new hosted donation; the session's metadata go with it (settled 4)."""
     return Donation(
@@ -271,6 +283,7 @@ def promised(
         reassigned_at=None,
         reassigned_from=None,
         request_id=None,
+        gift_aid_id=gift_aid_id,
         donor_shown=donor_shown,
     )
 
@@ -286,6 +299,7 @@ def active(
     now: datetime,
     *,
     donor_shown: bool,
+    gift_aid_id: UUID | None,
 ) -> Donation:
     """A new direct donation, that the partner has yet to be asked for."""
     return Donation(
@@ -314,6 +328,7 @@ def active(
         reassigned_at=None,
         reassigned_from=None,
         request_id=None,
+        gift_aid_id=gift_aid_id,
         donor_shown=donor_shown,
     )
 

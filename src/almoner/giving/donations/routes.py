@@ -9,6 +9,7 @@ from almoner.giving.donations.domain import (
     CannotAcceptDonations,
     CannotEditOrganisation,
     Donor,
+    GiftAidMissing,
     InvalidMetadata,
     InvalidState,
     MissingOrganisation,
@@ -56,6 +57,7 @@ async def list_donations(call: Call, query: DonationsQuery) -> Listing[DonationO
         CannotAcceptDonations,
         WrongPartnerCurrency,
         WrongTargetCurrency,
+        GiftAidMissing,
     ),
 )
 async def create_donation(call: Call, body: DonationIn) -> DonationOut:
@@ -71,7 +73,7 @@ async def create_donation(call: Call, body: DonationIn) -> DonationOut:
         anonymous=body.anonymous == "yes",
     )
     money = Money(body.amount, body.currency_code)
-    wish = direct.Wish(money, body.organisation_id, body.user_id, donor, body.metadata)
+    wish = direct.Wish(money, body.organisation_id, body.user_id, body.gift_aid_id, donor, body.metadata)
     return donation_out(call.tx, await direct.create(call.tx, call.partner, wish))
 
 
@@ -92,6 +94,7 @@ async def get_donation(call: Call, id: DonationId) -> DonationOut:
         MissingOrganisation,
         CannotAcceptDonations,
         WrongTargetCurrency,
+        GiftAidMissing,
     ),
 )
 async def update_donation(call: Call, id: DonationId, body: DonationPatch) -> DonationOut:

@@ -64,6 +64,9 @@ class DonationIn(In):
     email: Annotated[Text255, AfterValidator(_email)] | None = None
     consented_to_be_contacted_by_org: YesNo = "no"
     anonymous: YesNo = "no"
+    gift_aid_id: Annotated[str, IdText("giftaid")] | None = Field(
+        None, description="Without it, the newest declaration of the user that covers the gift."
+    )
     metadata: Metadata | None = None
 
 
@@ -174,7 +177,7 @@ def donation_out(tx: Tx, donation: Donation) -> DonationOut:
         email=donation.email if shown else None,
         consented_to_be_contacted_by_org="yes" if donation.consented else "no",
         anonymous="yes" if donation.anonymous else "no",
-        gift_aid_id=None,
+        gift_aid_id=ids.optional("giftaid", donation.gift_aid_id),
         donation_request_id=ids.optional("donationrequest", donation.request_id),
         subscription=_ONE_OFF,
         metadata=dict(donation.metadata),

@@ -9,6 +9,8 @@ from almoner.access.partners import service as partners
 from almoner.giving.donations import domain, schemas, store, store_money, store_requests
 from almoner.giving.donations.domain import Bucket, Donation, Filters, Gift, SessionDonation
 from almoner.giving.donations.schemas import DonationOut
+from almoner.giving.giftaid import domain as giftaid_rules
+from almoner.giving.giftaid import service as giftaid
 from almoner.giving.ledger import domain as books
 from almoner.giving.ledger import service as ledger
 from almoner.giving.payments import service as payments
@@ -19,6 +21,8 @@ from almoner.giving.suspense import service as suspense
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform import outbox, queue
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
@@ -102,7 +106,8 @@ async def promise(tx: Tx, session: DonationSession, gift: Gift) -> Donation:
         return await _change_gift(tx, promised, gift)
     partner = Partner(session.partner_id)
     shown = (await partners.get(tx, partner)).shows_donors
-    donation = domain.promised(tx.new_id(), session, gift, tx.now, donor_shown=shown)
+    covered = await _covering(tx, partner, session.user_id, session.organisation_id, gift.money.currency)
+    donation = domain.promised(tx.new_id(), session, gift, tx.now, donor_shown=shown, gift_aid_id=covered)
     await store.insert(tx, partner, donation)
     await tell(tx, domain.CREATED, donation)
     return donation
@@ -115,10 +120,24 @@ async def change_donor(tx: Tx, donation: Donation, gift: Gift) -> None:
 
 async def _change_gift(tx: Tx, promised: Donation, gift: Gift) -> Donation:
     if domain.gift_of(promised) != gift:
-        await store.change_gift(tx, EVERYONE, promised.id, gift)
+        partner, currency = Partner(promised.partner_id), gift.money.currency
+        covered = await _covering(tx, partner, promised.user_id, promised.organisation_id, currency)
+        await store.change_gift(tx, EVERYONE, promised.id, gift, covered)
     if (donation := await store.lock(tx, EVERYONE, promised.id)) is None:
         raise NotFound
     return donation
+
+
+async def _covering(
+    tx: Tx, partner: Partner, user_id: UUID | None, organisation_id: UUID, currency: str
+) -> UUID | None:
+    """The declaration that covers a gift made now, where there may be one."""
+    if user_id is None or currency != giftaid_rules.CURRENCY:
+        return None
+    organisation = await organisations.get(tx, partner, organisation_id)
+    if not giftaid_rules.eligible(currency, organisation):
+        return None
+    return await giftaid.covering(tx, partner, user_id, tx.now)
 
 
 async def learn(tx: Tx, provider: str, found: ProviderPayment) -> None:
@@ -283,9 +302,13 @@ async def in_payout(tx: Tx, disbursement_id: UUID, after: UUID | None = None, li
     return await store_money.in_payout(tx, EVERYONE, disbursement_id, after, limit)
 
 
-async def hand_over(tx: Tx, donation_id: UUID, organisation_id: UUID) -> Donation:
-    """Give a held donation to another nonprofit; the partner is told. Raises InvalidState."""
-    given = await store_money.hand_over(tx, EVERYONE, donation_id, organisation_id)
+async def hand_over(tx: Tx, donation: Donation, target: Organisation) -> Donation:
+    """Give a held donation to another nonprofit; the partner is told. Raises InvalidState.
+
+    It keeps its gift aid if the other nonprofit is a UK charity as well.
+    """
+    keeps = giftaid_rules.eligible(donation.money.currency, target)
+    given = await store_money.hand_over(tx, EVERYONE, donation.id, target.id, keeps_gift_aid=keeps)
     if given is None:
         raise domain.InvalidState("only a donation that was received and is in no payout can be reassigned")
     await tell(tx, domain.REASSIGNED, given)

@@ -18,7 +18,7 @@ PLAIN: Final = (
     "id, partner_id, organisation_id, user_id, type, session_id, payment_id, status, amount_minor, currency, "
     "first_name, last_name, email, consented, anonymous, metadata, created_at, cancelled_at, cover_minor, message, "
     "settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, reassigned_from, "
-    "request_id"
+    "request_id, gift_aid_id"
 )
 SHOWN: Final = "(select shows_donors from partner where partner.id = partner_id) as donor_shown"
 COLUMNS: Final = f"{PLAIN}, {SHOWN}"
@@ -39,7 +39,7 @@ def donation_of(row: Record) -> Donation:
     minor, currency = row[8:10]
     settled_at, settled_minor, settled_currency = row[20:23]
     settlement = Settlement(settled_at, Money(settled_minor, settled_currency)) if settled_at else None
-    values: list[Any] = [*row[:8], Money(minor, currency), *row[10:20], settlement, *row[23:29]]
+    values: list[Any] = [*row[:8], Money(minor, currency), *row[10:20], settlement, *row[23:30]]
     return Donation(*values)
 
 
@@ -49,8 +49,8 @@ async def insert(tx: Tx, partner: Partner, donation: Donation) -> None:
         """
         insert into donation (id, partner_id, organisation_id, user_id, type, session_id, status, amount_minor,
                               currency, first_name, last_name, email, consented, anonymous, metadata, created_at,
-                              cover_minor, message, status_changed_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $16)
+                              cover_minor, message, status_changed_at, gift_aid_id)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $16, $19)
         """,
         donation.id,
         partner.id,
@@ -70,6 +70,7 @@ async def insert(tx: Tx, partner: Partner, donation: Donation) -> None:
         donation.created_at,
         donation.cover_minor,
         donation.message,
+        donation.gift_aid_id,
     )
     await counters.add(tx, partner, LIST, 1)
 
@@ -124,12 +125,12 @@ async def newest_of_session(tx: Tx, _scope: Everyone, session_id: UUID) -> Donat
     return donation_of(row) if row else None
 
 
-async def change_gift(tx: Tx, _scope: Everyone, donation_id: UUID, gift: Gift) -> None:
+async def change_gift(tx: Tx, _scope: Everyone, donation_id: UUID, gift: Gift, gift_aid_id: UUID | None) -> None:
     """What the donor gives instead, before it is paid."""
     await tx.execute(
         """
         update donation set amount_minor = $2, currency = $3, first_name = $4, last_name = $5, email = $6,
-                            consented = $7, anonymous = $8, cover_minor = $9, message = $10
+                            consented = $7, anonymous = $8, cover_minor = $9, message = $10, gift_aid_id = $11
         where id = $1 and status = 'REQUESTED_PAYMENT'
         """,
         donation_id,
@@ -142,6 +143,7 @@ async def change_gift(tx: Tx, _scope: Everyone, donation_id: UUID, gift: Gift) -
         gift.anonymous,
         gift.cover_minor,
         gift.message,
+        gift_aid_id,
     )
 
 
@@ -159,13 +161,19 @@ async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation | None
     return donation_of(row) if row else None
 
 
-async def set_organisation(tx: Tx, partner: Partner, donation_id: UUID, organisation_id: UUID) -> None:
-    """Whom a locked direct donation is for, while it is ACTIVE."""
+async def set_organisation(
+    tx: Tx, partner: Partner, donation_id: UUID, organisation_id: UUID, gift_aid_id: UUID | None
+) -> None:
+    """Whom a locked direct donation is for, while it is ACTIVE, and the declaration that covers it then."""
     await tx.execute(
-        "update donation set organisation_id = $3 where partner_id = $1 and id = $2 and status = 'ACTIVE'",
+        """
+        update donation set organisation_id = $3, gift_aid_id = $4
+        where partner_id = $1 and id = $2 and status = 'ACTIVE'
+        """,
         partner.id,
         donation_id,
         organisation_id,
+        gift_aid_id,
     )
 
 

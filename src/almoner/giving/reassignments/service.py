@@ -41,7 +41,8 @@ async def reassign(
     except PayoutRefused as refused:
         raise InvalidState(str(refused)) from refused
     domain.ensure_possible(held, target)
-    given = await donations.hand_over(tx, held.id, organisation_id)
+    assert target is not None, "it is possible"
+    given = await donations.hand_over(tx, held, target)
     money = domain.owed(held)
     source = held.organisation_id
     made = Reassignment(tx.new_id(), held.id, source, organisation_id, money, reason, reassigned_by)

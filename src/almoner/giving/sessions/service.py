@@ -128,6 +128,11 @@ async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationSess
     return await store.page(tx, partner, page_)
 
 
+async def has_open(tx: Tx, partner: Partner, user_id: UUID) -> bool:
+    """Whether a user has a session that is open at this moment."""
+    return await store.has_open(tx, partner, user_id)
+
+
 async def for_page(tx: Tx, session_id: UUID) -> DonationSession:
     """The session that a page's token opens. Raises NotFound."""
     return _found(await store.find(tx, EVERYONE, session_id))

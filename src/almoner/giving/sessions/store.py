@@ -100,6 +100,18 @@ async def lock(tx: Tx, _scope: Everyone, session_id: UUID) -> DonationSession | 
     return _session(row) if row else None
 
 
+HAS_OPEN: Final = """
+select exists (
+    select from donation_session where partner_id = $1 and user_id = $2 and status = 'open' and expires_at > $3
+)
+"""
+
+
+async def has_open(tx: Tx, partner: Partner, user_id: UUID) -> bool:
+    """Whether a user has a session that is open now."""
+    return bool(await tx.fetchval(HAS_OPEN, partner.id, user_id, tx.now))
+
+
 async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationSession], int]:
     """One page in reading order, and the exact total."""
     rows, total = await lists.page(tx, partner, LIST, _COLUMNS, page_)

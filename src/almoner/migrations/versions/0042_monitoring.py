@@ -1,13 +1,13 @@
 """Monitoring subscriptions know that they have to be looked at again, and by what compliance was judged.
 
 Revision ID: 0042
-Revises: 0040
+Revises: 0041
 """
 
 from alembic import op
 
 revision = "0042"
-down_revision = "0040"
+down_revision = "0041"
 
 UPGRADE = """
 -- From the moment that something else is known until it was looked at, its record names no newer version of a list.

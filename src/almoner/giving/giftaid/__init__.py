@@ -1,0 +1,1 @@
+"""Gift aid: declarations of UK taxpayers, and which gifts they cover (settled 4)."""

@@ -1,0 +1,123 @@
+"""Declarations and what they cover: spans of time, gifts in sterling to UK charities (settled 4); pure.
+
+A declaration holds for gifts made from ``covers_from`` on, which may be up to four years before it was made, until
+``covers_to``, or until it was cancelled, whichever is first; the end is not covered.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.kit.errors import BadRequest
+from almoner.nonprofits.organisations.domain import Organisation
+
+CURRENCY: Final = "GBP"
+COUNTRY: Final = "GBR"
+YEARS_BACK: Final = 4
+"""How far back a declaration may reach: a charity can claim for gifts of the past four years."""
+
+
+class UserNotFound(BadRequest):
+    code = "gift_aid/user_not_found"
+    message = "There is no user with this id"
+
+
+class GiftAidRefused(Exception):
+    """What was asked of a declaration cannot be done; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From a moment on until another one, which is not in it; None: for good."""
+
+    start: datetime
+    end: datetime | None
+
+    def holds(self, moment: datetime) -> bool:
+        """Whether a moment is in it."""
+        return self.start <= moment and (self.end is None or moment < self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Declarer:
+    """Who declares, and where they live. All but the first name is needed to claim."""
+
+    title: str
+    first_name: str | None
+    last_name: str
+    building_name_number: str
+    road_name: str
+    city: str
+    country: str
+    postcode: str
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One declaration. ``deleted_at``: when its cancellation, which holds from ``cancelled_from``, was noted."""
+
+    id: UUID
+    partner_id: UUID
+    user_id: UUID | None
+    declarer: Declarer
+    covers_from: datetime
+    covers_to: datetime | None
+    cancelled_from: datetime | None
+    created_at: datetime
+    deleted_at: datetime | None
+
+    @property
+    def span(self) -> Span | None:
+        """The gifts that it covers, by when they were made; None when it was cancelled before the first of them."""
+        ends = [end for end in (self.covers_to, self.cancelled_from) if end is not None]
+        end = min(ends) if ends else None
+        return Span(self.covers_from, end) if end is None or end > self.covers_from else None
+
+    def covers(self, moment: datetime) -> bool:
+        """Whether it covers a gift made at a moment."""
+        return self.span is not None and self.span.holds(moment)
+
+
+def earliest(now: datetime) -> datetime:
+    """The earliest gift that a declaration made now may cover: of the day four years ago, the 28th for a 29th."""
+    day = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    try:
+        return day.replace(year=now.year - YEARS_BACK)
+    except ValueError:  # a 29th of February four years after a year without one
+        return day.replace(year=now.year - YEARS_BACK, day=28)
+
+
+def covering(declarations: Iterable[Declaration], moment: datetime) -> Declaration | None:
+    """The newest declaration that covers a gift made at a moment."""
+    found = [one for one in declarations if one.covers(moment)]
+    return max(found, key=lambda one: (one.created_at, one.id)) if found else None
+
+
+def coverage(declarations: Iterable[Declaration]) -> list[Span]:
+    """What several declarations cover together: spans in order, none of which touch."""
+    spans = sorted((one.span for one in declarations if one.span is not None), key=lambda span: span.start)
+    joined: list[Span] = []
+    for span in spans:
+        last = joined[-1] if joined else None
+        if last is None or (last.end is not None and last.end < span.start):
+            joined.append(span)
+        elif last.end is not None and (span.end is None or span.end > last.end):
+            joined[-1] = Span(last.start, span.end)
+    return joined
+
+
+def eligible(currency: str, organisation: Organisation) -> bool:
+    """Whether a gift may have gift aid: sterling, for a charity of the United Kingdom."""
+    return currency == CURRENCY and organisation.country_code == COUNTRY and "nonprofit" in organisation.types
+
+
+def problems(covers_from: datetime, covers_to: datetime | None, now: datetime) -> Sequence[str]:
+    """What is wrong with the span that was asked for."""
+    found = []
+    if covers_from < earliest(now):
+        found.append("body.coversFrom must not be more than four years ago")
+    if covers_to is not None and covers_to <= covers_from:
+        found.append("body.coversTo must be after coversFrom")
+    return found

@@ -1,0 +1,92 @@
+"""What can be done with gift aid declarations, and which one covers a gift."""
+
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from almoner.giving.giftaid import domain, store
+from almoner.giving.giftaid.domain import Declaration, Declarer, GiftAidRefused
+from almoner.giving.sessions import service as sessions
+from almoner.giving.users import service as users
+from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.platform.db import EVERYONE, Partner, Tx
+
+
+async def declare(
+    tx: Tx,
+    partner: Partner,
+    declarer: Declarer,
+    *,
+    user_id: str | None,
+    covers_from: datetime | None = None,
+    covers_to: datetime | None = None,
+    trusted: bool,
+) -> Declaration:
+    """A new declaration: from now on and for the past four years, unless it says otherwise.
+
+    ``user_id`` as sent. ``trusted``: by a secret key. With a publishable one the user counts only while one of its
+    donation sessions is open, and whatever else was sent as a user is left out without a word: nobody learns who there
+    is. Raises UserNotFound, IncorrectParams.
+    """
+    begins = covers_from or domain.earliest(tx.now)
+    if found := domain.problems(begins, covers_to, tx.now):
+        raise IncorrectParams(*found)
+    whose = await (_user if trusted else _user_with_session)(tx, partner, user_id)
+    made = Declaration(tx.new_id(), partner.id, whose, declarer, begins, covers_to, None, tx.now, None)
+    await store.insert(tx, partner, made)
+    return made
+
+
+async def _user(tx: Tx, partner: Partner, user_id: str | None) -> UUID | None:
+    if user_id is None:
+        return None
+    found = tx.ids.parse("user", user_id)
+    try:
+        user = await users.get(tx, partner, found) if found else None
+    except NotFound:
+        user = None
+    if user is None or user.deleted_at is not None:
+        raise domain.UserNotFound(f"body.userId '{user_id[:100]}' names no user")
+    return user.id
+
+
+async def _user_with_session(tx: Tx, partner: Partner, user_id: str | None) -> UUID | None:
+    found = tx.ids.parse("user", user_id) if user_id else None
+    return found if found and await sessions.has_open(tx, partner, found) else None
+
+
+async def find(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | None:
+    """One declaration of the partner."""
+    return await store.find(tx, partner, declaration_id)
+
+
+async def newest_of(tx: Tx, partner: Partner, user_id: UUID) -> UUID:
+    """The newest declaration of a user that is not cancelled. Raises NotFound."""
+    await users.get(tx, partner, user_id)
+    if (found := await store.newest(tx, partner, user_id)) is None:
+        raise NotFound("the user has no gift aid declaration")
+    return found
+
+
+async def covering(tx: Tx, partner: Partner, user_id: UUID | None, moment: datetime) -> UUID | None:
+    """The newest declaration of a user that covers a gift made at a moment."""
+    if user_id is None:
+        return None
+    found = domain.covering(await store.of_user(tx, partner, user_id), moment)
+    return found.id if found else None
+
+
+async def cancel(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None = None) -> Declaration:
+    """Note that the donor has cancelled it: of gifts made from now on, or from a moment on, it holds no more.
+
+    Raises NotFound; GiftAidRefused when it was cancelled before, or the moment is still to come.
+    """
+    if (held := await store.lock(tx, EVERYONE, declaration_id)) is None:
+        raise NotFound
+    if held.deleted_at is not None:
+        raise GiftAidRefused(f"the declaration was cancelled on {held.deleted_at:%Y-%m-%d}")
+    ends = cancelled_from or tx.now
+    if ends > tx.now:
+        raise GiftAidRefused("a declaration cannot be cancelled from a day that is still to come")
+    await store.cancel(tx, EVERYONE, declaration_id, ends)
+    return replace(held, cancelled_from=ends, deleted_at=tx.now)

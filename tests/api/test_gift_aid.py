@@ -1,0 +1,226 @@
+"""Gift aid declarations, and the gifts that they cover (settled 2, 4, 8)."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from almoner.access.partners import service as partners
+from almoner.giving.giftaid import service as giftaid
+from almoner.giving.giftaid.domain import GiftAidRefused
+from almoner.kit.time import iso
+from tests.support import factories
+from tests.support import giving as support
+from tests.support.client import Client, data
+from tests.support.giftaid import PERSON, charity, declared
+from tests.support.giving import gift
+from tests.support.payouts import simulate, uuid_of
+from tests.support.service import Service, Tenant
+
+
+async def given(api: Client, organisation: str, **body: Any) -> dict[str, Any]:
+    """A direct donation of ten pounds."""
+    wanted = {"amount": 1000, "currencyCode": "GBP", "organisationId": organisation, **body}
+    made: dict[str, Any] = data(await api.post("/v1/donations", wanted))
+    return made
+
+
+async def missing(api: Client, organisation: str, **body: Any) -> list[str]:
+    """The reasons of a donation that lacks its declaration."""
+    wanted = {"amount": 1000, "currencyCode": "GBP", "organisationId": organisation, **body}
+    answer = await api.post("/v1/donations", wanted)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "donation/gift_aid_missing"), answer.text
+    reasons: list[str] = answer.json()["error"]["reasons"]
+    return reasons
+
+
+async def test_a_declaration_covers_from_now_on_and_the_past_four_years(service: Service, api: Client) -> None:
+    user = (await factories.user(api))["id"]
+    answer = await api.post("/v1/gift-aid", {**PERSON, "userId": user})
+    assert answer.json()["object"] == "gift_aid"
+    made, now = data(answer), service.clock.now()
+    assert made == {
+        "id": made["id"],
+        "userId": user,
+        **PERSON,
+        "coversFrom": f"{now.year - 4}{iso(now)[4:10]}T00:00:00.000Z",
+        "coversTo": None,
+        "createdAt": iso(now),
+        "deletedAt": None,
+    }
+    assert data(await api.get(f"/v1/users/{user}/has-gift-aid")) == {"id": made["id"]}
+    service.clock.advance(hours=1)
+    newer = await declared(api, userId=user, firstName=None)
+    assert newer["firstName"] is None
+    assert data(await api.get(f"/v1/users/{user}/has-gift-aid")) == {"id": newer["id"]}
+
+
+async def test_there_is_none_for_a_user_without_one(service: Service, api: Client, other: Client) -> None:
+    user = (await factories.user(api))["id"]
+    await declared(api)
+    assert (await api.get(f"/v1/users/{user}/has-gift-aid")).status_code == 404
+    await declared(api, userId=user)
+    assert (await other.get(f"/v1/users/{user}/has-gift-aid")).status_code == 404
+    assert (await api.get(f"/v1/users/{service.db.deployment.ids.example('user')}/has-gift-aid")).status_code == 404
+
+
+async def test_all_problems_of_a_declaration_are_named_at_once(service: Service, api: Client, other: Client) -> None:
+    answer = await api.post("/v1/gift-aid", {"firstName": "x" * 256, "coversFrom": "yesterday", "title": " "})
+    reasons = answer.json()["error"]["reasons"]
+    named = ["title", "firstName", "lastName", "buildingNameNumber", "roadName", "city", "country", "postcode"]
+    assert [reason.split()[0] for reason in reasons] == [f"body.{name}" for name in [*named, "coversFrom"]]
+    for user in (service.db.deployment.ids.example("user"), "x", (await factories.user(other))["id"]):
+        answer = await api.post("/v1/gift-aid", {**PERSON, "userId": user})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "gift_aid/user_not_found")
+    answer = await api.post("/v1/gift-aid", {**PERSON, "coversFrom": "2020-01-01", "coversTo": "2019-01-01"})
+    assert answer.json()["error"]["reasons"] == [
+        "body.coversFrom must not be more than four years ago",
+        "body.coversTo must be after coversFrom",
+    ]
+
+
+async def test_k7_a_publishable_key_is_told_id_and_moment_alone(
+    service: Service, api: Client, publishable: Client, tenant: Tenant
+) -> None:
+    user = (await factories.user(api))["id"]
+    answer = await publishable.post("/v1/gift-aid", {**PERSON, "userId": user}, idempotency_key="declared")
+    assert set(data(answer)) == {"id", "createdAt"}
+    again = await publishable.post("/v1/gift-aid", {**PERSON, "userId": user}, idempotency_key="declared")
+    assert again.content == answer.content
+    for name in ("nobody", service.db.deployment.ids.example("user")):
+        told = await publishable.post("/v1/gift-aid", {**PERSON, "userId": name})
+        assert set(data(told)) == {"id", "createdAt"}, "nobody learns which users there are"
+    assert (await api.get(f"/v1/users/{user}/has-gift-aid")).status_code == 404, "no session of the user is open"
+    assert (await publishable.get(f"/v1/users/{user}/has-gift-aid")).status_code == 403
+
+
+async def test_with_an_open_session_the_user_counts(service: Service, api: Client, publishable: Client) -> None:
+    user = (await factories.user(api))["id"]
+    await factories.session(service, api, userId=user)
+    made = data(await publishable.post("/v1/gift-aid", {**PERSON, "userId": user}))
+    assert set(made) == {"id", "createdAt"}
+    assert data(await api.get(f"/v1/users/{user}/has-gift-aid")) == {"id": made["id"]}
+    service.clock.advance(hours=24)
+    late = data(await publishable.post("/v1/gift-aid", {**PERSON, "userId": user}))
+    assert data(await api.get(f"/v1/users/{user}/has-gift-aid")) == {"id": made["id"]} != {"id": late["id"]}
+
+
+async def test_the_users_newest_declaration_covers_gifts_in_sterling_to_uk_charities(
+    service: Service, api: Client
+) -> None:
+    user, cause = (await factories.user(api))["id"], await charity(service)
+    assert (await given(api, cause, userId=user))["giftAidId"] is None
+    await declared(api, userId=user)
+    service.clock.advance(hours=1)
+    newest = await declared(api, userId=user)
+    covered = await given(api, cause, userId=user)
+    assert covered["giftAidId"] == newest["id"]
+    assert data(await api.get(f"/v1/donations/{covered['id']}")) == covered
+    assert (await given(api, cause))["giftAidId"] is None
+    assert (await given(api, cause, userId=user, currencyCode="EUR"))["giftAidId"] is None
+    abroad = await factories.nonprofit(service)
+    assert (await given(api, abroad, userId=user))["giftAidId"] is None
+    assert (await given(api, abroad, userId=user, giftAidId=newest["id"]))["giftAidId"] is None
+
+
+async def test_a_declaration_covers_its_span_alone(service: Service, api: Client) -> None:
+    user, cause = (await factories.user(api))["id"], await charity(service)
+    now = service.clock.now()
+    span = {"coversFrom": iso(now + timedelta(days=1)), "coversTo": iso(now + timedelta(days=3))}
+    made = await declared(api, userId=user, **span)
+    assert {name: made[name] for name in span} == span
+    seen = []
+    for _ in range(5):
+        seen.append((await given(api, cause, userId=user))["giftAidId"] is not None)
+        service.clock.advance(days=1)
+    assert seen == [False, True, True, False, False]
+
+
+async def test_a_named_declaration_must_be_there_and_cover_the_gift(
+    service: Service, api: Client, other: Client
+) -> None:
+    cause, mine = await charity(service), (await factories.user(api))["id"]
+    loose, of_user = await declared(api), await declared(api, userId=mine)
+    assert (await given(api, cause, giftAidId=loose["id"]))["giftAidId"] == loose["id"]
+    assert (await given(api, cause, giftAidId=loose["id"], userId=mine))["giftAidId"] == loose["id"]
+    assert (await given(api, cause, giftAidId=of_user["id"], userId=mine))["giftAidId"] == of_user["id"]
+    for named in ("x", service.db.deployment.ids.example("giftaid"), (await declared(other))["id"]):
+        assert await missing(api, cause, giftAidId=named) == [f"body.giftAidId '{named}' names no declaration"]
+    assert await missing(api, cause, giftAidId=of_user["id"]) == ["body.giftAidId names a declaration of another user"]
+    later = await declared(api, coversFrom=iso(service.clock.now() + timedelta(days=9)))
+    assert await missing(api, cause, giftAidId=later["id"]) == [
+        "body.giftAidId names a declaration that does not cover this gift"
+    ]
+
+
+async def test_a_partner_that_asks_for_gift_aid_gets_no_gift_without(
+    service: Service, api: Client, tenant: Tenant
+) -> None:
+    async with service.db.write() as tx:
+        await partners.set_giving(tx, tenant.partner, asks_gift_aid=True)
+    user, cause, abroad = (await factories.user(api))["id"], await charity(service), await factories.nonprofit(service)
+    assert await missing(api, cause) == []
+    assert await missing(api, cause, userId=user) == []
+    assert (await given(api, cause, currencyCode="EUR"))["giftAidId"] is None
+    moved = await given(api, abroad, userId=user)
+    answer = await api.patch(f"/v1/donations/{moved['id']}", {"organisationId": cause})
+    assert answer.json()["error"]["code"] == "donation/gift_aid_missing"
+    await declared(api, userId=user)
+    assert (await given(api, cause, userId=user))["giftAidId"] is not None
+    assert data(await api.patch(f"/v1/donations/{moved['id']}", {"organisationId": cause}))["giftAidId"] is not None
+
+
+async def test_gift_aid_goes_with_the_organisation(service: Service, api: Client) -> None:
+    user, cause, abroad = (await factories.user(api))["id"], await charity(service), await factories.nonprofit(service)
+    made = await declared(api, userId=user)
+    covered = await given(api, cause, userId=user)
+    path = f"/v1/donations/{covered['id']}"
+    assert data(await api.patch(path, {"organisationId": abroad}))["giftAidId"] is None
+    assert data(await api.patch(path, {"organisationId": cause}))["giftAidId"] == made["id"]
+    await simulate(api, covered["id"], "request")
+    received = await simulate(api, covered["id"], "pay")
+    assert received["giftAidId"] == made["id"]
+    british = await simulate(api, covered["id"], "reassign", organisationId=await charity(service))
+    assert british["giftAidId"] == made["id"]
+    assert (await simulate(api, covered["id"], "reassign", organisationId=abroad))["giftAidId"] is None
+
+
+async def test_a_hosted_gift_of_the_user_is_covered_too(service: Service, api: Client) -> None:
+    user, cause = (await factories.user(api))["id"], await charity(service)
+    made = await declared(api, userId=user)
+    giving = await support.open_session(service, api, organisation=cause, userId=user)
+    await giving.begin(gift(2000, "GBP"))
+    [donation] = await giving.donations()
+    assert donation["giftAidId"] == made["id"]
+    await giving.begin(gift(2000, "EUR"))
+    [donation] = await giving.donations()
+    assert (donation["currencyCode"], donation["giftAidId"]) == ("EUR", None)
+    await giving.begin(gift(3000, "GBP"))
+    giving.provider.pay(list(giving.provider.payments)[-1])
+    await giving.come_back()
+    [donation] = await giving.donations()
+    assert (donation["status"], donation["giftAidId"]) == ("RECEIVED_PAYMENT", made["id"])
+    async with service.db.read() as tx:
+        told = await tx.fetch("select payload from event where type = 'donation.payment_successful' order by n")
+    assert json.loads(told[-1]["payload"])["data"]["eventData"] == donation
+
+
+async def test_a_cancelled_declaration_covers_no_later_gift(service: Service, api: Client) -> None:
+    user, cause = (await factories.user(api))["id"], await charity(service)
+    made = await declared(api, userId=user)
+    before = await given(api, cause, userId=user)
+    service.clock.advance(days=1)
+    named = uuid_of(service, "giftaid", made["id"])
+    with pytest.raises(GiftAidRefused, match="still to come"):
+        async with service.db.write() as tx:
+            await giftaid.cancel(tx, named, tx.now + timedelta(days=1))
+    async with service.db.write() as tx:
+        await giftaid.cancel(tx, named)
+    with pytest.raises(GiftAidRefused, match="was cancelled on"):
+        async with service.db.write() as tx:
+            await giftaid.cancel(tx, named)
+    assert (await given(api, cause, userId=user))["giftAidId"] is None
+    assert data(await api.get(f"/v1/donations/{before['id']}"))["giftAidId"] == made["id"]
+    assert (await api.get(f"/v1/users/{user}/has-gift-aid")).status_code == 404
+    assert await missing(api, cause, giftAidId=made["id"], userId=user) != []
