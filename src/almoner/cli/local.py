@@ -98,3 +98,14 @@ async def _provide(server: postgres.Server, own: Secrets) -> None:
             await connection.execute(f"create database {DATABASE} owner {OWNER_ROLE}")
     finally:
         await connection.close()
+    await _extend(server)
+
+
+async def _extend(server: postgres.Server) -> None:
+    """What only a superuser can add to the database, where the server's programs come with it: search starts warm."""
+    connection = await asyncpg.connect(server.superuser_url(DATABASE))
+    try:
+        if await connection.fetchval("select exists (select from pg_available_extensions where name = 'pg_prewarm')"):
+            await connection.execute("create extension if not exists pg_prewarm")
+    finally:
+        await connection.close()

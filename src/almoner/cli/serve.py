@@ -16,6 +16,7 @@ from almoner.app import create_app
 from almoner.cli import local, logs
 from almoner.cli.joining import JoiningProtocol
 from almoner.cli.ports import listen
+from almoner.nonprofits.organisations import flows as organisations
 from almoner.platform.processes import Role
 from almoner.platform.telemetry import Telemetry
 from almoner.settings import Settings
@@ -117,6 +118,8 @@ async def live(
 ) -> None:
     """All that one process does until ``stop``; in the sandbox the test payment provider is part of a server."""
     app = create_app(house)
+    if role != "worker":
+        await organisations.warm(house.db)
     collect_seldom()
     async with asyncio.TaskGroup() as group:
         group.create_task(worker.run(house, role, stop))

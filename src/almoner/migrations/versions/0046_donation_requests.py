@@ -1,13 +1,13 @@
 """Donation requests: what partners are asked for, and what they pay.
 
 Revision ID: 0046
-Revises: 0043
+Revises: 0045
 """
 
 from alembic import op
 
 revision = "0046"
-down_revision = "0043"
+down_revision = "0045"
 
 UPGRADE = """
 alter table partner

@@ -1,6 +1,8 @@
-"""Making what search reads what the organisations are, a batch at a time: it may be stopped and typed again."""
+"""Making what search reads what the organisations are, a batch at a time, and having it at hand from the start."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -10,6 +12,7 @@ from almoner.platform.db import EVERYONE, Database, Tx
 
 _BATCH: Final = 5_000
 _FIRST: Final = UUID(int=0)
+_WARM_SECONDS: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,10 @@ Record = Callable[[Tx, Reindexed], Awaitable[None]]
 async def reindex(
     db: Database, *, batch: int = _BATCH, report: Report | None = None, record: Record | None = None
 ) -> Reindexed:
-    """Go through all bodies and all words. What is right is not touched, and searches go on."""
+    """Go through all bodies and all words. What is right is not touched, and searches go on.
+
+    It may be stopped and begun again.
+    """
     done = Reindexed()
     after: UUID | None = _FIRST
     while after is not None:
@@ -44,3 +50,10 @@ async def reindex(
         if record is not None:
             await record(tx, done)
     return done
+
+
+async def warm(db: Database, *, within: float = _WARM_SECONDS) -> None:
+    """Have the first questions find in memory what they read. Nobody waits longer than that for a slow disk."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(within), db.read() as tx:
+            await store_index.warm(tx, EVERYONE)

@@ -81,3 +81,8 @@ async def count_words(tx: Tx, _: Everyone) -> int:
             """
         )
     )
+
+
+async def warm(tx: Tx, _: Everyone) -> int:
+    """Have the server read what search reads, so that no question waits for its disk; the bytes, 0 where it cannot."""
+    return int(await tx.fetchval("select warm_search()"))

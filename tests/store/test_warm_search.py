@@ -1,0 +1,42 @@
+"""A start reads what search reads, where the database's server can, and waits for it no longer than it may."""
+
+import asyncpg
+import pytest
+
+from almoner.nonprofits.organisations import flows, store_index
+from almoner.platform.db import EVERYONE
+from tests.support import factories
+from tests.support.database import TestDatabase
+from tests.support.service import serving
+
+
+async def test_what_search_reads_is_read_by_the_service_where_the_server_can(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as service:
+        await factories.nonprofit(service, name="Quokka Haven")
+        async with service.db.read() as tx:
+            assert await store_index.warm(tx, EVERYONE) == 0  # nobody added the extension
+        connection = await asyncpg.connect(service.database.server.superuser_url(service.database.name))
+        if not await connection.fetchval(
+            "select exists (select from pg_available_extensions where name = 'pg_prewarm')"
+        ):
+            pytest.skip("this PostgreSQL comes without pg_prewarm")
+        await connection.execute("create extension pg_prewarm")
+        parts = "('organisation_search'::regclass), ('organisation_search_words'), ('organisation_word_slips')"
+        least = await connection.fetchval(f"select sum(pg_relation_size(part)) from (values {parts}) found (part)")
+        await connection.close()
+        async with service.db.read() as tx:
+            assert await store_index.warm(tx, EVERYONE) > least > 0
+        await flows.warm(service.db)
+        await flows.warm(service.db, within=0)  # a disk that is too slow is nobody's trouble
+
+
+async def test_nobody_else_may_have_it_read(empty_database: TestDatabase) -> None:
+    connection = await asyncpg.connect(empty_database.server.superuser_url(empty_database.name))
+    try:
+        told = await connection.fetchval(
+            "select array_agg(grantee::regrole::text order by 1) from pg_proc, aclexplode(proacl) "
+            "where proname = 'warm_search' and grantee <> proowner"
+        )
+    finally:
+        await connection.close()
+    assert told == ["almoner_app"]
