@@ -105,6 +105,7 @@ REACTIONS = (
     *eligibility_jobs.reactions,
     *submission_jobs.reactions,
     *appeal_jobs.reactions,
+    *application_jobs.reactions,
 )
 
 

@@ -1,5 +1,6 @@
 """The step of the form where documents are handed in: one file at a time, each with its state, as often as needed."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, get_args
 
@@ -69,7 +70,7 @@ class DocumentPages(FormBase):
             notices = {"added": "apply.documents.added", "removed": "apply.documents.removed"}
             key = notices.get(request.query_params.get("did", ""))
             return await self._page(opened, notice=Notice(key) if key else None)
-        body = _Body(request.receive)
+        body = Body(request.receive)
         try:
             received = await uploads.receive(body.receive, request.headers, documents.DOCUMENT)
         except ContentTooLarge as problem:
@@ -84,7 +85,8 @@ class DocumentPages(FormBase):
         try:
             uploaded = received.open()
             self.ensure_ours(opened, uploaded.fields.get(CSRF_FIELD))
-            kind = _kind(uploaded.fields.get("type", ""), opened)
+            kinds = form_views.document_kinds(opened.application.configuration)
+            kind = kind_of(uploaded.fields.get("type", ""), kinds)
             async with self._intake.taken(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
                 invite = await invites.lock(tx, EVERYONE, opened.id)
                 invite.ensure_open(tx.now)
@@ -92,8 +94,7 @@ class DocumentPages(FormBase):
                 await handed_in.add_to_invite(tx, invite, kind, stored)
                 await self.record(tx, opened, "application.document_added", {"type": kind})
         except Problem as problem:
-            key = next((key for known, key in _PROBLEMS if isinstance(problem, known)), None)
-            if key is None:
+            if (key := problem_key(problem)) is None:
                 raise
             return await self._page(opened, problem=key)
         return to(f"{opened.face.home}/documents?did=added")
@@ -140,13 +141,18 @@ class DocumentPages(FormBase):
         )
 
 
-def _kind(text: str, opened: Opened) -> Kind:
-    kinds = form_views.document_kinds(opened.application.configuration)
+def kind_of(text: str, kinds: Sequence[str]) -> Kind:
+    """What a form says that a document shows, else the first of what it may."""
     named = text if text in kinds else kinds[0]
     return next(kind for kind in get_args(Kind) if kind == named)
 
 
-class _Body:
+def problem_key(problem: Problem) -> str | None:
+    """What an applicant is told of a file that was not taken, by its key; None for what is no fault of the file."""
+    return next((key for known, key in _PROBLEMS if isinstance(problem, known)), None)
+
+
+class Body:
     """The body of a request as it comes, and whether its end was seen."""
 
     def __init__(self, source: Receive) -> None:

@@ -1,20 +1,83 @@
-"""Background work of the hosted form: mails that hand it over, and forgetting what was never sent."""
+"""Background work of applications: mails to who fills one in and who sent it, and forgetting what was never sent."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final, cast, get_args
 from uuid import UUID
 
+import msgspec
+
+from almoner.platform import queue
+from almoner.platform.db import Tx
 from almoner.platform.mail import Mail, MailDelayed, MailRefused, MailTransport
+from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Done, Drop, Job, Result, Retry
 from almoner.platform.work import Handler, Schedule, Work
-from almoner.validation.applications import service, writing
+from almoner.validation.appeals import domain as appeals
+from almoner.validation.applications import letters, service, writing
+from almoner.validation.applications.letters import Kind
+from almoner.validation.submissions import domain as submissions
 
 _FIRST_WAIT: Final = timedelta(minutes=1)
 _LONGEST_WAIT: Final = timedelta(hours=6)
 _MOST_ATTEMPTS: Final = 16  # about three days
 
+TELL: Final = "applications.tell"
+_FIRST_LOOK: Final = timedelta(minutes=10)
+"""Until then the registers have said what they know: what is missing then is missing."""
+_OF_APPEALS: Final[Mapping[appeals.AppealStatus, Kind]] = {
+    "open": "appealed",
+    "upheld": "upheld",
+    "reversed": "reversed",
+}
+
+
+async def tell(tx: Tx, submission_id: UUID, kind: Kind, *, after: timedelta | None = None, of: str = "") -> None:
+    """Have a mail written to the applicant. ``of``: which one of several of its kind."""
+    payload = {"submission": str(submission_id), "kind": kind, "of": of}
+    due = None if after is None else tx.now + after
+    await queue.enqueue(tx, TELL, payload, due=due, unique=f"{kind} {submission_id} {of}")
+
+
+async def on_created(tx: Tx, events: Sequence[Event]) -> None:
+    """Applications came in."""
+    for submission_id in _named(tx, events):
+        await tell(tx, submission_id, "received")
+        await tell(tx, submission_id, "missing", after=_FIRST_LOOK)
+
+
+async def on_succeeded(tx: Tx, events: Sequence[Event]) -> None:
+    """Applications have succeeded."""
+    for submission_id in _named(tx, events):
+        await tell(tx, submission_id, "succeeded")
+
+
+async def on_failed(tx: Tx, events: Sequence[Event]) -> None:
+    """Applications have failed."""
+    for submission_id in _named(tx, events):
+        await tell(tx, submission_id, "failed")
+
+
+async def on_appeals(tx: Tx, events: Sequence[Event]) -> None:
+    """Appeals were made or decided."""
+    for event in events:
+        told = msgspec.convert(event.record(), appeals.AppealChanged)
+        await tell(tx, told.submission, _OF_APPEALS[told.status], of=str(told.appeal))
+
+
+def _named(tx: Tx, events: Sequence[Event]) -> list[UUID]:
+    records: list[Any] = [event.record() for event in events]
+    named = [tx.ids.parse("validationsubmission", record["id"]) for record in records]
+    return [one for one in dict.fromkeys(named) if one is not None]
+
+
+reactions: Final = (
+    Reaction(submissions.CREATED, on_created),
+    Reaction(submissions.SUCCEEDED, on_succeeded),
+    Reaction(submissions.FAILED, on_failed),
+    Reaction(appeals.CHANGED, on_appeals),
+)
 schedules: Final = (
     Schedule("applications.forget_drafts", service.next_forgotten, service.forget, every=timedelta(hours=1)),
 )
@@ -28,7 +91,15 @@ def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
             mail = await writing.handover(tx, pages, UUID(job.payload["handover"]), job.due_at)
         return await _carry(transport, mail, job)
 
-    return {service.HAND_OVER: hand_over}
+    async def write(work: Work, job: Job) -> Result:
+        said = job.payload
+        if (kind := said["kind"]) not in get_args(Kind):
+            return Drop(f"there is no mail that says {kind}")
+        async with work.db.read() as tx:
+            mail = await letters.write(tx, pages, UUID(said["submission"]), cast("Kind", kind), said["of"], job.due_at)
+        return await _carry(transport, mail, job)
+
+    return {service.HAND_OVER: hand_over, TELL: write}
 
 
 async def _carry(transport: MailTransport, mail: Mail | None, job: Job) -> Result:

@@ -1,0 +1,65 @@
+"""The mails about an application, in its language: that it came in, what is missing, what was decided, and appeals."""
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from almoner.kit.errors import NotFound
+from almoner.platform.db import Tx
+from almoner.platform.mail import Mail
+from almoner.platform.pages import formats
+from almoner.platform.pages.rendering import Pages
+from almoner.validation.applications import status, status_views
+from almoner.validation.applications.sending import status_link
+from almoner.validation.applications.status_views import Known
+
+Kind = Literal["received", "missing", "succeeded", "failed", "appealed", "upheld", "reversed"]
+
+
+async def write(tx: Tx, pages: Pages, submission_id: UUID, kind: Kind, of: str, at: datetime) -> Mail | None:
+    """One mail; None where nobody can be written to, and where it would say what is not true any more."""
+    try:
+        known = await status_views.know(tx, submission_id)
+    except NotFound:
+        return None
+    submission, applicant = known.submission, known.submission.applicant
+    if applicant.email is None or not _holds(known, kind):
+        return None
+    language = pages.language(submission.language)
+    names = {"partner": known.partner, "organisation": submission.organisation_name}
+    subject = language.text(
+        "application.mail.subject", title=language.text(f"application.{kind}.title", **names), partner=known.partner
+    )
+    facts = {
+        **names,
+        "kind": kind,
+        "subject": subject,
+        "name": formats.called(applicant.first_name or "", applicant.last_name or "", language.locale),
+        "missing": known.missing if kind == "missing" else [],
+        "reasons": status.reasons(submission) if kind == "failed" else [],
+        "due": known.appeal.due_at if known.appeal is not None and kind == "appealed" else None,
+        "link": status_link(tx, submission_id),
+    }
+    return Mail(
+        key=f"application:{submission_id}:{kind}:{of}",
+        at=at,
+        partner=submission.partner_id,
+        to=applicant.email,
+        subject=subject,
+        text=pages.text("application.txt", language, **facts),
+        html=pages.text("application.html", language, **facts),
+        language=language.html_lang,
+    )
+
+
+def _holds(known: Known, kind: Kind) -> bool:
+    """Whether what it says is so now. Who has only an address to confirm has a mail about that already."""
+    match kind:
+        case "missing":
+            return any(one.source == "applicant" and one.code != "confirmation" for one in known.missing)
+        case "failed":
+            return known.submission.status == "failed"
+        case "reversed":
+            return known.state == "reversed"
+        case _:
+            return True

@@ -1,0 +1,105 @@
+"""Where an application stands, in words of the catalogue; pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from almoner.validation.appeals import domain as appeals
+from almoner.validation.appeals.domain import Appeal
+from almoner.validation.configurations.domain import Check
+from almoner.validation.submissions import domain as submissions
+from almoner.validation.submissions.domain import Standing, Submission
+from almoner.validation.submissions.requirements import Requirement
+
+State = Literal["received", "missing", "processed", "succeeded", "failed", "appealed", "upheld", "reversed"]
+"""What a page and a mail say above all else."""
+
+WITH_REASONS: Final[frozenset[State]] = frozenset({"failed", "upheld"})
+PAPERS: Final = ("validation_request", "agent_verification")
+"""The checks that documents are evidence for."""
+_UNLOOKED: Final = "application.reason.unlooked"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRow:
+    """One check. ``reason``: key of why it failed, None where it did not."""
+
+    check: Check
+    standing: Standing
+    reason: str | None
+
+
+def state_of(submission: Submission, appeal: Appeal | None, missing: Sequence[Requirement]) -> State:
+    """What is to be said first."""
+    match submission.status:
+        case "succeeded":
+            return "succeeded"
+        case "processed":
+            return "processed"
+        case "pending":
+            return "missing" if any(one.source == "applicant" for one in missing) else "received"
+    if appeal is None:
+        return "failed"
+    if appeal.status == "open":
+        return "appealed"
+    if appeal.status == "upheld":
+        return "upheld"
+    return "reversed" if "pending" in standings(submission, appeal).values() else "failed"
+
+
+def standings(submission: Submission, appeal: Appeal | None) -> dict[Check, Standing]:
+    """How each check stands, with what an appeal has overruled."""
+    overruled = appeal.overruled if appeal is not None and appeal.status == "reversed" else ()
+    return dict(appeals.standings(submission, overruled))
+
+
+def checks_of(submission: Submission, appeal: Appeal | None) -> list[CheckRow]:
+    """Every check, in the order of the interface."""
+    return [
+        CheckRow(check, standing, _reason(check, submission) if standing == "failed" else None)
+        for check, standing in standings(submission, appeal).items()
+    ]
+
+
+def reasons(submission: Submission) -> list[str]:
+    """Why it failed, by keys: each once, and what only ended with something else not at all."""
+    found = [row.reason for row in checks_of(submission, None) if row.reason is not None]
+    own = [key for key in dict.fromkeys(found) if key != _UNLOOKED]
+    return own or list(dict.fromkeys(found))
+
+
+def _reason(check: Check, submission: Submission) -> str:
+    told: Any = (submission.failure_reasons or {}).get(check) or {}
+    parts = submission.parts
+    match check:
+        case "validation_request":
+            code = submissions.nonprofit_refusal(parts) or told.get("rejectionReasonCode") or "other"
+            return f"application.reason.request.{code}"
+        case "agent_verification":
+            code = (parts.agent.rejection_code if parts.agent else None) or "other"
+            return _UNLOOKED if code == "validation_request_failed" else f"application.reason.agent.{code}"
+        case "compliance":
+            looked = parts.monitoring is not None and parts.monitoring.results.compliance is not None
+        case _:
+            looked = parts.eligibility is not None and parts.eligibility.results.status is not None
+    return f"application.reason.{check}" if looked else _UNLOOKED
+
+
+def takes_documents(submission: Submission, appeal: Appeal | None) -> list[str]:
+    """What documents may show now, none where nobody would look at them."""
+    looked_at = submission.open or (appeal is not None and appeal.status == "open")
+    return [check for check in PAPERS if looked_at and check in submission.checks]
+
+
+def may_appeal(submission: Submission, appeal: Appeal | None) -> bool:
+    """Whether the page offers it: once, unless what was taken up after an appeal failed by itself."""
+    if submission.status != "failed":
+        return False
+    return appeal is None or (appeal.status == "reversed" and state_of(submission, appeal, ()) == "failed")
+
+
+def problem_of(text: str) -> str | None:
+    """What is wrong with the text of an appeal, by the key of what is said of it."""
+    if not text:
+        return "application.appeal.missing"
+    return "application.appeal.long" if len(text) > appeals.MAX_TEXT else None

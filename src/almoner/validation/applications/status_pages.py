@@ -1,0 +1,174 @@
+"""The page that says where an application stands: for whoever has the link of our mails, without an account.
+
+GET changes nothing. POST needs the cookie of the link, its CSRF token and the page's own origin (house 5).
+"""
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.kit.errors import ContentTooLarge, NotFound, Problem
+from almoner.kit.text import typed
+from almoner.platform import audit
+from almoner.platform.audit import Actor
+from almoner.platform.db import EVERYONE, Database, Partner, Tx
+from almoner.platform.http import uploads
+from almoner.platform.http.receiving import Intake
+from almoner.platform.http.uploads import Received
+from almoner.platform.pages import visits
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.visits import CSRF_FIELD, Visit
+from almoner.platform.uploads.files import Stored
+from almoner.validation.appeals import service as appeals
+from almoner.validation.applications import status, status_views
+from almoner.validation.applications.form_documents import Body, kind_of, problem_key
+from almoner.validation.applications.form_pages import Again, FormBase, kindly, to
+from almoner.validation.applications.sending import STATUS_PAGE
+from almoner.validation.applications.status_views import Known, StatusViews
+from almoner.validation.documents import service as documents
+from almoner.validation.submission_documents import service as handed_in
+from almoner.validation.submissions import service as submissions
+from almoner.validation.submissions.domain import InvalidState
+
+_COOKIE_SECONDS: Final = 30 * 24 * 3600  # the link opens it again
+_MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 65_536}
+_NOTICES: Final = {"added": "apply.documents.added", "appealed": "application.appeal.sent"}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A request that came with the cookie of its submission. ``name``: the submission's id in addresses."""
+
+    request: Request
+    visit: Visit
+    id: UUID
+    name: str
+
+
+class StatusPages(FormBase):
+    """The page of one application."""
+
+    def __init__(self, db: Database, pages: Pages, intake: Intake) -> None:
+        super().__init__(db, pages)
+        self._intake = intake
+        self._status = StatusViews(pages)
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [
+            Route(f"/{STATUS_PAGE}", self.open_link, methods=["GET"]),
+            Route(f"/{STATUS_PAGE}/{{id}}", self.show, methods=["GET"]),
+            Route(f"/{STATUS_PAGE}/{{id}}/appeal", self.appeal, methods=["POST"]),
+            Route(f"/{STATUS_PAGE}/{{id}}/documents", self.upload, methods=["POST"]),
+        ]
+
+    @kindly
+    async def open_link(self, request: Request) -> Response:
+        """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
+        found = self._vault.read_page_token(STATUS_PAGE, request.query_params.get("token", ""))
+        if found is None:
+            raise NotFound
+        name = self._ids.text("validationsubmission", found)
+        response = to(f"/{STATUS_PAGE}/{name}")
+        # A second tab keeps the first one's visit: a new one would void the form that is open there.
+        visit = visits.find(request, self._vault, STATUS_PAGE, found, name)
+        visit = visit or visits.begin(self._vault, STATUS_PAGE, found, name)
+        visit.keep(response, seconds=_COOKIE_SECONDS)
+        return response
+
+    @kindly
+    async def show(self, request: Request) -> Response:
+        """Where it stands."""
+        seen = self._seen(request)
+        return await self._page(seen, notice=_NOTICES.get(request.query_params.get("did", "")))
+
+    @kindly
+    async def appeal(self, request: Request) -> Response:
+        """Ask for a second look."""
+        seen = self._seen(request)
+        form = await request.form(**_MAX_FORM)
+        self._ensure_given(seen, form.get(CSRF_FIELD))
+        text = typed(str(form.get("text", "")), lines=True)
+        if (problem := status.problem_of(text)) is not None:
+            return await self._page(seen, code=422, problems={"text": problem}, text=text)
+        try:
+            async with self.db.write() as tx:
+                await appeals.create(tx, EVERYONE, seen.id, text, "applicant")
+                await self._record(tx, seen, "application.appealed")
+        except InvalidState:
+            return await self._page(seen)
+        return to(f"/{STATUS_PAGE}/{seen.name}?did=appealed")
+
+    @kindly
+    async def upload(self, request: Request) -> Response:
+        """Take one more document."""
+        seen = self._seen(request)
+        body = Body(request.receive)
+        try:
+            received = await uploads.receive(body.receive, request.headers, documents.DOCUMENT)
+        except ContentTooLarge as problem:
+            received = Received(None, problem)
+        await body.drain()
+        try:
+            return await self._take_in(seen, received)
+        finally:
+            received.close()
+
+    async def _take_in(self, seen: Seen, received: Received) -> Response:
+        try:
+            uploaded = received.open()
+            self._ensure_given(seen, uploaded.fields.get(CSRF_FIELD))
+            async with self._intake.taken(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
+                assert isinstance(stored, Stored), "documents are stored"
+                held = await submissions.hold(tx, EVERYONE, seen.id)
+                kinds = status.takes_documents(held, await appeals.last(tx, EVERYONE, held.id))
+                if not kinds:
+                    raise NotFound
+                kind, partner = kind_of(uploaded.fields.get("type", ""), kinds), Partner(held.partner_id)
+                await handed_in.add_to_submission(tx, partner, held.id, held.validation_request_id, kind, stored)
+                await self._record(tx, seen, "application.evidence_added")
+        except Problem as problem:
+            if (key := problem_key(problem)) is None:
+                raise
+            return await self._page(seen, code=422, problems={"file": key})
+        return to(f"/{STATUS_PAGE}/{seen.name}?did=added")
+
+    def _seen(self, request: Request) -> Seen:
+        """Of a browser that opened the link. Raises NotFound."""
+        name = request.path_params["id"]
+        found = self._ids.parse("validationsubmission", name)
+        visit = None if found is None else visits.find(request, self._vault, STATUS_PAGE, found, name)
+        if found is None or visit is None:
+            raise NotFound
+        return Seen(request, visit, found, name)
+
+    def _ensure_given(self, seen: Seen, csrf: object) -> None:
+        """Whether this browser was given the form that it posts. Raises Again."""
+        if not (visits.from_own_page(seen.request, self._origin) and seen.visit.owns(csrf)):
+            raise Again
+
+    async def _record(self, tx: Tx, seen: Seen, action: str) -> None:
+        submission = await submissions.get(tx, EVERYONE, seen.id)
+        address = seen.request.client.host if seen.request.client else None
+        await audit.record(tx, submission.partner_id, Actor("system", "applicant"), action, seen.name, address=address)
+
+    async def _page(
+        self,
+        seen: Seen,
+        *,
+        code: int = 200,
+        problems: dict[str, str] | None = None,
+        notice: str | None = None,
+        text: str = "",
+    ) -> Response:
+        async with self.db.read() as tx:
+            known: Known = await status_views.know(tx, seen.id)
+        seen.request.state.language = known.submission.language  # what goes wrong later is told in it
+        home = f"/{STATUS_PAGE}/{seen.name}"
+        return self._status.page(
+            known, home, seen.visit.csrf, code=code, problems=problems or {}, notice=notice, text=text
+        )

@@ -1,0 +1,148 @@
+"""The face of the page that says where an application stands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from starlette.responses import HTMLResponse
+
+from almoner.access.partners import service as partners
+from almoner.access.partners.domain import PartnerAccount
+from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.pages import colours
+from almoner.platform.pages.rendering import Pages
+from almoner.validation.appeals import service as appeals
+from almoner.validation.appeals.domain import Appeal
+from almoner.validation.applications import status
+from almoner.validation.applications.form_views import FORMATS, monogram, size_of
+from almoner.validation.submission_documents import service as handed_in
+from almoner.validation.submission_documents.domain import SubmissionDocument
+from almoner.validation.submissions import service as submissions
+from almoner.validation.submissions.domain import Submission
+from almoner.validation.submissions.requirements import Requirement, requirements_of
+
+_ICONS: Final = {
+    "received": "clock",
+    "missing": "mail",
+    "processed": "clock",
+    "succeeded": "check",
+    "failed": "info",
+    "appealed": "clock",
+    "upheld": "info",
+    "reversed": "check",
+}
+_MARKS: Final = {"passed": "check", "failed": "cross", "undecided": "clock", "pending": "clock"}
+_CLASSES: Final = {"passed": "reached", "failed": "refused", "undecided": "current", "pending": "ahead"}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """All that the page and the mails say of one application."""
+
+    submission: Submission
+    appeal: Appeal | None
+    account: PartnerAccount
+    documents: Sequence[SubmissionDocument]
+
+    @property
+    def missing(self) -> list[Requirement]:
+        """What is missing of somebody outside."""
+        return [one for one in requirements_of(self.submission) if one.source != "reviewer"]
+
+    @property
+    def state(self) -> status.State:
+        """What is said first."""
+        return status.state_of(self.submission, self.appeal, self.missing)
+
+    @property
+    def partner(self) -> str:
+        """Whom it was sent to, as its configuration calls them."""
+        return self.submission.parts.configuration.display_name
+
+
+async def know(tx: Tx, submission_id: UUID) -> Known:
+    """One application. Raises NotFound."""
+    found = await submissions.get(tx, EVERYONE, submission_id)
+    partner = Partner(found.partner_id)
+    return Known(
+        found,
+        await appeals.last(tx, partner, found.id),
+        await partners.get(tx, partner),
+        await handed_in.of_submission(tx, partner, found.id),
+    )
+
+
+class StatusViews:
+    """Renders the page."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+
+    def page(
+        self,
+        known: Known,
+        home: str,
+        csrf: str,
+        *,
+        code: int,
+        problems: Mapping[str, str],
+        notice: str | None,
+        text: str,
+    ) -> HTMLResponse:
+        """The page. ``problems`` and ``notice``: keys; ``text``: of an appeal that was typed."""
+        submission, language = known.submission, self._pages.language(known.submission.language)
+        values = {"partner": known.partner, "organisation": submission.organisation_name}
+        kinds = status.takes_documents(submission, known.appeal)
+        return self._pages.page(
+            "application.html",
+            language,
+            status=code,
+            face=self._face(known),
+            home=home,
+            csrf=csrf,
+            state=known.state,
+            state_icon=_ICONS[known.state],
+            organisation=submission.organisation_name,
+            sent=submission.created_at,
+            missing=known.missing,
+            checks=[self._row(row) for row in status.checks_of(submission, known.appeal)],
+            kinds=kinds,
+            chosen_kind=kinds[0] if kinds else None,
+            documents=self._documents(known, language),
+            appeal=known.appeal,
+            may_appeal=status.may_appeal(submission, known.appeal),
+            text=text,
+            problems={field: language.html(key, **values) for field, key in problems.items()},
+            notice=language.html(notice, **values) if notice else None,
+        )
+
+    def _face(self, known: Known) -> dict[str, Any]:
+        configuration, account = known.submission.parts.configuration, known.account
+        colour, logo = configuration.primary_color or account.brand_colour, configuration.logo or account.brand_logo
+        return {
+            "partner": configuration.display_name,
+            "monogram": monogram(configuration.display_name),
+            "logo": f"/media/{logo}" if logo else None,
+            "palette": colours.palette(colours.parse(colour)) if colour else None,
+        }
+
+    def _row(self, row: status.CheckRow) -> dict[str, Any]:
+        return {
+            "name": row.check,
+            "standing": row.standing,
+            "reason": row.reason,
+            "icon": _MARKS[row.standing],
+            "class": _CLASSES[row.standing],
+        }
+
+    def _documents(self, known: Known, language: Any) -> list[dict[str, Any]]:
+        return [
+            {
+                "state": one.document.scan_status,
+                "type": one.type,
+                "format": FORMATS[one.document.media_type],
+                "size": size_of(one.document.size, language.locale),
+            }
+            for one in known.documents
+        ]
