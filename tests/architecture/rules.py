@@ -21,6 +21,7 @@ READ_BY_HAND = frozenset(
         ("scim/store.py", "total"),
         ("validation/monitoring/store.py", "_narrowed"),
         ("validation/requests/store.py", "_narrowed"),
+        ("validation/submissions/store.py", "_narrowed"),
     }
 )
 """Put conditions together from tables of constants and the numbers of their parameters."""

@@ -45,18 +45,18 @@ create trigger hosted_configuration_promise before update on hosted_configuratio
     when ((old.id, old.partner_id, old.created_at) is distinct from (new.id, new.partner_id, new.created_at))
     execute function guard_promise();
 
--- Who was here before has what a new partner begins with. The identifiers are UUIDv7 of this moment, as all others.
+-- Who was here before has what a new partner begins with. The identifiers are UUIDv7, as all others.
 insert into hosted_configuration (
     id, partner_id, name, display_name, is_default, checks, allowed_organisation_types, compliance_flags,
     email_verification, created_at, updated_at
 )
 select encode(set_bit(set_bit(overlay(
            uuid_send(gen_random_uuid())
-           placing substring(int8send((extract(epoch from now()) * 1000)::bigint) from 3) from 1 for 6
+           placing substring(int8send((extract(epoch from created_at) * 1000)::bigint) from 3) from 1 for 6
        ), 52, 1), 53, 1), 'hex')::uuid,
        id, null, left(name, 255), true,
        array['validation_request', 'compliance', 'eligibility', 'agent_verification'],
-       array['nonprofit', 'social_impact', 'education'], array['sanction', 'warning', 'hateSpeech'], true, now(), now()
+       array['nonprofit', 'social_impact', 'education'], array['sanction', 'warning', 'hateSpeech'], true, created_at, created_at
 from partner;
 
 grant select, insert, update on hosted_configuration to almoner_app;

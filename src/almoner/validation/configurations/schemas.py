@@ -89,7 +89,7 @@ class PartnerFieldIn(In):
 PartnerFields = Annotated[list[PartnerFieldIn], Field(max_length=MOST_FIELDS)]
 
 
-class BrandingIn(In):
+class BrandingIn(Patch):
     """How the hosted form looks."""
 
     display_name: Maybe[Text255 | None] = UNSET

@@ -31,14 +31,7 @@ from almoner.validation.submissions.domain import (
     ValidationRequestAlreadyRejected,
     ValidationRequestNotFound,
 )
-from almoner.validation.submissions.schemas import (
-    ValidationSubmissionIn,
-    ValidationSubmissionOut,
-    ValidationSubmissionsQuery,
-    filters_of,
-    submission_out,
-    without_people,
-)
+from almoner.validation.submissions.schemas import ValidationSubmissionOut, submission_out, without_people
 from almoner.validation.submissions.schemas_documents import (
     SubmissionsOrganisationsOut,
     SubmissionsOrganisationsQuery,
@@ -46,6 +39,7 @@ from almoner.validation.submissions.schemas_documents import (
     ValidationSubmissionDocumentsQuery,
     organisations_out,
 )
+from almoner.validation.submissions.schemas_in import ValidationSubmissionIn, ValidationSubmissionsQuery, filters_of
 
 SubmissionId = Annotated[UUID, PathId("validationsubmission")]
 

@@ -10,7 +10,7 @@ from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import In, Out, Query, WholeQuery
 from almoner.validation.submission_documents.domain import Kind
 from almoner.validation.submissions.earlier import Earlier
-from almoner.validation.submissions.schemas import AtMost, Several
+from almoner.validation.submissions.schemas_in import AtMost, Several
 
 
 class ValidationSubmissionDocumentsQuery(WholeQuery):
@@ -43,7 +43,7 @@ class SubmissionsOrganisationsQuery(Query):
     validation_request_ids: Annotated[list[str], Several, AtMost] = Field([], alias="validationRequestIds[]")
 
 
-class SubmissionOrganisationOut(msgspec.Struct, frozen=True, rename="camel"):
+class EarlierApplicationOut(msgspec.Struct, frozen=True, rename="camel"):
     """A nonprofit that was applied for."""
 
     name: str
@@ -55,14 +55,14 @@ class SubmissionOrganisationOut(msgspec.Struct, frozen=True, rename="camel"):
 class SubmissionsOrganisationsOut(Out, object_name="validation_submission"):
     """What was applied for, newest first; at most 100."""
 
-    results: list[SubmissionOrganisationOut]
+    results: list[EarlierApplicationOut]
 
 
 def organisations_out(tx: Tx, found: list[Earlier]) -> SubmissionsOrganisationsOut:
     """The answer."""
     return SubmissionsOrganisationsOut(
         results=[
-            SubmissionOrganisationOut(
+            EarlierApplicationOut(
                 one.name,
                 tx.ids.optional("organisation", one.organisation_id),
                 tx.ids.text("validationsubmission", one.validation_submission_id),

@@ -16,13 +16,9 @@ from almoner.platform import outbox, queue
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.queue import NewJob
-from almoner.validation.agents import service as agents
-from almoner.validation.agents.domain import Agent
 from almoner.validation.configurations import domain as configurations_domain
 from almoner.validation.configurations import service as configurations
 from almoner.validation.configurations.domain import Check, Configuration
-from almoner.validation.eligibility import domain as eligibility_domain
-from almoner.validation.eligibility import service as eligibility
 from almoner.validation.invites import service as invites
 from almoner.validation.invites.domain import Invite, InviteNotFound
 from almoner.validation.monitoring import service as monitoring
@@ -30,7 +26,7 @@ from almoner.validation.requests import domain as requests_domain
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import ValidationRequest
 from almoner.validation.submission_documents import service as submission_documents
-from almoner.validation.submissions import domain, evaluating, parts, schemas, store
+from almoner.validation.submissions import domain, evaluating, parts, schemas, starting, store
 from almoner.validation.submissions.domain import (
     Applicant,
     Asked,
@@ -41,6 +37,7 @@ from almoner.validation.submissions.domain import (
     SubmissionStatus,
 )
 from almoner.validation.submissions.schemas import ValidationSubmissionOut
+from almoner.validation.submissions.starting import Whom
 
 Scope = Partner | Everyone
 
@@ -221,27 +218,13 @@ async def _started(
 ) -> Submission:
     """The submission, its checks under way. Each check is asked of the organisation, else of the request."""
     known, request = about.organisation, about.request
-    organisation_id = tx.ids.text("organisation", known.id) if known else None
-    request_id = tx.ids.text("validationrequest", request.id) if request and not known else None
+    whom = Whom(
+        tx.ids.text("organisation", known.id) if known else None,
+        tx.ids.text("validationrequest", request.id) if request and not known else None,
+        (about.given or "").removeprefix(monitoring.bare(tx, about.given or "")),
+    )
     language = asked.language or (invite.language if invite else _LANGUAGE)
-    agent = None
-    if configuration.asks_for("agent_verification"):
-        made = await agents.create(
-            tx,
-            partner,
-            Agent(
-                asked.first_name or "",
-                asked.last_name or "",
-                asked.email or "",
-                asked.title,
-                organisation_id,
-                request_id,
-                asked.details.website if asked.details else None,
-                language,
-            ),
-            email_check=configuration.email_verification,
-        )
-        agent = made.id
+    agent = await starting.agent(tx, partner, configuration, asked, whom, language)
     return Submission(
         id=tx.new_id(),
         partner_id=partner.id,
@@ -251,8 +234,8 @@ async def _started(
         checks=tuple(check for check in configurations_domain.CHECKS if configuration.asks_for(check)),
         organisation_id=known.id if known else None,
         validation_request_id=request.id if request else None,
-        monitoring_subscription_id=await _monitored(tx, partner, configuration, about, organisation_id, request_id),
-        eligibility_subscription_id=await _judged(tx, partner, configuration, asked, organisation_id, request_id),
+        monitoring_subscription_id=await starting.compliance(tx, partner, configuration, whom),
+        eligibility_subscription_id=await starting.eligible(tx, partner, configuration, asked, whom),
         agent_verification_id=agent,
         organisation_name=about.name[:_LONGEST_NAME],
         country_code=known.country_code if known else request.asked.country_code if request else "",
@@ -265,48 +248,6 @@ async def _started(
         processed_at=None,
         parts=Parts(configuration),
     )
-
-
-async def _monitored(
-    tx: Tx,
-    partner: Partner,
-    configuration: Configuration,
-    about: _About,
-    organisation_id: str | None,
-    request_id: str | None,
-) -> UUID | None:
-    """The monitoring subscription. A test value that followed the id which was given is its own (settled 9)."""
-    if not configuration.asks_for("compliance"):
-        return None
-    suffix = (about.given or "").removeprefix(monitoring.bare(tx, about.given or ""))
-    made = await monitoring.create(
-        tx,
-        partner,
-        organisation_id and organisation_id + suffix,
-        request_id and request_id + suffix,
-        configuration.id,
-    )
-    return made.id
-
-
-async def _judged(
-    tx: Tx,
-    partner: Partner,
-    configuration: Configuration,
-    asked: Asked,
-    organisation_id: str | None,
-    request_id: str | None,
-) -> UUID | None:
-    """The eligibility subscription. Raises InvalidSubTags."""
-    if not configuration.asks_for("eligibility"):
-        return None
-    wish = eligibility_domain.Asked(
-        organisation_id, request_id, asked.suggested_activity_sub_tags, None, configuration.id
-    )
-    try:
-        return (await eligibility.create(tx, partner, wish)).id
-    except eligibility_domain.InvalidSubTags as unknown:
-        raise domain.InvalidSubTags(*unknown.reasons) from None
 
 
 async def get(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:

@@ -223,6 +223,10 @@ async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
     if filters == Filters():
         return await lists.page(tx, partner, LIST, _COLUMNS, page_)
+    return await _narrowed(tx, partner, page_, filters)
+
+
+async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Record], int]:
     where, values = _conditions(filters)
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
     after = f"id {comparison} $2" if page_.after_id else "$2::uuid is null"
