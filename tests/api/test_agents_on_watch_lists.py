@@ -115,3 +115,64 @@ async def test_even_a_confirmed_match_refuses_nobody_by_itself(service: Service,
 async def test_persons_are_not_compared_with_bodies(service: Service, api: Client, lists: Lists) -> None:
     await lists.load(listing(36, "ZINAIDA DEGTYAREVA"))
     assert (await applied(service, api))["status"] == "approved"
+
+
+async def test_a_common_name_alone_is_no_evidence(service: Service, api: Client, lists: Lists) -> None:
+    """Of an applicant nothing but the name is known, and where the nonprofit is: it needs that second piece."""
+    await lists.load(listing(1, "MIKE", person=True), listing(2, "GUBERMAN, David", person=True))
+    for last_name in ("Brown", "Silberman"):
+        first_name = "Mike" if last_name == "Brown" else "David"
+        assert (await applied(service, api, firstName=first_name, lastName=last_name))["status"] == "approved"
+
+
+async def test_where_the_nonprofit_is_speaks_for_a_match_and_never_against_it(
+    service: Service, api: Client, lists: Lists
+) -> None:
+    await lists.load(listing(36, "DEGTYAREVA, Zinaida", person=True, remarks="nationality Russia."))
+    assert (await applied(service, api))["status"] == "pending_review"
+
+
+async def test_an_agent_in_review_is_looked_at_again_when_a_list_changes(
+    service: Service, api: Client, lists: Lists
+) -> None:
+    await lists.load(listing(1, "ZAVODOV, Imeni", person=True))
+    agent = await applied(service, api, email="zinaida@elsewhere.example")
+    assert agent["status"] == "pending_review"
+    assert "match" not in await waiting(service)
+    await lists.load(listing(1, "ZAVODOV, Imeni", person=True), LISTED)
+    await service.drain()
+    open_ = await waiting(service)
+    assert "on_watch_list" in open_["agent_verification"].reasons
+    assert open_["match"].reasons == ("listed:sanction",)
+
+
+async def test_an_approved_agent_who_is_listed_later_waits_for_a_person_and_stays_approved(
+    service: Service, api: Client, lists: Lists
+) -> None:
+    await lists.load(listing(1, "ZAVODOV, Imeni", person=True))
+    agent = await applied(service, api)
+    assert agent["status"] == "approved"
+    await lists.load(listing(1, "ZAVODOV, Imeni", person=True), LISTED)
+    await service.drain()
+    assert (await waiting(service))["match"].reasons == ("listed:sanction",)
+    async with service.db.write() as tx:
+        await matches.decide(tx, EVERYONE, (await waiting(service))["match"].subject.id, SAME)
+    await service.drain()
+    assert (await agents.shown(api, agent))["status"] == "approved"
+
+
+async def test_who_was_rejected_is_compared_no_more(service: Service, api: Client, lists: Lists) -> None:
+    await lists.load(listing(1, "ZAVODOV, Imeni", person=True))
+    agent = await applied(service, api, email="zinaida@elsewhere.example")
+    await agents.simulate(api, agent, "reject", rejectionReasonCode="other")
+    await lists.load(listing(1, "ZAVODOV, Imeni", person=True), LISTED)
+    await service.drain()
+    assert "match" not in await waiting(service)
+
+
+async def test_a_list_of_bodies_alone_says_nothing_of_an_applicant(service: Service, api: Client, lists: Lists) -> None:
+    await lists.load(listing(36, "ZINAIDA DEGTYAREVA"))
+    await applied(service, api)
+    async with service.db.read() as tx:
+        seen = await tx.fetch("select verdict from agent_verification_step where name = 'watch_lists'")
+    assert {row["verdict"] for row in seen} == {"not_applicable"}

@@ -81,6 +81,7 @@ class Ofac:
 
 SDN: Final = Ofac("ofac-sdn", "OFAC Specially Designated Nationals", 10_000)
 CONSOLIDATED: Final = Ofac("ofac-consolidated", "OFAC consolidated non-SDN lists", 100)
+SAMPLE: Final = Ofac("ofac-sdn-sample", "OFAC SDN, a few hundred bodies for trying out", 1)
 
 
 def _collect(file: Path, told: _Set) -> None:

@@ -110,12 +110,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Somebody to be screened."""
+    """Somebody to be screened. ``unplaced``: it may be of any country; those that are known count where they agree."""
 
     names: tuple[Prepared, ...]
     countries: frozenset[str] = frozenset()
     identifiers: frozenset[str] = frozenset()
     address: Party | None = None
+    unplaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from almoner.screening.matching.comparison import compare
-from almoner.screening.matching.domain import Entry, Likeness, ListedName, Match, Part, Prepared, Subject
+from almoner.screening.matching.domain import Entry, Likeness, ListedName, Match, Part, Party, Prepared, Subject
 from almoner.screening.matching.index import Index
-from almoner.screening.matching.places import nearness, place
+from almoner.screening.matching.places import Place, nearness, place
+from almoner.screening.matching.spelling import plain
 from almoner.screening.matching.words import prepare
 
 FLAGGED: Final = 0.7
@@ -19,6 +20,10 @@ _ALIKE: Final = 1.0
 _TELLING: Final = 2.0
 """What the words of a name must be worth for the name to tell anything by itself."""
 _FEWEST_WORDS: Final = 2
+_ALONE: Final = 0.8
+"""How alike names are of which nothing but themselves is known."""
+_SELDOM: Final = 1.5
+"""What both are worth then, unless they are nearly the very same."""
 _COUNTRY_SAME, _COUNTRY_OTHER = 0.05, -0.35
 _IDENTIFIER: Final = 0.3
 _ADDRESS: Final = 0.15
@@ -30,13 +35,14 @@ class _Evidence:
     """What agrees or not beside the names.
 
     ``supports``: something does. ``strongly``: something that few subjects would share by chance. ``possible``:
-    something could have been compared, had the list told it.
+    something could have been compared, had the list told it. ``alone``: of an unplaced subject nothing does.
     """
 
     parts: tuple[Part, ...]
     supports: bool
     strongly: bool
     possible: bool
+    alone: bool
 
 
 def _evidence(subject: Subject, entry: Entry, home: frozenset[str]) -> _Evidence:
@@ -44,15 +50,31 @@ def _evidence(subject: Subject, entry: Entry, home: frozenset[str]) -> _Evidence
     if shared := subject.identifiers & entry.identifiers:
         parts.append(Part("identifier", _IDENTIFIER, listed=" ".join(sorted(shared))))
     here = place(subject.address) if subject.address else None
-    at = next((one for one in entry.addresses if here and nearness(here, place(one)).street == "same"), None)
-    if at:
-        parts.append(Part("street", _ADDRESS, listed=str(at.street)))
+    if at := next((one for one in entry.addresses if here and _shared(here, one)), None):
+        parts.append(Part("street", _ADDRESS, listed=", ".join(line for line in (at.street, at.city) if line)))
     strongly = bool(parts)
     same = subject.countries & entry.countries
-    if subject.countries and entry.countries:
+    if same or (subject.countries and entry.countries and not subject.unplaced):
         told = " ".join(sorted(subject.countries)), " ".join(sorted(entry.countries))
         parts.append(Part("country", _COUNTRY_SAME if same else _COUNTRY_OTHER, *told))
-    return _Evidence(tuple(parts), bool(same) or strongly, bool(same - home) or strongly, bool(subject.countries))
+    supports = bool(same) or strongly
+    return _Evidence(
+        tuple(parts),
+        supports,
+        bool(same - home) or strongly,
+        possible=bool(subject.countries) and (supports or not subject.unplaced),
+        alone=subject.unplaced and not supports,
+    )
+
+
+def _shared(here: Place, listed: Party) -> bool:
+    """Whether an address is one of a list, town and all: lists write what follows the street in one line."""
+    near = nearness(here, place(listed))
+    if near.street != "same" or near.country == "other":
+        return False
+    where = f" {plain(listed.city or '')} "
+    told = (here.city, here.postcode)
+    return near.city == "same" or any(one and f" {one} " in where for one in told)
 
 
 def telling(name: Prepared) -> bool:
@@ -60,10 +82,22 @@ def telling(name: Prepared) -> bool:
     return len(name.words) >= _FEWEST_WORDS and name.total >= _TELLING and not name.bearers
 
 
+def _tells_alone(likeness: Likeness, asked: Prepared, listed: Prepared) -> bool:
+    """Whether two names of which nothing else is known may be of one person: two words that are alike, and seldom."""
+    if min(len(asked.words), len(listed.words)) < _FEWEST_WORDS:
+        return False
+    seldom = min(asked.total, listed.total) >= _SELDOM
+    return likeness.score >= (_ALONE if seldom else _EXACT)
+
+
 def _ceilings(likeness: Likeness, asked: Prepared, listed: ListedName, evidence: _Evidence) -> Iterator[Part]:
     """The most that a name can give: a weak one, one that says little, without something else that agrees."""
     if listed.weak:
         yield Part("weak", _WEAK)
+    if evidence.alone:
+        if not _tells_alone(likeness, asked, listed.name):
+            yield Part("common", _COMMON)
+        return
     if evidence.strongly or not evidence.possible or (telling(asked) and telling(listed.name)):
         return
     if not evidence.supports or likeness.score < _EXACT:
@@ -121,7 +155,13 @@ class Watchlist:
     def candidates(self, subject: Subject) -> dict[int, set[int]]:
         """The numbers of entries that are worth a comparison, with those of their names that are."""
         found: dict[int, set[int]] = {}
-        loose = bool(not subject.countries or subject.countries - self.home or subject.identifiers or subject.address)
+        loose = bool(
+            subject.unplaced
+            or not subject.countries
+            or subject.countries - self.home
+            or subject.identifiers
+            or subject.address
+        )
         for name in subject.names:
             for number in self._index.candidates(name, loose=loose):
                 entry, place = self._of[number]

@@ -26,7 +26,10 @@ HOME: Final = frozenset(("AUS", "CAN", "FRA", "GBR", "IRL", "NLD", "NZL", "USA")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Who is compared: all names, the principal one first; ``countries`` of three letters each."""
+    """Who is compared: all names, the principal one first; ``countries`` of three letters each.
+
+    Those of a person are where somebody has to do with: they count where they agree, and against nobody.
+    """
 
     kind: SubjectKind
     names: Sequence[str]

@@ -85,6 +85,7 @@ def subject(asked: Asked) -> Subject:
         frozenset(asked.countries),
         frozenset(filter(None, map(identifier, asked.identifiers))),
         asked.address,
+        unplaced=asked.kind == "person",
     )
 
 

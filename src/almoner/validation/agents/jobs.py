@@ -32,10 +32,13 @@ async def on_decision(tx: Tx, events: Sequence[Event]) -> None:
 
 
 async def on_screening(tx: Tx, events: Sequence[Event]) -> None:
-    """Somebody decided whether an applicant is a person on a watch list: then the rules look again."""
+    """Lists or a person say something else of an applicant: the rules look again at who is not decided about yet.
+
+    Who was approved stays so; the match waits for a person.
+    """
     for event in events:
         told = msgspec.convert(event.record(), ScreeningChanged)
-        if told.decided and told.type == "agent_verification":
+        if told.type == "agent_verification":
             await reviewing.enqueue(tx, told.id)
 
 

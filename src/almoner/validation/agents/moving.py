@@ -5,9 +5,11 @@ from uuid import UUID
 from almoner.kit.errors import NotFound
 from almoner.platform import outbox
 from almoner.platform.db import Everyone, Partner, Tx
+from almoner.screening.screenings.domain import Who
 from almoner.validation.agents import domain, schemas, store
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.agents.schemas import AgentVerificationOut
+from almoner.validation.matches import service as matches
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, Subject
 
@@ -29,6 +31,8 @@ async def moved(tx: Tx, new: AgentVerification, decision: Decision | None = None
         await reviews.conclude(tx, subject_of(new), decision)
     elif not new.open:
         await reviews.withdraw(tx, subject_of(new))
+    if new.status == "rejected":
+        await matches.unwatch(tx, Who("agent_verification", new.id, new.partner_id))
     return await told(tx, new)
 
 

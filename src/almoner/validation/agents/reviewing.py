@@ -73,16 +73,26 @@ async def _listed(tx: Tx, screener: Screener, held: AgentVerification) -> Step:
     """Whether persons on watch lists bear the name; what a person has cleared counts no more."""
     name = " ".join(part for part in (held.first_name, held.last_name) if part)
     who = Who("agent_verification", held.id, held.partner_id)
-    result = await matches.look(tx, screener, who, Asked("person", (name,)), watch=False)
-    if not result.lists:
+    asked = Asked("person", (name,), await _countries(tx, held))
+    result = await matches.look(tx, screener, who, asked, watch=True)
+    if not result.covering:
         return Step("watch_lists", "not_applicable")
     # Not the name: the evidence stays when an applicant is forgotten (V6).
-    facts = {"lists": [f"{one.code} {one.version}" for one in result.lists]}
+    facts = {"lists": [f"{one.code} {one.version}" for one in result.covering]}
     found = [match for match in result.matches if match.decision != "cleared"]
     if not found:
         return Step("watch_lists", "pass", facts=facts)
     facts["matches"] = [tx.ids.text("screeningmatch", match.id) for match in found]
     return Step("watch_lists", "fail", "on_watch_list", facts=facts)
+
+
+async def _countries(tx: Tx, held: AgentVerification) -> tuple[str, ...]:
+    """Where the nonprofit is: a listed person of that country is more likely meant."""
+    partner = Partner(held.partner_id)
+    if held.organisation is not None:
+        return ((await organisations.get(tx, partner, held.organisation.id)).country_code,)
+    assert held.validation_request is not None, "it speaks for one of the two"
+    return ((await requests.get(tx, partner, held.validation_request.id)).asked.country_code,)
 
 
 async def _follow_request(tx: Tx, held: AgentVerification) -> AgentVerification:
