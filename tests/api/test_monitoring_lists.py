@@ -89,6 +89,8 @@ async def test_a_possible_match_is_not_known_until_a_person_decided(alone: Servi
     waiting = await monitored(alone, api)
     assert statuses(waiting) == UNSEEN
     assert waiting["results"]["complianceStatus"] is None
+    [open_] = waiting["matches"]
+    assert (open_["entry"], open_["category"], open_["decision"]) == ("1", "sanction", "open")
     await decide(alone, SAME)
     flagged = await shown(api, waiting)
     assert statuses(flagged) == {**UNSEEN, "sanction": "flag"}
@@ -98,6 +100,7 @@ async def test_a_possible_match_is_not_known_until_a_person_decided(alone: Servi
     assert (answer.json()["object"], answer.json()["totalResults"]) == ("monitoring_change", 1)
     [change] = data(answer)
     [match] = change.pop("matches")
+    assert flagged["matches"] == [match]
     assert change == {
         "at": iso(alone.clock.now()),
         "occasion": "screening_changed",

@@ -41,6 +41,7 @@ async def test_the_record_of_a_new_one_and_of_a_live_one(service: Service, api: 
         "organisation": {"name": "Casper Relief Fund"},
         "results": UNKNOWN,
         "sources": [],
+        "matches": [],
         "createdAt": iso(service.clock.now()),
     }
     assert service.db.deployment.ids.parse("monitoringsubscription", made["id"])

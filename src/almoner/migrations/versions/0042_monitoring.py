@@ -13,9 +13,12 @@ UPGRADE = """
 -- From the moment that something else is known until it was looked at, its record names no newer version of a list.
 alter table monitoring_subscription
     add column due_at timestamptz,
+    add column matches jsonb not null default '[]' check (jsonb_typeof(matches) = 'array'),
     add foreign key (partner_id, configuration_id) references hosted_configuration (partner_id, id),
     add constraint monitoring_subscription_due check (due_at is null or status in ('pending', 'live'));
 comment on column monitoring_subscription.due_at is 'since when it has to be looked at again; null: nothing is due';
+comment on column monitoring_subscription.matches is
+    'entries of lists that may be it: list, version, category, entry, score, and what a person decided';
 create index monitoring_subscription_due on monitoring_subscription (due_at) where due_at is not null;
 alter table eligibility_subscription
     add foreign key (partner_id, configuration_id) references hosted_configuration (partner_id, id);

@@ -171,7 +171,7 @@ class MonitoringSubscription:
 
     ``name``: of the organisation, None while there is none. ``search_name``: its words, or those of the request, when
     they were looked at last. ``chosen``: what the sandbox was told to say. ``screened_at``: when it was looked at.
-    ``due_at``: since when it has to be looked at again, None while it need not.
+    ``due_at``: since when it has to be looked at again, None while it need not. ``matches``: those of the last look.
     """
 
     id: UUID
@@ -188,6 +188,7 @@ class MonitoringSubscription:
     created_at: datetime
     cancelled_at: datetime | None
     due_at: datetime | None = None
+    matches: tuple[Match, ...] = ()
     name: str | None = None
 
     def ensure(self, target: MonitoringStatus) -> None:
@@ -230,6 +231,7 @@ class MonitoringSubscription:
             search_name=search_name,
             results=results_of(seen, self.chosen, flags),
             sources=seen.sources,
+            matches=seen.matches,
             screened_at=now,
             due_at=None,
         )

@@ -1,6 +1,6 @@
 """Monitoring subscriptions on the wire (spec 2.4, 4.4; settled 4 and 8)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
 import msgspec
@@ -21,6 +21,7 @@ from almoner.validation.monitoring.domain import (
     Compliance,
     Decided,
     Filters,
+    Match,
     MonitoringStatus,
     MonitoringSubscription,
     Occasion,
@@ -114,6 +115,20 @@ class MonitoringSourceOut(msgspec.Struct, frozen=True, rename="camel"):
     category: Category
 
 
+class MonitoringMatchOut(msgspec.Struct, frozen=True, rename="camel"):
+    """An entry of a list that may be the organisation, and what a person decided about it."""
+
+    list: str
+    version: str
+    category: Category
+    entry: Annotated[str, msgspec.Meta(description="The entry's number in its list.")]
+    score: Annotated[float, msgspec.Meta(description="From 0 to 1: how much the two agree.")]
+    decision: Annotated[
+        Decided,
+        msgspec.Meta(description="`open` until a person says that they are the same (`confirmed`) or not (`cleared`)."),
+    ]
+
+
 class MonitoringSubscriptionOut(Out, object_name="monitoring_subscription"):
     """A monitoring subscription as partners see it."""
 
@@ -127,6 +142,10 @@ class MonitoringSubscriptionOut(Out, object_name="monitoring_subscription"):
     organisation: MonitoringOrganisationOut | None
     results: MonitoringResultsOut
     sources: Annotated[list[MonitoringSourceOut], msgspec.Meta(examples=[[_SOURCE]])]
+    matches: Annotated[
+        list[MonitoringMatchOut],
+        msgspec.Meta(description="What the flags rest on, what is not decided yet, and what is not the organisation."),
+    ]
     created_at: str
 
 
@@ -143,22 +162,9 @@ def subscription_out(tx: Tx, subscription: MonitoringSubscription) -> Monitoring
         organisation=None if subscription.name is None else MonitoringOrganisationOut(subscription.name),
         results=_results(subscription.results),
         sources=[MonitoringSourceOut(one.list, one.version, one.category) for one in subscription.sources],
+        matches=_matches(subscription.matches),
         created_at=iso(subscription.created_at),
     )
-
-
-class MonitoringMatchOut(Out):
-    """An entry of a list that may be the organisation, and what a person decided about it."""
-
-    list: str
-    version: str
-    category: Category
-    entry: Annotated[str, msgspec.Meta(description="The entry's number in its list.")]
-    score: Annotated[float, msgspec.Meta(description="From 0 to 1: how much the two agree.")]
-    decision: Annotated[
-        Decided,
-        msgspec.Meta(description="`open` until a person says that they are the same (`confirmed`) or not (`cleared`)."),
-    ]
 
 
 class MonitoringChangeOut(Out, object_name="monitoring_change"):
@@ -182,11 +188,15 @@ def change_out(change: Change) -> MonitoringChangeOut:
         results=_results(change.results),
         compliance_flags=None if change.flags is None else list(change.flags),
         sources=[MonitoringSourceOut(one.list, one.version, one.category) for one in change.sources],
-        matches=[
-            MonitoringMatchOut(one.list, one.version, one.category, one.entry, round(one.score, 3), one.decision)
-            for one in change.matches
-        ],
+        matches=_matches(change.matches),
     )
+
+
+def _matches(found: Sequence[Match]) -> list[MonitoringMatchOut]:
+    return [
+        MonitoringMatchOut(one.list, one.version, one.category, one.entry, round(one.score, 3), one.decision)
+        for one in found
+    ]
 
 
 def _results(results: Results) -> MonitoringResultsOut:

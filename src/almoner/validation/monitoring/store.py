@@ -15,6 +15,7 @@ from almoner.screening.watchlists.domain import Category
 from almoner.validation.monitoring.domain import (
     SUBSCRIPTION,
     Filters,
+    Match,
     MonitoringStatus,
     MonitoringSubscription,
     Results,
@@ -35,7 +36,7 @@ _CATEGORIES: Final[Mapping[Category, str]] = {
 }
 _OWN: Final = (
     "id, partner_id, organisation_id, validation_request_id, configuration_id, status, search_name, chosen, "
-    f"compliance_status, registration_active, sources, screened_at, created_at, cancelled_at, due_at, "
+    f"compliance_status, registration_active, sources, screened_at, created_at, cancelled_at, due_at, matches, "
     f"{', '.join(_CATEGORIES.values())}"
 )
 _NAME: Final = "coalesce(b.display_name, o.display_name, o.name)"
@@ -72,6 +73,7 @@ def _subscription(row: Record, name: str | None) -> MonitoringSubscription:
         created_at=row["created_at"],
         cancelled_at=row["cancelled_at"],
         due_at=row["due_at"],
+        matches=msgspec.convert(row["matches"], tuple[Match, ...]),
         name=name,
     )
 
@@ -139,8 +141,9 @@ async def save(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) -> b
             set status = $2, organisation_id = $3, search_name = $4, chosen = $5, compliance_status = $6,
                 registration_active = $7, warning = $8, sanction = $9, hate_speech = $10, commercial = $11,
                 adverse_media = $12, controversial = $13, sources = $14, screened_at = $15, cancelled_at = $16,
-                due_at = $17, status_changed_at = case status when $2 then status_changed_at else $18 end
-            where id = $1 and status = $19 and (status = $2 or status = any($20)) returning true
+                due_at = $17, matches = $18,
+                status_changed_at = case status when $2 then status_changed_at else $19 end
+            where id = $1 and status = $20 and (status = $2 or status = any($21)) returning true
             """,
             new.id,
             new.status,
@@ -154,6 +157,7 @@ async def save(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) -> b
             new.screened_at,
             new.cancelled_at,
             new.due_at,
+            new.matches,
             tx.now,
             held,
             SUBSCRIPTION.sources_of(new.status),
