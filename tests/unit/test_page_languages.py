@@ -70,7 +70,7 @@ def test_h9_every_key_is_used_and_every_used_key_is_there() -> None:
         for path in SOURCE.glob(pattern)
         if "migrations" not in path.parts
     )
-    areas = "page|give|gift|thanks|waiting|till|receipt|refund|embed|agent|answer|apply"
+    areas = "page|give|gift|thanks|waiting|till|receipt|refund|embed|agent|answer|apply|application"
     used = set(re.findall(rf"[\"']((?:{areas})\.[a-z_.]+[a-z_])[\"']", text))
     assert {key for key in ENGLISH if key not in used and not BUILT.match(key)} == set()
     kinds = {key for key in used if key not in ENGLISH and not key.endswith((".html", ".txt", ".typ", ".js"))}

@@ -1,0 +1,111 @@
+"""What is uploaded by mistake or by malice, links that are over, and forms that are not ours."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, Response, expect
+
+from tests.pages.site import Site, findings
+from tests.support import factories
+from tests.support.applications import Form, invited
+from tests.support.hostile_files import HONEST, PNG
+
+HUGE = 12 * 1024 * 1024
+
+
+async def is_fine(page: Page) -> None:
+    """axe finds nothing and nothing is wider than the window."""
+    assert await findings(page) == []
+    wide = await page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    assert not wide, f"{page.url} scrolls sideways"
+
+
+async def upload(page: Page, name: str, media_type: str, content: bytes) -> None:
+    """Upload one file."""
+    file: Any = {"name": name, "mimeType": media_type, "buffer": content}
+    await page.set_input_files("#file", file)
+    await page.get_by_role("button", name="Upload", exact=True).click()
+
+
+async def test_wrong_huge_and_hostile_files_are_refused_in_words_and_good_ones_taken(site: Site, axe: None) -> None:
+    invite = await invited(site.api)
+    async with site.donor(viewport={"width": 320, "height": 700}) as page:
+        await page.goto(invite["url"])
+        await page.goto(f"{site.base_url}/apply/{invite['id']}/documents")
+        await page.get_by_role("button", name="Upload", exact=True).click()
+        await expect(page.locator("#file-problem")).to_contain_text("Choose a file first")
+        for name, media_type, content, words in (
+            ("notes.txt", "text/plain", b"hello", "cannot be read as JPG, PNG or PDF"),
+            ("page.png", "image/png", b"<html><script>alert(1)</script>", "cannot be read as JPG, PNG or PDF"),
+            ("large.png", "image/png", bytes(5_242_881), "larger than 5 MB"),
+            ("huge.pdf", "application/pdf", bytes(HUGE), "larger than 5 MB"),
+        ):
+            await upload(page, name, media_type, content)
+            await expect(page.locator("#file-problem")).to_contain_text(words)
+            await expect(page.locator("#file")).to_have_attribute("aria-describedby", "file-hint file-problem")
+            await expect(page.get_by_role("alert")).to_be_focused()
+        await is_fine(page)
+        await upload(page, "../../etc/passwd<script>.png", "image/png", HONEST[PNG])
+        await expect(page.locator(".papers li")).to_have_count(1)
+        await expect(page.get_by_text("Your document has arrived.")).to_be_visible()
+        assert "passwd" not in await page.content()
+        await is_fine(page)
+
+
+async def test_an_expired_link_says_so_kindly(site: Site, axe: None) -> None:
+    invite = await invited(site.api, language="de")
+    async with site.donor(viewport={"width": 320, "height": 700}) as page:
+        await page.goto(invite["url"])
+        site.service.clock.advance(timedelta(days=7))
+        await page.reload()
+        await expect(page.get_by_role("heading", name="Dieser Link ist abgelaufen")).to_be_visible()
+        await is_fine(page)
+        answer = await page.goto(invite["url"])
+        assert answer is not None
+        assert answer.status == 410
+
+
+async def test_a_used_link_leads_to_where_the_application_stands(site: Site) -> None:
+    form = Form(site.service, await invited(site.api))
+    await form.open()
+    await form.fill()
+    sent = await form.send()
+    async with site.donor() as page:
+        await page.goto(form.invite["url"])
+        assert "/application" in page.url
+    assert sent.startswith(f"{site.base_url}/application?token=")
+
+
+@pytest.mark.parametrize("path", ["/apply", "/apply?token=x", "/apply/x", "/apply/x/person", "/apply/x/y/z"])
+async def test_what_is_no_link_says_so_kindly(site: Site, axe: None, path: str) -> None:
+    async with site.donor() as page:
+        answer = await page.goto(f"{site.base_url}{path}")
+        assert answer is not None
+        assert answer.status == 404
+        await expect(page.get_by_role("heading", name="We do not know this link")).to_be_visible()
+        await is_fine(page)
+
+
+async def test_an_invite_opens_for_who_has_its_link_alone(site: Site) -> None:
+    invite, other = await invited(site.api), await invited(site.api)
+    async with site.donor() as page:
+        await page.goto(other["url"])
+        answer = await page.goto(f"{site.base_url}/apply/{invite['id']}")
+        assert answer is not None
+        assert answer.status == 404
+
+
+async def test_every_page_weighs_little_and_asks_nobody_else(site: Site) -> None:
+    await factories.nonprofit(site.service, name="Quarry Lane School")
+    invite = await invited(site.api)
+    for step in ("", "/nonprofit?q=quarry", "/nonprofit/other?country=GBR", "/person", "/documents", "/colleague"):
+        async with site.donor() as page:
+            answers: list[Response] = []
+            page.on("response", answers.append)
+            await page.goto(invite["url"])
+            answers.clear()
+            await page.goto(f"{site.base_url}/apply/{invite['id']}{step}")
+            weight = sum([len(await answer.body()) for answer in answers if answer.status == 200])
+            assert 1_000 < weight < 100_000, step
+    assert {url.split("/")[2] for _, url, _ in site.seen} == {site.base_url.split("/")[2]}
