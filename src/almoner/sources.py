@@ -75,6 +75,7 @@ _REGISTERS: Final = {
 _WATCHLISTS: Final = {
     "ofac-sdn": "watchlist_ofac.SDN",
     "ofac-consolidated": "watchlist_ofac.CONSOLIDATED",
+    "ofac-sdn-sample": "watchlist_ofac.SAMPLE",
     "un-consolidated": "watchlist_un.UnitedNations",
     "uk-sanctions": "watchlist_europe.UnitedKingdom",
     "eu-consolidated": "watchlist_europe.EuropeanUnion",

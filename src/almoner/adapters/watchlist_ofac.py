@@ -10,7 +10,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -62,10 +61,6 @@ class Ofac:
     licence: str = "public domain (US government work)"
     category: Category = "sanction"
     unverified: bool = False
-
-    def published(self, files: Sequence[Path]) -> datetime | None:  # noqa: ARG002
-        """The files do not say."""
-        return None
 
     def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
         """The entries. Raises WatchlistRefused."""

@@ -6,7 +6,6 @@ semicolons), ``note`` and ``source`` (the address at which it can be read). docs
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Final, cast, get_args
 
@@ -43,10 +42,6 @@ class OwnFindings:
     category: Category | None = None
     unverified = False
     least = 1
-
-    def published(self, files: Sequence[Path]) -> datetime | None:  # noqa: ARG002
-        """The file does not say."""
-        return None
 
     def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
         """The entries. Raises WatchlistRefused."""
@@ -99,10 +94,6 @@ class OpenSanctions:
     category: Category | None = None
     unverified = True
     least = 100
-
-    def published(self, files: Sequence[Path]) -> datetime | None:  # noqa: ARG002
-        """The file does not say."""
-        return None
 
     def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
         """The entries. Raises WatchlistRefused."""

@@ -7,7 +7,6 @@ its source.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -47,10 +46,6 @@ class DeniedPersons:
     unverified = False
     least = 200
 
-    def published(self, files: Sequence[Path]) -> datetime | None:  # noqa: ARG002
-        """The file does not say."""
-        return None
-
     def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
         """The entries. Raises WatchlistRefused."""
         entries: dict[str, Gathered] = {}
@@ -76,10 +71,6 @@ class ConsolidatedScreening:
     category: Category | None = None
     unverified = False
     least = 5_000
-
-    def published(self, files: Sequence[Path]) -> datetime | None:  # noqa: ARG002
-        """The file does not say."""
-        return None
 
     def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
         """The entries. Raises WatchlistRefused."""

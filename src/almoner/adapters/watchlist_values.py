@@ -4,7 +4,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -88,7 +88,7 @@ def day_of(text: str) -> date | None:
     """A day as 31/12/2020 or 2020-12-31; None for what is none."""
     for form in ("%d/%m/%Y", "%Y-%m-%d"):
         try:
-            return datetime.strptime(text.strip()[:10], form).date()  # noqa: DTZ007
+            return datetime.strptime(text.strip()[:10], form).replace(tzinfo=UTC).date()
         except ValueError:
             continue
     return None

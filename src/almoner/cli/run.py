@@ -11,7 +11,7 @@ import typer
 import uvloop
 
 from almoner import migrations, settings
-from almoner.cli import demo, local, logs, registers
+from almoner.cli import demo, local, logs, registers, watchlists
 from almoner.cli.serve import listen_for, live, stop_on_signals
 from almoner.platform.telemetry import Telemetry
 from almoner.settings import Settings, UnsafeSettings
@@ -85,6 +85,7 @@ async def _live(
         await registers.load_samples(house.db, stop)
         if stop.is_set():
             return
+        await watchlists.load_sample(house.db)
         file = complete.data_dir.resolve() / "sandbox.json"
         sandbox = await demo.sandbox_content(house.db, demo.read_sandbox_file(file))
         local.write_private(file, sandbox)

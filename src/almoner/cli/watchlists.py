@@ -3,7 +3,7 @@
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -22,6 +22,9 @@ commands = typer.Typer(
     help="The watch lists that bodies and applicants are compared with: load them, see how they stand.",
     no_args_is_help=True,
 )
+
+_SAMPLE: Final = Path(__file__).parents[1] / "samples" / "ofac_sdn" / "2024-05-03"
+_SAMPLE_SOURCE: Final = "ofac-sdn-sample"
 
 Source = Annotated[str, typer.Argument(help=f"The list: {', '.join(WATCHLIST_SOURCES)}.")]
 
@@ -129,6 +132,16 @@ def show_status() -> None:
             typer.echo(f"  - {reason}")
     if refused:
         typer.echo("\nFetch these files again and import them, or take them as they are with `import --force`.")
+
+
+async def load_sample(database: Database) -> None:
+    """Load the shipped sample into a sandbox that has no list."""
+    async with database.read() as tx:
+        if await service.loads(tx, None, 1):
+            return
+    typer.echo("Loading the watch list sample (OFAC SDN, bodies alone, 2024-05-03)")
+    began = time.monotonic()
+    _tell(await flows.import_files(database, watchlist_source(_SAMPLE_SOURCE), [_SAMPLE]), time.monotonic() - began)
 
 
 def _standing(one: Version) -> tuple[object, ...]:

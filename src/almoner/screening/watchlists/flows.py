@@ -29,7 +29,7 @@ from almoner.screening.watchlists.domain import (
     WatchlistRefused,
 )
 from almoner.screening.watchlists.files import Found
-from almoner.screening.watchlists.ports import WatchlistSource
+from almoner.screening.watchlists.ports import Dated, WatchlistSource
 
 Report = Callable[[int], None]
 """Told how many entries were read so far; called from another thread."""
@@ -67,10 +67,12 @@ async def import_files(
             standing = await store.find_current(tx, EVERYONE, source.code)
         if standing is not None and standing.sha256 == found.sha256:
             return replace(standing, status="unchanged", added=0, removed=0, changed=0)
-        told = published or await asyncio.to_thread(source.published, found.paths) or found.day
+        said = await asyncio.to_thread(source.published, found.paths) if isinstance(source, Dated) else None
         read = await asyncio.to_thread(_read, source, found.paths, report)
     async with db.write() as tx:
-        load = await _merge(tx, source, found, told, read, force=force, fetched_from=fetched_from)
+        load = await _merge(
+            tx, source, found, published or said or found.day, read, force=force, fetched_from=fetched_from
+        )
         if record is not None:
             await record(tx, load)
     if load.status == "refused":

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from almoner.screening.watchlists.domain import BadEntry, Category, Listed
 
@@ -41,10 +41,15 @@ class WatchlistSource(Protocol):
         """Entries that every whole list has at least; fewer are a list that was cut off."""
         ...
 
-    def published(self, files: Sequence[Path]) -> datetime | None:
-        """Of which moment the files say they are. Raises WatchlistRefused."""
-        ...
-
     def read(self, files: Sequence[Path]) -> Iterator[Listed | BadEntry]:
         """The entries, one at a time. Raises WatchlistRefused when the files are no such list."""
+        ...
+
+
+@runtime_checkable
+class Dated(Protocol):
+    """A source whose files say of which moment they are."""
+
+    def published(self, files: Sequence[Path]) -> datetime | None:
+        """The moment; None where these do not say it. Raises WatchlistRefused."""
         ...
