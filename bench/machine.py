@@ -1,5 +1,6 @@
 """What the figures were measured on, and what a run cost in processor time and memory."""
 
+import os
 import platform
 import subprocess
 from dataclasses import dataclass
@@ -27,6 +28,17 @@ def facts(postgres_version: str) -> list[str]:
         f"Python {platform.python_version()}, PostgreSQL {postgres_version}",
         f"commit {commit or 'unknown'}, load average before the run {psutil.getloadavg()[0]:.2f}",
     ]
+
+
+def forget(folder: Path) -> None:
+    """Have the system hold none of the files below a folder in memory, so that they are read from the disk again."""
+    for file in (found for found in folder.rglob("*") if found.is_file()):
+        opened = os.open(file, os.O_RDONLY)
+        try:
+            os.fsync(opened)  # what is not written yet stays in memory
+            os.posix_fadvise(opened, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(opened)
 
 
 @dataclass(frozen=True, slots=True)

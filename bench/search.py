@@ -23,6 +23,8 @@ from asyncpg import Record
 
 from almoner import migrations, settings, wiring
 from almoner.cli import local
+from almoner.cli.serve import collect_seldom
+from almoner.nonprofits.organisations import flows as organisations
 from almoner.nonprofits.organisations import store_search
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.registers import flows
@@ -30,7 +32,7 @@ from almoner.platform.db import EVERYONE, Database, Tx
 from almoner.platform.http.paging import Page
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
-from bench import bodies, machine, search_http, search_rivals
+from bench import bodies, machine, search_aims, search_http, search_rivals
 from bench.imports import database
 from bench.search_questions import (
     HARD,
@@ -54,6 +56,7 @@ ASKED: Final = 400
 RIVALS_SHARE: Final = 4
 """They are asked every such question: they are slow."""
 TYPED: Final = 40
+FIRST: Final = 50
 SOURCE: Final = "irs-bmf"
 
 
@@ -78,8 +81,8 @@ def _asked(meant: Sequence[Body]) -> dict[str, list[Question]]:
     return {kind: [typed(body, pick) for body in meant] for kind, typed in KINDS.items()}
 
 
-async def _side_by_side(db: Database, owner_dsn: str, count: int) -> list[str]:
-    """Each kind of question, asked of each."""
+async def _side_by_side(db: Database, owner_dsn: str, count: int) -> tuple[list[str], dict[str, Figures]]:
+    """Each kind of question, asked of each; and our own figures."""
     asked = _asked(await sampled(db, count))
     owner = await asyncpg.connect(owner_dsn)
     await search_rivals.fill(owner)
@@ -88,22 +91,38 @@ async def _side_by_side(db: Database, owner_dsn: str, count: int) -> list[str]:
         f"| asked, one caller | of | p50 ms | p99 ms | worst ms | first | in the first {SHOWN} |",
         "|---|---|---|---|---|---|---|",
     ]
+    told: dict[str, Figures] = {}
     with search_rivals.tantivy_index(names) as tantivy:
         del names
         rivals: dict[str, Ask] = {"pg_trgm": search_rivals.trigrams(owner), "tantivy": tantivy}
         for kind, questions in asked.items():
-            lines.append(_line(kind, "almoner", await measured(ours(db), questions)))
+            told[kind] = await measured(ours(db), questions)
+            lines.append(_line(kind, "almoner", told[kind]))
             for who, ask in rivals.items():
                 if kind != "number":
                     lines.append(_line(kind, who, await measured(ask, questions[: count // RIVALS_SHARE])))
     typed = keystrokes(await sampled(db, TYPED))
-    lines.append(_line(f"every keystroke of {TYPED} names", "almoner", await measured(ours(db), typed)))
+    told["every keystroke"] = await measured(ours(db), typed)
+    lines.append(_line(f"every keystroke of {TYPED} names", "almoner", told["every keystroke"]))
     await owner.close()
-    return lines
+    return lines, told
 
 
-async def _hard(db: Database) -> list[str]:
-    """The worst that may be typed, with and without filters: (text, milliseconds), slowest first."""
+async def _first(db: Database) -> Figures:
+    """The first questions after a start: whole and misspelt names and beginnings, none of them asked again later."""
+    pick = random.Random(SEED + 1)
+    await organisations.warm(db)
+    asked = _asked((await sampled(db, ASKED + FIRST))[ASKED:])
+    several = [
+        question for kind in ("whole name", "two slips", "two slips, with the place") for question in asked[kind]
+    ]
+    several += [Question(one.text[: len(one.text) // 2], one.meant) for one in asked["whole name"]]
+    pick.shuffle(several)
+    return await measured(ours(db), several)
+
+
+async def _hard(db: Database) -> tuple[str, Figures]:
+    """The worst that may be typed, with and without filters, and the slowest of it."""
     filtered = (
         Filters(),
         Filters(active=True, country_code="USA"),
@@ -114,7 +133,8 @@ async def _hard(db: Database) -> list[str]:
     figures = await measured(ours(db), asked)
     slowest = sorted(zip(figures.seconds, asked, strict=True), key=lambda pair: -pair[0])[:5]
     told = ", ".join(f"`{one.text[:30]}` {seconds * 1000:.0f} ms" for seconds, one in slowest)
-    return [f"- {len(asked)} hard questions: p50 {figures.at(0.5):.0f} ms, worst {figures.at(1):.0f} ms ({told})"]
+    line = f"- {len(asked)} hard questions: p50 {figures.at(0.5):.0f} ms, worst {figures.at(1):.0f} ms ({told})"
+    return line, figures
 
 
 class _Timed:
@@ -134,8 +154,8 @@ class _Timed:
         return rows
 
 
-async def _exact(db: Database, meant: Sequence[Body]) -> list[str]:
-    """The one statement that answers ``registryId``, alone: an exact number and nothing else."""
+async def _exact(db: Database, meant: Sequence[Body]) -> tuple[str, Figures]:
+    """The one statement that answers ``registryId``, alone: an exact number and nothing else; in the database."""
     async with db.read() as tx:
         timed = _Timed(tx)
         for body in meant:
@@ -146,7 +166,7 @@ async def _exact(db: Database, meant: Sequence[Body]) -> list[str]:
         f"{where} p50 {figures.at(0.5):.2f} ms, p99 {figures.at(0.99):.2f} ms"
         for where, figures in (("in the database", timed.there), ("with the way there and back", timed.here))
     )
-    return [f"- the statement of an exact `registryId`, {len(meant)} of them: {'; '.join(told)}"]
+    return f"- the statement of an exact `registryId`, {len(meant)} of them: {'; '.join(told)}", timed.there
 
 
 async def _renamed(db: Database) -> list[str]:
@@ -169,16 +189,46 @@ async def _run(complete: Settings, count: int, asked: int) -> list[str]:
     house = await wiring.open_house(complete)
     try:
         rows = await _fill(house.db, count)
+        collect_seldom()  # as the service does
+        told = {"first": await _first(house.db)}
         async with house.db.read() as tx:
             version = str(await tx.fetchval("show server_version")).split()[0]
         assert complete.owner_dsn is not None
-        lines = [f"{rows:,} bodies:", "", *(f"- {fact}" for fact in machine.facts(version)), ""]
-        lines += [*await _side_by_side(house.db, complete.owner_dsn, asked), "", *await _hard(house.db)]
-        lines += await _exact(house.db, await sampled(house.db, asked))
-        lines += ["", "Over HTTP, one caller:", "", *await search_http.measure(complete, house.db)]
-        return lines
+        side_by_side, ours_there = await _side_by_side(house.db, complete.owner_dsn, asked)
+        hard, told["hard"] = await _hard(house.db)
+        exact, told["exact"] = await _exact(house.db, await sampled(house.db, asked))
+        over_http, ours_over_http = await search_http.measure(complete, house.db)
+        told |= ours_there | {f"{kind} over HTTP": figures for kind, figures in ours_over_http.items()}
+        return [
+            *search_aims.table(told),
+            f"{rows:,} bodies:",
+            "",
+            *(f"- {fact}" for fact in machine.facts(version)),
+            "",
+            *side_by_side,
+            "",
+            hard,
+            exact,
+            (
+                f"- the first {len(told['first'].seconds)} questions after a start whose files were in no memory: "
+                f"p99 {told['first'].at(0.99):.0f} ms, worst {told['first'].at(1):.0f} ms"
+            ),
+            *["", "Over HTTP, one caller:", "", *over_http, "", "## What the bodies are like", ""],
+            *["Words of the real files recombined (`bench/bodies.py`), the same for each seed.", ""],
+            *bodies.compared([row["NAME"] for row in bodies.originals()], await _names(house.db)),
+        ]
     finally:
         await house.close()
+
+
+async def _names(db: Database) -> list[str]:
+    """Those that were made, without what was imported beside the search."""
+    async with db.read() as tx:
+        rows = await tx.fetch(
+            "select name from organisation where partner_id is null and part is distinct from $1",
+            search_http.IMPORTED_STATE,
+        )
+    return [row["name"] for row in rows]
 
 
 async def _real(complete: Settings) -> list[str]:
@@ -198,6 +248,7 @@ def _kept(folder: Path | None) -> Iterator[Settings]:
         return
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)  # PostgreSQL's account must reach it when root measures
+    machine.forget(folder)
     with local.completed(settings.read(data_dir=folder)) as complete:
         migrations.migrate(complete.owner_dsn)
         yield complete
@@ -208,7 +259,7 @@ def measure(count: int = USUAL, folder: Path | None = None, asked: int = ASKED) 
     with _kept(folder) as complete:
         lines = asyncio.run(_run(complete, count, asked))
     with database() as complete:
-        return [*lines, "", *asyncio.run(_real(complete))]
+        return [*lines, "", "## Real names", "", *asyncio.run(_real(complete))]
 
 
 def main() -> None:
