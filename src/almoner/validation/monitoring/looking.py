@@ -62,11 +62,11 @@ def _told(chosen: Results | None) -> bool:
 def _seen(organisation: Organisation, results: Sequence[Result]) -> Seen:
     lists = results[0].lists
     versions = {version.code: version for version in lists}
+    found = sorted((one for result in results for one in result.matches), key=lambda one: -one.score)
     return Seen(
         tuple(
             Match(one.list, versions[one.list].version, one.category, one.entry_key, one.score, one.decision)
-            for result in results
-            for one in result.matches
+            for one in found
         ),
         tuple(
             Source(version.code, version.version, category)
