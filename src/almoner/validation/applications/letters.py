@@ -28,7 +28,7 @@ async def write(tx: Tx, pages: Pages, submission_id: UUID, kind: Kind, of: str, 
     language = pages.language(submission.language)
     names = {"partner": known.partner, "organisation": submission.organisation_name}
     subject = language.text(
-        "application.mail.subject", title=language.text(f"application.{kind}.title", **names), partner=known.partner
+        "applied.mail.subject", title=language.text(f"applied.{kind}.title", **names), partner=known.partner
     )
     facts = {
         **names,

@@ -17,7 +17,7 @@ State = Literal["received", "missing", "processed", "succeeded", "failed", "appe
 WITH_REASONS: Final[frozenset[State]] = frozenset({"failed", "upheld"})
 PAPERS: Final = ("validation_request", "agent_verification")
 """The checks that documents are evidence for."""
-_UNLOOKED: Final = "application.reason.unlooked"
+_UNLOOKED: Final = "applied.reason.unlooked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +74,15 @@ def _reason(check: Check, submission: Submission) -> str:
     match check:
         case "validation_request":
             code = submissions.nonprofit_refusal(parts) or told.get("rejectionReasonCode") or "other"
-            return f"application.reason.request.{code}"
+            return f"applied.reason.request.{code}"
         case "agent_verification":
             code = (parts.agent.rejection_code if parts.agent else None) or "other"
-            return _UNLOOKED if code == "validation_request_failed" else f"application.reason.agent.{code}"
+            return _UNLOOKED if code == "validation_request_failed" else f"applied.reason.agent.{code}"
         case "compliance":
             looked = parts.monitoring is not None and parts.monitoring.results.compliance is not None
         case _:
             looked = parts.eligibility is not None and parts.eligibility.results.status is not None
-    return f"application.reason.{check}" if looked else _UNLOOKED
+    return f"applied.reason.{check}" if looked else _UNLOOKED
 
 
 def takes_documents(submission: Submission, appeal: Appeal | None) -> list[str]:
@@ -101,5 +101,5 @@ def may_appeal(submission: Submission, appeal: Appeal | None) -> bool:
 def problem_of(text: str) -> str | None:
     """What is wrong with the text of an appeal, by the key of what is said of it."""
     if not text:
-        return "application.appeal.missing"
-    return "application.appeal.long" if len(text) > appeals.MAX_TEXT else None
+        return "applied.appeal.missing"
+    return "applied.appeal.long" if len(text) > appeals.MAX_TEXT else None

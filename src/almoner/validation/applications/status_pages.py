@@ -36,7 +36,7 @@ from almoner.validation.submissions.domain import InvalidState
 
 _COOKIE_SECONDS: Final = 30 * 24 * 3600  # the link opens it again
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 65_536}
-_NOTICES: Final = {"added": "apply.documents.added", "appealed": "application.appeal.sent"}
+_NOTICES: Final = {"added": "apply.documents.added", "appealed": "applied.appeal.sent"}
 
 
 @dataclass(frozen=True, slots=True)
