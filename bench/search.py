@@ -273,7 +273,8 @@ def main() -> None:
     lines = measure(given.bodies, given.keep, given.asked)
     print("\n".join(lines))
     if given.write is not None:
-        head = ["# Organisation search", "", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC. {given.write}", ""]
+        repeat = f"Repeat with `python -m bench.search --bodies {given.bodies} --keep FOLDER`."
+        head = ["# Organisation search", "", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC. {given.write} {repeat}", ""]
         REPORT.write_text("\n".join([*head, *lines, ""]))
 
 

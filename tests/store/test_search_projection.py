@@ -1,0 +1,46 @@
+"""What search reads of an organisation is written twice: by the triggers, and by the check and the mending."""
+
+import re
+
+import asyncpg
+
+from almoner.nonprofits.organisations import store_index
+from tests.support.database import TestDatabase
+
+
+def plain(sql: str) -> str:
+    return re.sub(r"\s+", "", sql)
+
+
+async def test_the_triggers_write_what_the_check_compares(empty_database: TestDatabase) -> None:
+    connection = await asyncpg.connect(empty_database.owner_dsn)
+    try:
+        trigger = await connection.fetchval("select prosrc from pg_proc where proname = 'search_learned'")
+        columns = await connection.fetchval(
+            "select array_agg(attname::text order by attnum) from pg_attribute "
+            "where attrelid = 'organisation_search'::regclass and attnum > 0 and not attisdropped"
+        )
+    finally:
+        await connection.close()
+    written = re.findall(r"select(o\.id,.*?)(?:fromnew_rowso|\)fromnew_rowso)", plain(trigger))
+    assert written == [plain(store_index.SOUGHT)] * 2  # of what is new, and of what changed
+    assert plain(store_index.COLUMNS) == ",".join(columns)
+    assert f"({','.join(columns)})=(selecto.id," in plain(trigger)
+
+
+async def test_every_column_that_search_reads_is_looked_at_when_it_changes(empty_database: TestDatabase) -> None:
+    connection = await asyncpg.connect(empty_database.owner_dsn)
+    try:
+        trigger = plain(await connection.fetchval("select prosrc from pg_proc where proname = 'search_learned'"))
+    finally:
+        await connection.close()
+    (compared,) = re.findall(r"\((o\.[a-z_.,]*)\)isdistinctfrom\(([a-z_.,]*)\)", trigger)
+    looked_at = set(compared[0].replace("o.", "").split(","))
+    assert looked_at == set(compared[1].replace("b.", "").split(","))
+    read = set(re.findall(r"o\.([a-z_]+)", store_index.SOUGHT))
+    assert read - looked_at == {
+        "id",
+        "partner_id",
+        "registry_id",
+        "country_code",
+    }  # of these only whose it is changes: publish writes it
