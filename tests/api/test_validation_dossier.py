@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader
 
+from almoner.validation.requests import service as requests
+from almoner.validation.reviews.domain import Decision
 from tests.support.client import Client, data
-from tests.support.service import Service
+from tests.support.hostile_files import picture
+from tests.support.service import Service, Tenant
 from tests.support.validation import UNHEARD_OF
 
 PATH = "/v1/validation-requests"
@@ -49,7 +52,9 @@ async def test_a_dossier_holds_every_step_with_what_it_saw(service: Service, api
     answer = await api.get(address)
     assert answer.json()["object"] == "validation_request_dossier"
     told = data(answer)
-    assert told["validationRequest"] == data(await api.get(address.removesuffix("/dossier")))
+    shown = data(await api.get(address.removesuffix("/dossier")))
+    assert shown.pop("documents") == []
+    assert told["validationRequest"] == shown
     [evaluation] = told["evaluations"]
     assert evaluation["outcome"] == "review"
     assert [reason["code"] for reason in evaluation["reasons"]] == ["register_not_loaded"]
@@ -73,6 +78,39 @@ async def test_a_decision_is_in_it_with_who_when_and_why(service: Service, api: 
     )
     assert decision["note"]
     assert decision["decidedAt"] == told["validationRequest"]["rejectedAt"]
+
+
+async def test_what_a_person_noted_is_not_for_the_partner_and_the_reason_is(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
+    address = await _made(service, api, **UNHEARD_OF)
+    request_id = service.db.deployment.ids.parse("validationrequest", address.split("/")[3])
+    assert request_id is not None
+    async with service.db.write() as tx:
+        noted = Decision("rejected", "not_eligible", "operator_olive", "By telephone with Mrs Example, case 7")
+        await requests.reject(tx, tenant.partner, request_id, noted)
+    [decision] = data(await api.get(address))["decisions"]
+    assert (decision["reasonCode"], decision["decidedBy"], decision["note"]) == ("not_eligible", "operator_olive", None)
+    printed = PdfReader(BytesIO((await api.get(address, headers=PDF)).content))
+    text = " ".join("\n".join(page.extract_text() for page in printed.pages).split())
+    assert "not_eligible" in text
+    assert "What the operator noted is kept" in text
+    assert "Example" not in text
+
+
+async def test_a_document_is_named_by_its_hash_and_no_link_is_in_it(service: Service, api: Client) -> None:
+    address = await _made(service, api, **UNHEARD_OF)
+    sent = await api.upload(address.replace("/dossier", "/document"), "file", "letter.png", picture("PNG"), "image/png")
+    request = data(sent)
+    answer = await api.get(address)
+    told = data(answer)
+    [document], [attached] = told["documents"], request["documents"]
+    assert document["id"] == attached["id"]
+    assert (document["mediaType"], len(document["sha256"]), document["deletedAt"]) == ("image/png", 64, None)
+    assert document["size"] > 0
+    assert "documents" not in told["validationRequest"]
+    assert b"signature=" not in answer.content
+    assert b"/documents/" not in answer.content
 
 
 @pytest.mark.parametrize("headers", [{}, PDF], ids=["json", "pdf"])

@@ -220,6 +220,7 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             assert await store.next_forgotten(tx, EVERYONE)
             await store.forget(tx, EVERYONE, now, 10)
             await store.steps(tx, EVERYONE, rows[0].id)
+            await store_mails.reached(tx, EVERYONE, "ADA5@a.example", now)
             await store_mails.newest_confirmation(tx, EVERYONE, rows[0].id)
             await store_mails.find_question(tx, EVERYONE, rows[0].id)
         small = ("organisation_contact", "agent_confirmation", "agent_question", "agent_verification_step")

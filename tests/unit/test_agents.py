@@ -173,6 +173,17 @@ def test_mails_have_limits_by_minute_day_and_in_all() -> None:
     assert not domain.may_send(month, month[-1] + timedelta(days=1))
 
 
+def test_an_address_gets_five_mails_an_hour_and_twenty_a_day() -> None:
+    hour = [NOW + timedelta(minutes=minute) for minute in range(5)]
+    assert domain.may_reach(hour[1:], hour[-1], sandbox=False)
+    assert not domain.may_reach(hour, NOW + timedelta(minutes=59), sandbox=False)
+    assert domain.may_reach(hour, NOW + timedelta(hours=1), sandbox=False)
+    assert domain.may_reach(hour, hour[-1], sandbox=True), "integrators test with one address"
+    day = [NOW + timedelta(hours=hour) for hour in range(20)]
+    assert not domain.may_reach(day, NOW + timedelta(hours=23), sandbox=False)
+    assert domain.may_reach(day, NOW + timedelta(hours=24), sandbox=False)
+
+
 def test_a_guesser_is_right_less_than_once_in_5000_verifications() -> None:
     assert MAILS_IN_ALL * CODE_TRIES / 10**domain.CODE_DIGITS <= 1 / 5000
 

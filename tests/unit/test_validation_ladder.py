@@ -228,7 +228,7 @@ def test_every_reason_has_a_sentence() -> None:
     assert all(sentence.endswith(".") for sentence in REVIEW_REASONS.values())
     assert set(SENTENCES) == set(REJECTION_REASONS)
     reached = {reason for _, _, _, reasons in REVIEWED for reason in reasons}
-    assert set(REVIEW_REASONS) - reached == {"wrong_check_digit", "address_disagrees", "revoked"}
+    assert set(REVIEW_REASONS) - reached == {"wrong_check_digit", "address_disagrees", "mixed_scripts", "revoked"}
 
 
 def test_the_guide_tells_every_reason() -> None:
@@ -242,3 +242,22 @@ def test_the_test_values_are_those_of_the_specification() -> None:
     assert triggers.action_of("test_accept ") is None
     step = Step("x", "pass", "y")
     assert step.facts == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("Casper Relief Fund", ("pass", "one_script")),
+        ("Cаsper Relief Fund", ("fail", "mixed_scripts")),  # a Cyrillic a
+        ("Casper Relief Фонд", ("fail", "mixed_scripts")),
+        ("Casper Reliеf Fund 東京", ("fail", "mixed_scripts")),
+        ("Фонд Помощи Каспер", ("warn", "other_script")),
+        ("Casper Relief Fund 東京", ("warn", "other_script")),
+        ("Τράπεζα Casper", ("pass", "one_script")),  # the register writes it so
+    ],
+)
+def test_letters_that_look_like_others_go_to_a_person(name: str, step: tuple[str, str]) -> None:
+    view = seen(asked=replace(ASKED, name=name), listed=listed(other_names=("Τράπεζα Casper",)))
+    climbed = ladder.climb(view, RULES)
+    assert codes(climbed)["letters"] == step
+    assert ("mixed_scripts" in climbed.outcome.reasons) == (step[0] == "fail")

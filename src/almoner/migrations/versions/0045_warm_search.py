@@ -1,13 +1,13 @@
 """Search finds its indexes in memory from the first question on.
 
 Revision ID: 0045
-Revises: 0043
+Revises: 0044
 """
 
 from alembic import op
 
 revision = "0045"
-down_revision = "0043"
+down_revision = "0044"
 
 UPGRADE = """
 -- Reads what search reads into the server's memory where it has the room, else into the operating system's; how many

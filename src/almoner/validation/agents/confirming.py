@@ -7,15 +7,26 @@ from almoner.platform import queue
 from almoner.platform.db import EVERYONE, Tx
 from almoner.validation.agents import domain, moving, store, store_mails
 from almoner.validation.agents.domain import CODE_DIGITS, AgentVerification, Confirmation, TypedCode
+from almoner.validation.agents.judging import Step
 
 SEND = "agent_verifications.send_confirmation"
 
 
-async def send(tx: Tx, verification: AgentVerification) -> None:
-    """Have a mail sent to the applicant; the code in earlier ones works no more."""
+async def send(tx: Tx, verification: AgentVerification) -> bool:
+    """Have a mail sent to the applicant; the code in earlier ones works no more.
+
+    Not where the address has had its share of the hour or the day, by whichever verifications: that is noted. Whether
+    it is sent.
+    """
+    assert verification.email is not None, "nobody unconfirmed is forgotten"
+    reached = await store_mails.reached(tx, EVERYONE, verification.email, tx.wall - domain.DAY)
+    if not domain.may_reach(reached, tx.wall, sandbox=tx.deployment.sandbox):
+        await store.insert_steps(tx, verification.id, [Step("confirmation_mail", "warn", "address_has_its_share")])
+        return False
     new = Confirmation(tx.new_id(), verification.id, tx.wall, 0)
     await store_mails.insert_confirmation(tx, new)
     await queue.enqueue(tx, SEND, {"confirmation": str(new.id)})
+    return True
 
 
 async def send_again(tx: Tx, verification_id: UUID) -> bool:
@@ -26,8 +37,7 @@ async def send_again(tx: Tx, verification_id: UUID) -> bool:
     held = await moving.hold(tx, EVERYONE, verification_id)
     if not held.unconfirmed or not domain.may_send(await store_mails.sent(tx, EVERYONE, held.id), tx.wall):
         return False
-    await send(tx, held)
-    return True
+    return await send(tx, held)
 
 
 async def check_code(tx: Tx, verification_id: UUID, typed: str) -> TypedCode:

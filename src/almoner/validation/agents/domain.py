@@ -254,6 +254,11 @@ CODE_TRIES: Final = 5
 MAILS_A_DAY: Final = 5
 MAILS_IN_ALL: Final = 20
 """With 5 tries each, whoever guesses all the time is right once in 10,000 verifications."""
+MAILS_TO_ONE_ADDRESS: Final = ((timedelta(hours=1), 5), (timedelta(days=1), 20))
+"""Whatever the verifications: nobody can have a stranger's mailbox filled. A sandbox, whose mails leave it only where
+its operator says so, lets twenty times as many through, since integrators test with one address.
+"""
+SANDBOX_MAILS: Final = 20
 MINUTE: Final = timedelta(minutes=1)
 DAY: Final = timedelta(days=1)
 
@@ -294,6 +299,12 @@ def may_send(sent: Sequence[datetime], at: datetime) -> bool:
     """Whether one more mail may go out at this (real) time; ``sent``: when the earlier ones did."""
     recent = [moment for moment in sent if moment > at - DAY]
     return len(sent) < MAILS_IN_ALL and len(recent) < MAILS_A_DAY and all(moment <= at - MINUTE for moment in recent)
+
+
+def may_reach(sent: Sequence[datetime], at: datetime, *, sandbox: bool) -> bool:
+    """Whether one more mail may go to an address at this (real) time; ``sent``: when others of the last day went."""
+    times = SANDBOX_MAILS if sandbox else 1
+    return all(sum(moment > at - span for moment in sent) < most * times for span, most in MAILS_TO_ONE_ADDRESS)
 
 
 @dataclass(frozen=True, slots=True)

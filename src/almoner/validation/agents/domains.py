@@ -11,6 +11,8 @@ import idna
 from publicsuffixlist import PublicSuffixList
 from rapidfuzz.distance import OSA
 
+from almoner.kit.scripts import scripts
+
 _DATA: Final = Path(__file__).parent / "data"
 _INSTITUTIONS: Final = frozenset("ac ed edu k12 sch school gov gouv gob go mil police nhs parliament".split())
 """Labels of public suffixes under which one domain has many bodies: universities, states, armies."""
@@ -82,7 +84,7 @@ class Domain:
     @property
     def mixed(self) -> bool:
         """Whether letters of several scripts stand in one name, as no honest name has them."""
-        return any(len(_scripts(_written(part))) > 1 for part in self.host.split("."))
+        return any(len(scripts(_written(part))) > 1 for part in self.host.split("."))
 
     @property
     def for_outsiders(self) -> bool:
@@ -190,20 +192,3 @@ def _look(label: str) -> str:
     """What a hasty reader sees: confusable letters, hyphens and pairs that run together are one."""
     folded = unicodedata.normalize("NFKC", label).casefold().translate(_LOOKS)
     return folded.replace("-", "").replace("rn", "m").replace("vv", "w")
-
-
-def _scripts(label: str) -> set[str]:
-    """The scripts of a name's letters; those that are written together, as in Japanese, count as one."""
-    found = set()
-    for letter in label:
-        if not letter.isalpha():
-            continue
-        script = unicodedata.name(letter, "UNKNOWN").split()[0]
-        found.add(_WRITTEN_TOGETHER.get(script, script))
-    # Japanese, Korean and Chinese names may have Latin words in them.
-    return found - {"LATIN"} if "EAST ASIAN" in found else found
-
-
-_WRITTEN_TOGETHER: Final = dict.fromkeys(
-    ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "KATAKANA-HIRAGANA", "HALFWIDTH", "FULLWIDTH"), "EAST ASIAN"
-)

@@ -58,6 +58,8 @@ async def review(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mai
     assert held.email is not None, "nobody open is forgotten"
     known = await _known(tx, held.partner_id, held.organisation.id if held.organisation else None)
     outcome = judging.judge(held.email, held.organisation_website, known, takes_mail=takes_mail)
+    if not held.email_check:  # whose mailbox it is, nobody has shown: the domain alone says nothing of the applicant
+        outcome = outcome.beside(Step("email_confirmation", "unknown", "email_not_confirmed"))
     outcome = outcome.beside(await _listed(tx, screener, held))
     asked = await store_mails.find_question(tx, EVERYONE, held.id)
     if asked is not None and asked.answer == "denied":  # a domain says less than the nonprofit itself

@@ -1,6 +1,7 @@
 """SQL of what is mailed about agents: confirmations, questions to nonprofits, and where those can be asked."""
 
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from almoner.platform.db import Everyone, Tx
@@ -21,6 +22,18 @@ async def sent(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[datetime
     """When mails of a verification were sent, in real time."""
     rows = await tx.fetch("select sent_at from agent_confirmation where verification_id = $1", verification_id)
     return [row["sent_at"] for row in rows]
+
+
+REACHED: Final = """
+select c.sent_at from agent_verification v join agent_confirmation c on c.verification_id = v.id
+where lower(v.email) = lower($1) and c.sent_at > $2 order by c.sent_at desc limit 400
+"""
+
+
+async def reached(tx: Tx, _scope: Everyone, email: str, since: datetime) -> list[datetime]:
+    """When an address was written to for whichever verification; until the transaction ends nobody else asks this."""
+    await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('agent_confirmation ' || lower($1), 0))", email)
+    return [row["sent_at"] for row in await tx.fetch(REACHED, email, since)]
 
 
 async def find_confirmation(tx: Tx, _scope: Everyone, confirmation_id: UUID) -> Confirmation | None:

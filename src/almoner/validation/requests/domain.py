@@ -60,6 +60,7 @@ REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "merged": "The body has become part of another.",
         "reregistered": "The body is registered under another number now.",
         "name_disagrees": "The name is not near enough to those that the register lists under the identifier.",
+        "mixed_scripts": "The name mixes letters of several scripts: some may stand for others that look like them.",
         "address_disagrees": "The address given is not near enough to the one that the register lists.",
         "central_body_not_active": "The body is exempt by the ruling of a group whose central body is not active.",
         "main_charity_not_active": "The body is part of a charity that is not active.",
@@ -191,9 +192,7 @@ class ValidationRequest:
             rejected_at=now,
         )
 
-    def reversed(
-        self, organisation_id: UUID, types: Sequence[OrganisationType], now: datetime
-    ) -> "ValidationRequest":
+    def reversed(self, organisation_id: UUID, types: Sequence[OrganisationType], now: datetime) -> "ValidationRequest":
         """Accepted after all, as an appeal has shown. Raises InvalidState unless it was rejected."""
         if self.status != "rejected":
             raise InvalidState(f"the validation request is {self.status}: there is nothing to reverse")

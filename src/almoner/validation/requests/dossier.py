@@ -20,7 +20,7 @@ from almoner.validation.documents import service as documents
 from almoner.validation.documents.domain import Document
 from almoner.validation.requests import service
 from almoner.validation.requests.domain import REVIEW_REASONS, Evaluation, Step, ValidationRequest
-from almoner.validation.requests.schemas import ValidationRequestOut, request_out
+from almoner.validation.requests.schemas import DossierValidationRequestOut, in_dossier
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decided, History, Review
 
@@ -85,7 +85,9 @@ class DossierDecisionOut(msgspec.Struct, frozen=True, rename="camel"):
     verdict: str
     reason_code: str | None
     decided_by: Annotated[str, msgspec.Meta(description="`rules`, `sandbox`, or the operator's identifier.")]
-    note: str
+    note: Annotated[
+        str | None, msgspec.Meta(description="What the rules went by; what an operator noted stays with us.")
+    ]
     decided_at: str
 
 
@@ -110,7 +112,7 @@ class ValidationRequestDossierOut(Out, object_name=OBJECT):
 
     environment: str
     generated_at: str
-    validation_request: ValidationRequestOut
+    validation_request: DossierValidationRequestOut
     evaluations: list[DossierEvaluationOut]
     reviews: list[DossierReviewOut]
     decisions: list[DossierDecisionOut]
@@ -137,7 +139,7 @@ def _out(tx: Tx, dossier: Dossier, seal: str) -> ValidationRequestDossierOut:
     return ValidationRequestDossierOut(
         environment=tx.deployment.environment,
         generated_at=iso(dossier.at),
-        validation_request=request_out(tx, dossier.request),
+        validation_request=in_dossier(tx, dossier.request),
         evaluations=[_evaluation_out(tx, evaluation) for evaluation in dossier.evaluations],
         reviews=[_review_out(review) for review in dossier.history.reviews],
         decisions=[_decision_out(decided) for decided in dossier.history.decisions],
@@ -172,7 +174,7 @@ def _review_out(review: Review) -> DossierReviewOut:
 
 def _decision_out(decided: Decided) -> DossierDecisionOut:
     made = decided.decision
-    return DossierDecisionOut(made.verdict, made.reason_code, made.by, made.note, iso(decided.at))
+    return DossierDecisionOut(made.verdict, made.reason_code, made.by, made.public_note, iso(decided.at))
 
 
 def _document_out(tx: Tx, document: Document) -> DossierDocumentOut:

@@ -42,6 +42,7 @@ _OCCASIONS: Final = {
     "register_loaded": "after the register was loaded",
     "asked": "when it was asked for",
 }
+_KEPT: Final = "What the operator noted is kept by who runs the service."
 _CHECKING: Final = (
     "Every byte of this file is signed with a key of the service that made it (Ed25519). The public key is at "
     "/.well-known/almoner-keys of that service; docs/verify_document.py of Almoner checks the file without a network."
@@ -158,7 +159,7 @@ def _decision(decided: Decided) -> _Row:
     made = decided.decision
     reason = f" ({made.reason_code})" if made.reason_code else ""
     title = f"{made.verdict.capitalize()}{reason} on {_moment(decided.at)} by {made.by}"
-    return {"title": title, "note": piece(made.note, rtl=False)}
+    return {"title": title, "note": piece(made.public_note or _KEPT, rtl=False)}
 
 
 def _row(label: str, value: str) -> _Row:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from almoner.kit.scripts import scripts
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registries.domain import Check, Registry
 from almoner.nonprofits.standing.domain import Heard
@@ -71,6 +72,7 @@ def climb(seen: Seen, rules: Rules) -> Climbed:
         *_reliance(seen, rules),
         _status(seen),
         _name(seen, agreement, rules),
+        *_letters(seen),
         *_address(seen, agreement, rules),
         *_namesakes(seen),
         *ladder_registers.steps(seen.registry.code, seen.heard, seen.main),
@@ -207,6 +209,26 @@ def _name(seen: Seen, agreement: Agreement | None, rules: Rules) -> Step:
     if agreement.name >= enough and not agreement.vetoes:
         return Step("name", "pass", "name_agrees", source, day, facts)
     return Step("name", "fail", "name_disagrees", source, day, facts)
+
+
+def _letters(seen: Seen) -> Iterator[Step]:
+    """A name whose letters look like others: it may agree with the register's and read as another (confusables).
+
+    What the register itself writes so is no trick; nor is a name wholly in another script, which is told.
+    """
+    if seen.listed is None:
+        return
+    source, day = _by(seen)
+    known = " ".join([seen.listed.name, *seen.listed.other_names]).casefold().split()
+    strange = [word for word in seen.asked.name.split() if word.casefold() not in known]
+    new = scripts(" ".join(strange)) - scripts(" ".join(known))
+    facts: dict[str, object] = {"scripts": sorted(scripts(seen.asked.name))}
+    if any(len(scripts(word)) > 1 for word in strange) or (new and len(scripts(seen.asked.name)) > 1):
+        yield Step("letters", "fail", "mixed_scripts", source, day, facts)
+    elif new:
+        yield Step("letters", "warn", "other_script", source, day, facts)
+    else:
+        yield Step("letters", "pass", "one_script", source, day, facts)
 
 
 def _address(seen: Seen, agreement: Agreement | None, rules: Rules) -> Iterator[Step]:

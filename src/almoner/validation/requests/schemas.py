@@ -1,6 +1,6 @@
 """Validation requests on the wire (spec 2.3, 4.3; settled 4 and 8)."""
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -108,8 +108,8 @@ class ValidationRequestDocumentOut(msgspec.Struct, frozen=True, rename="camel"):
     deleted_at: str | None
 
 
-class ValidationRequestOut(Out, object_name="validation_request"):
-    """A validation request as partners see it."""
+class _RequestOut(Out):
+    """What there is to say of a validation request, but for its documents."""
 
     id: str
     organisation_id: Annotated[str | None, msgspec.Meta(description="Once it is accepted.")]
@@ -132,14 +132,33 @@ class ValidationRequestOut(Out, object_name="validation_request"):
     rejection_reason: str | None
     rejection_reason_code: RejectionReason | None
     usa_group_exempt: bool | None
+
+
+class ValidationRequestOut(_RequestOut, object_name="validation_request"):
+    """A validation request as partners see it."""
+
     documents: list[ValidationRequestDocumentOut]
+
+
+class DossierValidationRequestOut(_RequestOut):
+    """The request as its dossier has it: documents are beside it, with their hashes, since links die."""
 
 
 def request_out(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
     """The answer for one request, and the record in its events."""
+    documents = [_document_out(tx, request, document) for document in request.documents]
+    return ValidationRequestOut(**_fields(tx, request), documents=documents)
+
+
+def in_dossier(tx: Tx, request: ValidationRequest) -> DossierValidationRequestOut:
+    """The same for a document that is read years later."""
+    return DossierValidationRequestOut(**_fields(tx, request))
+
+
+def _fields(tx: Tx, request: ValidationRequest) -> dict[str, Any]:
     asked = request.asked
     named = tx.ids.text("organisation", request.organisation_id) if request.organisation_id else None
-    return ValidationRequestOut(
+    return dict(  # noqa: C408 (as the record is written)
         id=tx.ids.text("validationrequest", request.id),
         organisation_id=named,
         organisation_types=list(request.organisation_types),
@@ -161,7 +180,6 @@ def request_out(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
         rejection_reason=request.rejection_reason,
         rejection_reason_code=request.rejection_reason_code,
         usa_group_exempt=asked.usa_group_exempt,
-        documents=[_document_out(tx, request, document) for document in request.documents],
     )
 
 

@@ -77,6 +77,11 @@ class Decision:
     by: str
     note: str
 
+    @property
+    def public_note(self) -> str | None:
+        """The note where rules or a test value decided; what a person noted is for reviewers alone."""
+        return self.note if self.by in ("rules", "sandbox") else None
+
 
 @dataclass(frozen=True, slots=True)
 class Decided:

@@ -1,0 +1,22 @@
+"""Scripts of letters, by which words are noticed that look like others: ``Аid`` with a Cyrillic first letter."""
+
+import unicodedata
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+_WRITTEN_TOGETHER: Final = dict.fromkeys(
+    ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "KATAKANA-HIRAGANA", "HALFWIDTH", "FULLWIDTH"), "EAST ASIAN"
+)
+
+
+def scripts(text: str) -> AbstractSet[str]:
+    """The scripts of a text's letters; those that are written together, as in Japanese, count as one.
+
+    Japanese, Korean and Chinese names may have Latin words in them.
+    """
+    found = set()
+    for letter in text:
+        if letter.isalpha():
+            script = unicodedata.name(letter, "UNKNOWN").split()[0]
+            found.add(_WRITTEN_TOGETHER.get(script, script))
+    return found - {"LATIN"} if "EAST ASIAN" in found else found

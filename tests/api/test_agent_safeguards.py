@@ -1,0 +1,73 @@
+"""What nobody may bring about through agent verifications: approval by a mailbox nobody has shown, or a full one."""
+
+from uuid import UUID
+
+from almoner.platform.db import EVERYONE, Partner
+from almoner.validation.agents import confirming
+from almoner.validation.agents import service as agents
+from almoner.validation.agents.domain import MAILS_TO_ONE_ADDRESS, SANDBOX_MAILS, Agent, AgentVerification
+from tests.support import factories
+from tests.support.agents import PATH, create, mail_to
+from tests.support.client import Client, data
+from tests.support.factories import unique
+from tests.support.service import Service, Tenant
+
+TEST = "charity.example"
+
+
+def somebody(domain: str = TEST) -> str:
+    return f"{unique('ada').replace(' ', '.').lower()}@{domain}"
+
+
+async def unchecked(service: Service, tenant: Tenant, email: str) -> AgentVerification:
+    """As a configuration without the e-mail check makes it, of a nonprofit on that very domain."""
+    organisation = await factories.nonprofit(service, website=f"https://www.{TEST}")
+    async with service.db.write() as tx:
+        agent = Agent("Eve", "Byron", email, organisation_id=organisation)
+        made = await agents.create(tx, tenant.partner, agent, email_check=False)
+    await service.drain()
+    return made
+
+
+async def test_an_address_that_nobody_confirmed_passes_by_no_domain(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
+    made = await unchecked(service, tenant, somebody())
+    async with service.db.read() as tx:
+        assert (await agents.get(tx, tenant.partner, made.id)).status == "pending_review"
+        steps = {step.name: step for step, _ in await agents.steps(tx, made.id)}
+        reasons = await tx.fetchval("select reasons from review where subject_id = $1", made.id)
+    assert steps["domain_agreement"].verdict == "pass"
+    assert (steps["email_confirmation"].verdict, steps["email_confirmation"].code) == ("unknown", "email_not_confirmed")
+    assert reasons == ["email_not_confirmed"]
+    checked = await create(service, api, email=somebody())
+    await service.drain()
+    assert data(await api.get(f"{PATH}/{checked['id']}"))["status"] == "pending_user_verification", "the rules suffice"
+
+
+async def test_an_address_has_its_share_of_mails_whichever_verifications_send_them(
+    service: Service, api: Client, tenant: Tenant
+) -> None:
+    address = somebody()
+    first = await create(service, api, email=address)
+    share = MAILS_TO_ONE_ADDRESS[0][1] * SANDBOX_MAILS
+    first_id = service.db.deployment.ids.parse("agentverification", first["id"])
+    assert first_id is not None
+    await mails(service, tenant.partner, first_id, share - 1)
+    await mail_to(service, api, address)
+    withheld = await create(service, api, email=address.upper())
+    withheld_id = service.db.deployment.ids.parse("agentverification", withheld["id"])
+    assert withheld_id is not None
+    async with service.db.read() as tx:
+        told = [(step.name, step.verdict, step.code) for step, _ in await agents.steps(tx, withheld_id)]
+        assert told[0] == ("confirmation_mail", "warn", "address_has_its_share")
+    async with service.db.write() as tx:
+        assert not await confirming.send_again(tx, withheld_id), "nor by asking again"
+
+
+async def mails(service: Service, partner: Partner, verification_id: UUID, count: int) -> None:
+    async with service.db.write() as tx:
+        made = await agents.get(tx, partner, verification_id)
+        assert await agents.get(tx, EVERYONE, made.id) == made
+        for _ in range(count):
+            assert await confirming.send(tx, made)
