@@ -8,6 +8,8 @@ from itertools import permutations, product
 from typing import Any, Final, Literal
 from uuid import UUID
 
+import pytest
+
 from almoner.platform import selfcheck
 from almoner.platform.db import EVERYONE
 from almoner.screening.screenings.service import Screener
@@ -143,6 +145,7 @@ async def answered(service: Service, api: Client, made: dict[str, Any], status: 
     assert names == ["created", "updated", *answers.get(status, [])]
 
 
+@pytest.mark.soak
 async def test_every_order_of_ends_gives_one_answer_once(service: Service, figures: Figures) -> None:
     chance = random.Random(figures.seed)
     sample = EVERY if figures.soak else chance.sample(EVERY, 24)
@@ -165,6 +168,7 @@ async def test_every_order_of_ends_gives_one_answer_once(service: Service, figur
     )
 
 
+@pytest.mark.soak
 async def test_checks_that_end_at_the_same_moment_in_two_workers(
     service: Service, api: Client, figures: Figures
 ) -> None:

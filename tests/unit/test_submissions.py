@@ -188,6 +188,7 @@ def submission(status: SubmissionStatus = "pending", checks: tuple[Check, ...] =
     )
 
 
+UNTYPED = Organisation(BODY, "Casper", "USA")
 ONE_TAG = configuration(allowed_activity_sub_tags=("AR301",))
 EDUCATION = configuration(allowed_organisation_types=("education",))
 REJECTED = request(status="rejected", rejection_reason_code="other")
@@ -202,6 +203,8 @@ REJECTED = request(status="rejected", rejection_reason_code="other")
         ("validation_request", {"request": REJECTED}, "failed"),
         ("validation_request", {"organisation": organisation(), "configuration": EDUCATION}, "failed"),
         ("validation_request", {"organisation": organisation("education"), "configuration": EDUCATION}, "passed"),
+        ("validation_request", {"organisation": UNTYPED}, "passed"),  # where every type is allowed none is asked for
+        ("validation_request", {"organisation": UNTYPED, "configuration": EDUCATION}, "failed"),
         ("compliance", {}, "pending"),
         ("compliance", {"monitoring": watched("pending_validation_request", "fail")}, "pending"),
         ("compliance", {"monitoring": watched("live")}, "pending"),  # a person compares

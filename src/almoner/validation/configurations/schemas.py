@@ -3,9 +3,10 @@
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from almoner.kit.patch import UNSET, UnsetType
+from almoner.kit.text import typed
 from almoner.kit.time import iso
 from almoner.nonprofits.activities.domain import SUB_TAGS, in_order
 from almoner.nonprofits.organisations.domain import OrganisationType
@@ -41,8 +42,10 @@ def _each_once(values: list[T]) -> list[T]:
 
 
 _Once = AfterValidator(_each_once)
+_Name = Annotated[Text255, BeforeValidator(lambda value: typed(value) if isinstance(value, str) else value)]
 Labels = Annotated[
-    dict[str, str], Field(description="By language tag: at least one, of up to 300 characters.", examples=[_LABELS])
+    dict[str, str],
+    Field(max_length=50, description="By language tag: at least one, of up to 300 characters.", examples=[_LABELS]),
 ]
 Checks = Annotated[list[Check], Field(min_length=1, max_length=4), _Once]
 Types = Annotated[list[OrganisationType], Field(min_length=1, max_length=3), _Once]
@@ -92,14 +95,14 @@ PartnerFields = Annotated[list[PartnerFieldIn], Field(max_length=MOST_FIELDS)]
 class BrandingIn(Patch):
     """How the hosted form looks."""
 
-    display_name: Maybe[Text255 | None] = UNSET
+    display_name: Maybe[_Name | None] = UNSET
     primary_color: Maybe[Colour | None] = UNSET
 
 
 class ValidationSubmissionConfigurationIn(In):
     """A new configuration: what is left out is as in the first one of a partner, with all four checks."""
 
-    name: Text255 | None = None
+    name: _Name | None = None
     branding: BrandingIn | None = None
     is_default: bool = Field(False, description="Whether it takes the place of the present default.")
     checks: Checks = Field(default_factory=lambda: list(CHECKS))
@@ -127,7 +130,7 @@ class ValidationSubmissionConfigurationIn(In):
 class ValidationSubmissionConfigurationPatch(Patch):
     """Changes to a configuration; lists and questions replace those before them, branding is merged."""
 
-    name: Maybe[Text255 | None] = UNSET
+    name: Maybe[_Name | None] = UNSET
     branding: Maybe[BrandingIn] = UNSET
     is_default: Maybe[bool] = UNSET
     checks: Maybe[Checks] = UNSET

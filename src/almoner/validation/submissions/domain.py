@@ -15,7 +15,7 @@ from almoner.kit.errors import BadRequest
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.validation.agents.domain import AgentVerification
-from almoner.validation.configurations.domain import CHECKS, Check, Configuration
+from almoner.validation.configurations.domain import CHECKS, ORGANISATION_TYPES, Check, Configuration
 from almoner.validation.eligibility.domain import Subscription as EligibilitySubscription
 from almoner.validation.monitoring.domain import MonitoringSubscription
 from almoner.validation.requests.domain import RejectionReason, ValidationRequest
@@ -215,8 +215,8 @@ def nonprofit_refusal(parts: Parts) -> RejectionReason | None:
     """Why the nonprofit's check fails: its request was rejected, or it is of a type that is not allowed."""
     if parts.request is not None and parts.request.status == "rejected":
         return parts.request.rejection_reason_code
-    known = parts.organisation
-    if known is not None and not set(known.types) & set(parts.configuration.allowed_organisation_types):
+    known, allowed = parts.organisation, set(parts.configuration.allowed_organisation_types)
+    if known is not None and allowed != set(ORGANISATION_TYPES) and not allowed & set(known.types):
         return NOT_ELIGIBLE
     return None
 

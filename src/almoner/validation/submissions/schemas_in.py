@@ -15,6 +15,7 @@ from almoner.nonprofits.organisations.domain import searchable
 from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import CountryCode, In, Metadata, PageQuery, Text255
+from almoner.validation.configurations.domain import MOST_FIELDS
 from almoner.validation.submissions.domain import Asked, Details, Filters, SubmissionStatus
 
 _NEVER: Final = "?"
@@ -91,6 +92,13 @@ def _website(text: str) -> str:
 _Typed = BeforeValidator(lambda value: typed(value) if isinstance(value, str) else value)
 _Text = Annotated[Text255, _Typed]
 
+_LARGEST: Final = 2**53 - 1  # what every JSON reader keeps exactly
+_Bounds = Field(ge=-_LARGEST, le=_LARGEST)
+Answer = Annotated[
+    str | Annotated[int, _Bounds] | Annotated[float, _Bounds],
+    Field(union_mode="left_to_right"),
+]
+
 _RED_CROSS: Final[JsonDict] = {
     "organisationName": "American National Red Cross",
     "registryName": "IRS",
@@ -139,7 +147,7 @@ class ValidationSubmissionIn(In):
         default_factory=list, max_length=100, description="What you believe that it does, for the check `eligibility`."
     )
     metadata: Metadata | None = None
-    partner_fields: dict[str, str | int | float] | None = Field(
+    partner_fields: Annotated[dict[str, Answer], Field(max_length=MOST_FIELDS)] | None = Field(
         None, description="Answers to the questions of the configuration, by their ids."
     )
     document_ids: list[Annotated[str, IdText("validationsubmissiondocument")]] = Field(
