@@ -42,6 +42,7 @@ from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Duties, Handler, Schedule
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import jobs as watchlist_jobs
+from almoner.screening.watchlists.jobs import RefreshingLists
 from almoner.selfchecks import CHECKS
 from almoner.validation.agents import jobs as agent_jobs
 from almoner.validation.agents import service as agents
@@ -120,6 +121,7 @@ def duties(
     telemetry: Telemetry,
     heads: Path,
     registers: Refreshing,
+    watchlists: RefreshingLists,
     name_agreement: float,
     hosts: MailHosts,
     blobs: Blobs,
@@ -138,6 +140,7 @@ def duties(
     handlers |= sign_in_jobs.handlers
     handlers |= organisation_jobs.handlers(FOLLOWERS)
     handlers |= register_jobs.handlers(registers)
+    handlers |= watchlist_jobs.handlers(watchlists)
     handlers |= document_jobs.handlers(blobs, scanner)
     handlers |= request_jobs.handlers(name_agreement)
     handlers |= match_jobs.handlers(screener)
@@ -154,9 +157,10 @@ def duties(
             *SCHEDULES,
             *payout_jobs.schedules(sandbox=db.deployment.sandbox),
             *register_jobs.schedules(registers.plan),
+            *watchlist_jobs.schedules(watchlists.plan),
             *audit_heads.schedules(heads),
         ),
-        limits={**register_jobs.LIMITS, **document_jobs.LIMITS},
+        limits={**register_jobs.LIMITS, **watchlist_jobs.LIMITS, **document_jobs.LIMITS},
     )
 
 

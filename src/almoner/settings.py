@@ -190,6 +190,9 @@ class Settings(BaseSettings):
     register_schedule: Path | None = Field(
         None, description="A TOML file of the registers that refresh themselves and their addresses; else none does."
     )
+    watchlist_schedule: Path | None = Field(
+        None, description="A TOML file of the watch lists that refresh themselves and their addresses; else none does."
+    )
     register_max_age: int | None = Field(
         None,
         ge=1,
@@ -290,6 +293,11 @@ class Settings(BaseSettings):
     def unscanned(self) -> bool:
         """Whether documents are clean without a scanner: always where it says so, in the sandbox unless it has one."""
         return self.scanner_url == NO_SCANNER or (self.sandbox and self.scanner_url is None)
+
+    @property
+    def watchlists_folder(self) -> Path:
+        """Where fetched files of watch lists lie."""
+        return self.data_dir / "watchlists"
 
     @property
     def registers_folder(self) -> Path:

@@ -1,29 +1,25 @@
-"""The formats of registers and watch lists that this service reads, and the schedule on which registers refresh."""
+"""The formats of registers and watch lists that this service reads, and the schedules on which they refresh."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
-from almoner.nonprofits.registers import jobs
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.nonprofits.registers.jobs import Refresh, Refreshing
 from almoner.nonprofits.registers.ports import RegisterSource
+from almoner.platform import refreshing as refreshes
 from almoner.platform.addresses import Policy
 from almoner.platform.outbound import Outbound
+from almoner.platform.refreshing import Coded, Format
 from almoner.platform.telemetry import Telemetry
 from almoner.screening.watchlists.domain import WatchlistRefused
+from almoner.screening.watchlists.jobs import RefreshingLists
 from almoner.screening.watchlists.ports import WatchlistSource
 from almoner.settings import Settings, UnsafeSettings
 
-
-class _Coded(Protocol):
-    @property
-    def code(self) -> str: ...
-
-
-_Source = TypeVar("_Source", bound=_Coded)
+_Source = TypeVar("_Source", bound=Coded)
 
 
 class _OnUse(Mapping[str, _Source]):
@@ -120,12 +116,32 @@ def refreshing(settings: Settings, policy: Policy, outbound: Outbound, telemetry
 
 def schedule(settings: Settings, policy: Policy) -> tuple[Refresh, ...]:
     """The schedule that the settings name, none by default. Raises UnsafeSettings."""
-    if settings.register_schedule is None:
+    return _planned("ALMONER_REGISTER_SCHEDULE", settings.register_schedule, register_source, policy, ImportRefused)
+
+
+def refreshing_lists(settings: Settings, policy: Policy, outbound: Outbound, telemetry: Telemetry) -> RefreshingLists:
+    """Watch lists that refresh themselves. Raises UnsafeSettings when their schedule cannot be kept."""
+    return RefreshingLists(
+        _planned("ALMONER_WATCHLIST_SCHEDULE", settings.watchlist_schedule, watchlist_source, policy, WatchlistRefused),
+        outbound,
+        settings.watchlists_folder,
+        telemetry,
+    )
+
+
+def _planned(
+    setting: str,
+    file: Path | None,
+    named: Callable[[str], Format],
+    policy: Policy,
+    refused: type[Exception],
+) -> tuple[refreshes.Refresh[Format], ...]:
+    if file is None:
         return ()
     try:
-        return jobs.parse(settings.register_schedule.read_text(encoding="utf-8"), register_source, policy)
+        return refreshes.parse(file.read_text(encoding="utf-8"), named, policy, refused)
     except (OSError, UnicodeDecodeError) as error:
         problems = [f"cannot be read: {error}"]
-    except jobs.ScheduleInvalid as error:
+    except refreshes.ScheduleInvalid as error:
         problems = error.problems
-    raise UnsafeSettings([f"ALMONER_REGISTER_SCHEDULE: {problem}" for problem in problems])
+    raise UnsafeSettings([f"{setting}: {problem}" for problem in problems])

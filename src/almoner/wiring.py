@@ -86,7 +86,7 @@ from almoner.scim.door import ScimDoor
 from almoner.screening.matching.service import CERTAIN
 from almoner.screening.screenings.service import Screener
 from almoner.settings import Rate, Settings, deployment_of
-from almoner.sources import refreshing
+from almoner.sources import refreshing, refreshing_lists
 from almoner.validation.agents.pages import TEMPLATES as AGENT_TEMPLATES
 from almoner.validation.agents.pages import AgentPages
 from almoner.validation.agents.routes import routes as agent_verifications
@@ -312,6 +312,7 @@ def _duties(
         telemetry,
         settings.heads_folder,
         refreshing(settings, db.deployment.receivers, outbound, telemetry),
+        refreshing_lists(settings, db.deployment.receivers, outbound, telemetry),
         settings.name_agreement or CERTAIN,
         MailHostsOfSandbox() if settings.sandbox else MailHostsOnUse(),
         blobs,

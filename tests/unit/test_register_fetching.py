@@ -10,10 +10,9 @@ from zipfile import ZipFile
 
 import pytest
 
-from almoner.nonprofits.registers import fetching
-from almoner.nonprofits.registers.domain import ImportRefused
-from almoner.nonprofits.registers.fetching import FetchBroken, Fetched, Limits
+from almoner.platform import fetching
 from almoner.platform.addresses import PUBLIC_ONLY, Policy
+from almoner.platform.fetching import FetchBroken, Fetched, FetchRefused, Limits
 from almoner.platform.outbound import Outbound
 from tests.support.publisher import Publisher
 from tests.support.receivers import Receiver, Reply, receiver, reply
@@ -151,7 +150,7 @@ async def test_a_server_in_trouble_is_asked_again(outbound: Outbound, tmp_path: 
 )
 async def test_what_is_no_register_is_refused(outbound: Outbound, tmp_path: Path, answer: Reply, words: str) -> None:
     async with receiver(answer) as server:
-        with pytest.raises(ImportRefused, match=words) as refusal:
+        with pytest.raises(FetchRefused, match=words) as refusal:
             await fetch(outbound, tmp_path, address(server))
     assert not isinstance(refusal.value, FetchBroken)
     assert kept(tmp_path) == []
@@ -173,7 +172,7 @@ async def test_production_fetches_public_https_alone(tmp_path: Path) -> None:
             "https://localhost/eo.csv",
             "http://a.example/",
         ):
-            with pytest.raises(ImportRefused, match="is not fetched: the address must"):
+            with pytest.raises(FetchRefused, match="is not fetched: the address must"):
                 await fetch(outbound, tmp_path, url)
     await outbound.close()
     assert server.received == []
@@ -184,7 +183,7 @@ async def test_a_public_address_may_not_lead_to_this_machine(tmp_path: Path) -> 
         return ["127.0.0.1"]
 
     outbound = Outbound(Policy(loopback=True), lookup=lookup)
-    with pytest.raises(ImportRefused, match="not public"):
+    with pytest.raises(FetchRefused, match="not public"):
         await fetch(outbound, tmp_path, "https://registers.example/eo.csv")
     await outbound.close()
 
@@ -192,9 +191,9 @@ async def test_a_public_address_may_not_lead_to_this_machine(tmp_path: Path) -> 
 async def test_more_than_the_most_is_refused(outbound: Outbound, tmp_path: Path) -> None:
     chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n" + b"x" * 2000 + b"\r\n0\r\n\r\n"
     async with receiver(chunked, reply(200, b"x" * 2000)) as server:
-        with pytest.raises(ImportRefused, match="has 2000 bytes"):
+        with pytest.raises(FetchRefused, match="has 2000 bytes"):
             await fetch(outbound, tmp_path, address(server), 1000)
-        with pytest.raises(ImportRefused, match="sends more than"):
+        with pytest.raises(FetchRefused, match="sends more than"):
             await fetch(outbound, tmp_path, address(server), 1000)
 
 
@@ -228,7 +227,7 @@ def _zip(**members: bytes) -> bytes:
         ("/eo1.csv", b"\x1f\x8b\x08rest", {"Content_Encoding": "gzip"}, "eo1.csv.gz"),
         ("/x", b"a,b\n", {"Content_Disposition": 'attachment; filename="..\\..\\evil name.csv"'}, "evil_name.csv"),
         ("/x", b"a,b\n", {"Content_Disposition": "attachment; filename*=UTF-8''%2Fetc%2Fpasswd"}, "passwd"),
-        ("/", b"a,b\n", {}, "register"),
+        ("/", b"a,b\n", {}, "file"),
         ("/partial", b"a,b\n", {}, "partial"),
     ],
 )

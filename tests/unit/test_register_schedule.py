@@ -1,4 +1,4 @@
-"""The schedule on which registers refresh themselves: all that is wrong with it is told at once."""
+"""The schedules on which registers and lists refresh themselves: all that is wrong with one is told at once."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 
 from almoner import settings as configuration
 from almoner import sources
-from almoner.nonprofits.registers import schedule
-from almoner.nonprofits.registers.schedule import ScheduleInvalid
+from almoner.nonprofits.registers.domain import ImportRefused
+from almoner.platform import refreshing
 from almoner.platform.addresses import PUBLIC_ONLY, Policy
+from almoner.platform.outbound import Outbound
+from almoner.platform.refreshing import ScheduleInvalid
+from almoner.platform.telemetry import Telemetry
 
 GOOD = """
 [irs-bmf]
@@ -27,12 +30,12 @@ urls = ["https://data.gov.au/acnc.csv"]
 
 def problems(text: str, policy: Policy = PUBLIC_ONLY) -> Sequence[str]:
     with pytest.raises(ScheduleInvalid) as invalid:
-        schedule.parse(text, sources.register_source, policy)
+        refreshing.parse(text, sources.register_source, policy, ImportRefused)
     return invalid.value.problems
 
 
 def test_a_schedule_names_sources_their_interval_and_their_addresses() -> None:
-    first, second = schedule.parse(GOOD, sources.register_source, PUBLIC_ONLY)
+    first, second = refreshing.parse(GOOD, sources.register_source, PUBLIC_ONLY, ImportRefused)
     assert (first.source, first.every, len(first.urls)) == ("irs-bmf", timedelta(days=7), 2)
     assert (second.source, second.every) == ("acnc", timedelta(days=1))
 
@@ -68,13 +71,13 @@ def test_all_problems_are_told_at_once() -> None:
 def test_the_sandbox_may_fetch_from_this_machine() -> None:
     text = "[acnc]\nevery_hours = 1\nurls = ['http://127.0.0.1:8000/acnc.csv']"
     assert "must use https" in problems(text)[0]
-    assert len(schedule.parse(text, sources.register_source, Policy(loopback=True))) == 1
+    assert len(refreshing.parse(text, sources.register_source, Policy(loopback=True), ImportRefused)) == 1
 
 
 @given(failures=st.integers(1, 10_000), hours=st.integers(1, 1000))
 def test_pauses_grow_and_are_never_longer_than_the_interval(failures: int, hours: int) -> None:
     every = timedelta(hours=hours)
-    assert timedelta() < schedule.pause(failures, every) <= schedule.pause(failures + 1, every) <= every
+    assert timedelta() < refreshing.pause(failures, every) <= refreshing.pause(failures + 1, every) <= every
 
 
 def test_settings_tell_what_is_wrong_with_the_schedule(tmp_path: Path) -> None:
@@ -88,3 +91,18 @@ def test_settings_tell_what_is_wrong_with_the_schedule(tmp_path: Path) -> None:
     file.write_text(GOOD)
     assert len(sources.schedule(given_settings, PUBLIC_ONLY)) == 2
     assert sources.schedule(configuration.read(), PUBLIC_ONLY) == ()
+
+
+def test_settings_tell_what_is_wrong_with_the_schedule_of_watch_lists(tmp_path: Path) -> None:
+    (file := tmp_path / "watchlists.toml").write_text("[nobody]\nevery_hours = 0\nurls = ['ftp://example.org/a']\n")
+    given_settings = configuration.read(watchlist_schedule=file)
+    outbound, telemetry = Outbound(PUBLIC_ONLY), Telemetry()
+    with pytest.raises(configuration.UnsafeSettings) as refused:
+        sources.refreshing_lists(given_settings, PUBLIC_ONLY, outbound, telemetry)
+    told = str(refused.value)
+    assert told.count("ALMONER_WATCHLIST_SCHEDULE: [nobody]") == 3
+    assert "is not a list that is read" in told
+    file.write_text("[ofac-sdn]\nevery_hours = 24\nurls = ['https://example.org/sdn.csv']\n")
+    (planned,) = sources.refreshing_lists(given_settings, PUBLIC_ONLY, outbound, telemetry).plan
+    assert (planned.source, planned.every) == ("ofac-sdn", timedelta(days=1))
+    assert sources.refreshing_lists(configuration.read(), PUBLIC_ONLY, outbound, telemetry).plan == ()

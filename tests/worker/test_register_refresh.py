@@ -11,11 +11,11 @@ from asyncpg import Record
 
 from almoner.access.operators import service as operators
 from almoner.adapters.registers_irs_bmf import IrsBmf
-from almoner.nonprofits.registers import checks, fetching, jobs, store_refresh
+from almoner.nonprofits.registers import checks, jobs, store_refresh
 from almoner.nonprofits.registers import service as registers
 from almoner.nonprofits.registers.domain import BadRow, Entry
 from almoner.nonprofits.registers.ports import SourceFile
-from almoner.platform import queue, selfcheck
+from almoner.platform import fetching, queue, selfcheck
 from almoner.platform.db import EVERYONE
 from almoner.platform.runner import Runner
 from almoner.platform.work import Work

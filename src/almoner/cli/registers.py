@@ -17,11 +17,12 @@ from almoner.cli.officer import administrator
 from almoner.cli.progress import Line
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso, iso_or_none
-from almoner.nonprofits.registers import fetching, flows, service
+from almoner.nonprofits.registers import flows, service
 from almoner.nonprofits.registers.domain import Difference, DifferentRow, ImportRefused, Load, Progress, SourceStatus
-from almoner.nonprofits.registers.fetching import Fetching
+from almoner.platform import fetching
 from almoner.platform.audit import DEPLOYMENT
 from almoner.platform.db import Database, Tx
+from almoner.platform.fetching import Fetching
 from almoner.sources import REGISTER_SOURCES, register_source
 
 commands = typer.Typer(

@@ -33,6 +33,7 @@ from almoner.migrations import MigrationRefused
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.platform.audit_heads import NotExported
 from almoner.platform.programs import DatabaseUnavailable
+from almoner.platform.published import FetchRefused
 from almoner.screening.watchlists.domain import WatchlistRefused
 from almoner.validation.reviews.domain import ReviewRefused
 
@@ -106,6 +107,7 @@ commands = typer.Typer(
 _TOLD_AS_THEY_ARE = (
     NotExported,
     DatabaseUnavailable,
+    FetchRefused,
     GiftAidRefused,
     MigrationRefused,
     ImportInterrupted,

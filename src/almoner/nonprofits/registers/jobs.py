@@ -12,18 +12,17 @@ import msgspec
 
 from almoner.access.letters import service as letters
 from almoner.access.operators import service as operators
-from almoner.nonprofits.registers import fetching, flows, store_refresh
+from almoner.nonprofits.registers import flows, store_refresh
 from almoner.nonprofits.registers.domain import PUT_ASIDE, ImportRefused, Load, LoadQuarantined, PutAside
-from almoner.nonprofits.registers.fetching import Fetched
 from almoner.nonprofits.registers.schedule import Refresh as Refresh
-from almoner.nonprofits.registers.schedule import ScheduleInvalid as ScheduleInvalid
-from almoner.nonprofits.registers.schedule import Standing, pause
-from almoner.nonprofits.registers.schedule import parse as parse
-from almoner.platform import audit, queue
+from almoner.nonprofits.registers.schedule import Standing
+from almoner.platform import audit, fetching, queue
 from almoner.platform.db import EVERYONE, Database, Tx
+from almoner.platform.fetching import Fetched, FetchRefused
 from almoner.platform.outbound import Outbound
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, NewJob, Result, Retry
+from almoner.platform.refreshing import pause
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Handler, Schedule, Work
 
@@ -62,7 +61,7 @@ async def refresh(parts: Refreshing, work: Work, job: Job) -> Result:
             fetched = await _fetch(parts, work.db, planned)
     except TimeoutError:
         return Retry(timedelta(), "its files are still coming")
-    except ImportRefused as error:
+    except FetchRefused as error:
         await _failed(parts, work.db, planned, before, str(error))
         return Done()
     if before.status not in (None, "failed") and [(one.sha256, one.last_modified) for one in fetched] == last:

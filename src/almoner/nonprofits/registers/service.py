@@ -6,8 +6,8 @@ from uuid import UUID
 
 from almoner.nonprofits.registers import store, store_diff, store_refresh
 from almoner.nonprofits.registers.domain import Difference, DifferentRow, ImportRefused, Load, SourceStatus
-from almoner.nonprofits.registers.fetching import Fetched
 from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.fetching import Fetched
 from almoner.platform.telemetry import Telemetry
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from almoner.nonprofits.registers.fetching import Fetched
 from almoner.nonprofits.registers.schedule import Refresh, Standing
 from almoner.platform.db import Everyone, Tx
+from almoner.platform.fetching import Fetched
 
 
 async def insert_fetched(tx: Tx, _: Everyone, load_id: UUID, fetched: Sequence[Fetched]) -> None:

@@ -52,6 +52,7 @@ async def import_files(
     published: datetime | None = None,
     force: bool = False,
     fetched_from: Sequence[str] = (),
+    refused_before: bool = False,
     report: Report | None = None,
     record: RecordLoad | None = None,
 ) -> Load:
@@ -59,14 +60,19 @@ async def import_files(
 
     ``published``: of which moment they are, else as they say, or as a name says. ``force`` loads what the guards are
     against. ``fetched_from``: web addresses, where they are from such. ``record`` is called in the transaction of the
-    load. Files that are what is loaded already change nothing.
+    load. Files that are what is loaded already change nothing; ``refused_before``: nor do those that were refused last,
+    which nobody is told of again.
     Raises LoadRefused when they are no good, and WatchlistRefused when they are no such list.
     """
     with files.found(places) as found:
         async with db.read() as tx:
             standing = await store.find_current(tx, EVERYONE, source.code)
+            refused = await store.refused(tx, EVERYONE)
         if standing is not None and standing.sha256 == found.sha256:
             return replace(standing, status="unchanged", added=0, removed=0, changed=0)
+        for one in refused:
+            if refused_before and (one.list, one.sha256) == (source.code, found.sha256):
+                raise LoadRefused(one)
         said = await asyncio.to_thread(source.published, found.paths) if isinstance(source, Dated) else None
         read = await asyncio.to_thread(_read, source, found.paths, report)
     async with db.write() as tx:

@@ -1,6 +1,7 @@
-"""What follows when files of a list are refused."""
+"""Lists that refresh themselves, and what follows when files of one are refused."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -9,8 +10,13 @@ from almoner.access.letters import service as letters
 from almoner.access.operators import service as operators
 from almoner.platform.db import Tx
 from almoner.platform.outbox import Event, Reaction
+from almoner.platform.work import Handler
 from almoner.screening.watchlists import service
 from almoner.screening.watchlists.domain import REFUSED, Told
+from almoner.screening.watchlists.refreshing import LIMITS as LIMITS
+from almoner.screening.watchlists.refreshing import REFRESH, refresh
+from almoner.screening.watchlists.refreshing import RefreshingLists as RefreshingLists
+from almoner.screening.watchlists.refreshing import schedules as schedules
 
 
 async def on_refused(tx: Tx, events: Sequence[Event]) -> None:
@@ -22,6 +28,11 @@ async def on_refused(tx: Tx, events: Sequence[Event]) -> None:
         facts = {"Files": " ".join(file.name for file in load.files), "Why": "; ".join(load.reasons)}
         for person in administrators:
             await letters.send(tx, person, "watchlist_refused", values={"source": told.list}, facts=facts)
+
+
+def handlers(parts: RefreshingLists) -> Mapping[str, Handler]:
+    """The job."""
+    return {REFRESH: partial(refresh, parts)}
 
 
 reactions: Final = (Reaction(REFUSED, on_refused),)

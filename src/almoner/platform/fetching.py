@@ -1,6 +1,6 @@
-"""Fetching a register's files from where they are published: only when they changed, and going on where it broke off.
+"""Fetching files from where they are published: only when they changed, and going on where it broke off.
 
-Each address has a folder of its own under the source's: the file under its published name, beside it what the server
+Each address has a folder of its own under the given one: the file under its published name, beside it what the server
 said of it (``.fetched.json``), and what is unfinished (``.partial`` and ``.partial.json``). Every hop of a redirect is
 called through the guarded client (house 5).
 """
@@ -19,25 +19,25 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urljoin
 
-from almoner.nonprofits.registers import published
-from almoner.nonprofits.registers.domain import ImportRefused
+from almoner.platform import published
 from almoner.platform.addresses import AddressRefused, read
 from almoner.platform.db import Database
 from almoner.platform.outbound import Outbound, OutboundFailure, Refused, Streamed
+from almoner.platform.published import FetchRefused as FetchRefused
 
-_OWNER: Final = "registers"
+_OWNER: Final = "fetching"
 _MOST_HOPS: Final = 5
 _TRIES_IN_VAIN: Final = 4
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 
-class FetchBroken(ImportRefused):
+class FetchBroken(FetchRefused):
     """The server is away or the connection breaks off; what has come is kept, and the next try goes on from there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``most_bytes``: no register is larger, and a file that is fills no disk. Pauses double with each try in vain."""
+    """``most_bytes``: no file is larger, and one that is fills no disk. Pauses double with each try in vain."""
 
     most_bytes: int = 8 << 30
     first_pause_seconds: float = 0.1
@@ -80,7 +80,7 @@ async def local_files(
 ) -> tuple[list[Path], list[Fetched]]:
     """(all files, those of them that were fetched) for paths and web addresses, in their order.
 
-    ``folder`` is the source's in the data directory. Raises ImportRefused when a path leads nowhere or a file cannot be
+    ``folder`` is the source's in the data directory. Raises FetchRefused when a path leads nowhere or a file cannot be
     fetched.
     """
     found: list[Path] = []
@@ -94,7 +94,7 @@ async def local_files(
             elif await asyncio.to_thread(Path(place).exists):
                 found.append(Path(place))
             else:
-                raise ImportRefused(f"{place} is neither a file or folder nor a web address")
+                raise FetchRefused(f"{place} is neither a file or folder nor a web address")
     finally:
         await outbound.close()
     return found, fetched
@@ -113,7 +113,7 @@ async def fetch(
     report: Report | None = None,
     limits: Limits = LIMITS,
 ) -> Fetched:
-    """Have the published file here. Raises ImportRefused, FetchBroken when another try may help."""
+    """Have the published file here. Raises FetchRefused, FetchBroken when another try may help."""
     own = folder / sha256(url.encode()).hexdigest()[:12]
     await asyncio.to_thread(own.mkdir, parents=True, exist_ok=True)
     with _alone(own, url):
@@ -183,7 +183,7 @@ class _Download:
                 return await self._try()
             except (_Again, OutboundFailure) as error:
                 if isinstance(error, Refused):
-                    raise ImportRefused(f"{self.url} is not fetched: {_sentence(error)}") from error
+                    raise FetchRefused(f"{self.url} is not fetched: {_sentence(error)}") from error
                 in_vain = 0 if self._came() > before else in_vain + 1
                 if in_vain == _TRIES_IN_VAIN:
                     kept = f" {self._came()} bytes are kept, and the next try goes on from there." * bool(self._came())
@@ -209,7 +209,7 @@ class _Download:
                 if answer.status not in _REDIRECTS:
                     return await self._take(answer, begun if "Range" in headers else None, known)
                 at = self._next(at, answer)
-        raise ImportRefused(f"{self.url} is redirected more than {_MOST_HOPS} times")
+        raise FetchRefused(f"{self.url} is redirected more than {_MOST_HOPS} times")
 
     def _next(self, at: str, answer: Streamed) -> str:
         to = urljoin(at, answer.headers.get("Location", ""))
@@ -217,7 +217,7 @@ class _Download:
             if read(to, self.outbound.policy).loopback and not read(self.url, self.outbound.policy).loopback:
                 raise AddressRefused("must have a public address")
         except AddressRefused as error:
-            raise ImportRefused(f"{self.url} is redirected to an address that {error.reason}") from error
+            raise FetchRefused(f"{self.url} is redirected to an address that {error.reason}") from error
         return to
 
     async def _take(self, answer: Streamed, begun: _Version | None, known: Fetched | None) -> Fetched:
@@ -239,7 +239,7 @@ class _Download:
             case status if status >= 500 or status in (408, 425, 429):
                 raise _Again(f"The server answers with status {status}")
             case status:
-                raise ImportRefused(f"{self.url} could not be fetched: the server answers with status {status}")
+                raise FetchRefused(f"{self.url} could not be fetched: the server answers with status {status}")
 
     @staticmethod
     def _same(begun: _Version, answer: Streamed) -> bool:
@@ -255,7 +255,7 @@ class _Download:
             async for chunk in answer.chunks:
                 came += len(chunk)
                 if came > most:
-                    raise ImportRefused(f"{self.url} sends more than the {most} bytes it may")
+                    raise FetchRefused(f"{self.url} sends more than the {most} bytes it may")
                 await asyncio.to_thread(file.write, chunk)
                 self.report(Fetching(version.name, came, version.total))
         if version.total is not None and came < version.total:
@@ -264,17 +264,17 @@ class _Download:
 
     def _fits(self, total: int | None, start: int) -> None:
         if total is not None and total > self.limits.most_bytes:
-            raise ImportRefused(f"{self.url} has {total} bytes; at most {self.limits.most_bytes} are fetched")
+            raise FetchRefused(f"{self.url} has {total} bytes; at most {self.limits.most_bytes} are fetched")
         disk = os.statvfs(self.folder)
         free = disk.f_bavail * disk.f_frsize
         if total is not None and total - start > free:
-            raise ImportRefused(f"{self.url} has {total} bytes, and {self.folder} has room for {free} more")
+            raise FetchRefused(f"{self.url} has {total} bytes, and {self.folder} has room for {free} more")
 
     def _finish(self, version: _Version) -> Fetched:
-        """Judge what came, and give it its name. Raises ImportRefused."""
+        """Judge what came, and give it its name. Raises FetchRefused."""
         if (fault := published.fault(self._partial)) is not None:
             self._partial.unlink()
-            raise ImportRefused(f"{self.url} {fault}")
+            raise FetchRefused(f"{self.url} {fault}")
         with self._partial.open("rb+") as file:
             digest = file_digest(file, "sha256").digest()
             os.fsync(file.fileno())

@@ -1,4 +1,4 @@
-"""What a server says of a file that it sends, and whether what came can be a register at all."""
+"""What a server says of a file that it sends, and whether what came can be a published file at all."""
 
 import re
 from collections.abc import Mapping
@@ -17,12 +17,16 @@ _LONGEST_NAME: Final = 100
 _HEAD_BYTES: Final = 4096
 
 
+class FetchRefused(Exception):
+    """A file that cannot be had; the message says why, and what to do."""
+
+
 def name(url: str, headers: Mapping[str, str]) -> str:
     """The published name, as it may stand in a folder: what the server calls it, else the end of the address."""
     said = _NAMED.search(headers.get("Content-Disposition", ""))
     last = unquote(said.group(1)) if said else unquote(urlsplit(url).path).rstrip("/")
     safe = _UNSAFE.sub("_", last.replace("\\", "/").rpartition("/")[2]).lstrip(".")[-_LONGEST_NAME:]
-    return safe or "register"
+    return safe or "file"
 
 
 def length(headers: Mapping[str, str]) -> int | None:
@@ -38,7 +42,7 @@ def content_range(headers: Mapping[str, str]) -> tuple[int, int]:
 
 
 def fault(file: Path) -> str | None:
-    """Why what came is no register: servers answer 200 with a page that says what is wrong."""
+    """Why what came is no file of data: servers answer 200 with a page that says what is wrong."""
     with file.open("rb") as opened:
         head = opened.read(_HEAD_BYTES)
     if not head:

@@ -1,0 +1,101 @@
+"""Lists that refresh themselves: fetched on a schedule, loaded when they changed, one at a time."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from almoner.platform import audit, fetching, queue
+from almoner.platform.db import EVERYONE, Database, Tx
+from almoner.platform.fetching import FetchRefused
+from almoner.platform.outbound import Outbound
+from almoner.platform.queue import Done, Job, NewJob, Result, Retry
+from almoner.platform.refreshing import Refresh, pause
+from almoner.platform.telemetry import Telemetry
+from almoner.platform.work import Schedule, Work
+from almoner.screening.watchlists import flows, store_refresh
+from almoner.screening.watchlists.domain import Load, LoadRefused, WatchlistRefused
+from almoner.screening.watchlists.ports import WatchlistSource
+from almoner.screening.watchlists.store_refresh import Status
+
+REFRESH: Final = "watchlists.refresh"
+_LANE: Final = "watchlists"
+_SCHEDULE: Final = audit.Actor("system", REFRESH)
+_FETCHING_SECONDS: Final = 1_800.0
+"""Of what a job may take; what has come is kept, and the next turn goes on from there."""
+LIMITS: Final = {REFRESH: timedelta(hours=1)}
+
+Planned = Refresh[WatchlistSource]
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshingLists:
+    """What refreshing needs. ``folder``: where fetched files lie, a folder for each list."""
+
+    plan: Sequence[Planned]
+    outbound: Outbound
+    folder: Path
+    telemetry: Telemetry
+
+
+async def refresh(parts: RefreshingLists, work: Work, job: Job) -> Result:
+    """Fetch the files of a list and load them when one has changed."""
+    planned = next((one for one in parts.plan if one.source == job.payload["list"]), None)
+    if planned is None:
+        return Done()  # the schedule no longer names it
+    folder, wall = parts.folder / planned.source, work.db.deployment.clock.wall
+    try:
+        async with asyncio.timeout(_FETCHING_SECONDS):
+            files = [(await fetching.fetch(parts.outbound, folder, url, wall)).path for url in planned.urls]
+        status = await _load(work.db, planned, files)
+    except TimeoutError:
+        return Retry(timedelta(), "its files are still coming")
+    except LoadRefused as error:
+        await _note(parts, work.db, planned, "refused", "; ".join(error.load.reasons))
+    except (FetchRefused, WatchlistRefused) as error:
+        await _note(parts, work.db, planned, "failed", str(error))
+    else:
+        await _note(parts, work.db, planned, status, None)
+    return Done()
+
+
+async def _load(db: Database, planned: Planned, files: Sequence[Path]) -> Status:
+    async def record(tx: Tx, load: Load) -> None:
+        action = "watchlist.refused" if load.status == "refused" else "watchlist.imported"
+        told: audit.Details = {"version": load.version, "entries": load.entries}
+        await audit.record(tx, audit.DEPLOYMENT, _SCHEDULE, action, load.list, details=told)
+
+    load = await flows.import_files(
+        db, planned.format, files, fetched_from=planned.urls, refused_before=True, record=record
+    )
+    return "unchanged" if load.status == "unchanged" else "loaded"
+
+
+async def _note(parts: RefreshingLists, db: Database, planned: Planned, status: Status, reason: str | None) -> None:
+    async with db.write() as tx:
+        failed = await store_refresh.failures(tx, EVERYONE, planned.source) + 1 if status == "failed" else 0
+        again = pause(failed, planned.every) if failed else None
+        await store_refresh.note(tx, EVERYONE, planned.source, status, reason, failed, again)
+    parts.telemetry.log(
+        "watchlist_refresh",
+        db.deployment.clock.wall(),
+        level="error" if status in ("failed", "refused") else "info",
+        list=planned.source,
+        status=status,
+        reason=reason,
+    )
+
+
+async def _enqueue(plan: Sequence[Planned], tx: Tx) -> int:
+    """Have a worker refresh what is due. The sweep itself deals with none."""
+    due = await store_refresh.take_due(tx, EVERYONE, plan)
+    await queue.enqueue_all(tx, [NewJob(REFRESH, {"list": one}, lane=_LANE, unique=one) for one in due])
+    return 0
+
+
+def schedules(plan: Sequence[Planned]) -> tuple[Schedule, ...]:
+    """The sweep that keeps the schedule; without one it removes what an earlier one left."""
+    return (Schedule(REFRESH, partial(store_refresh.next_due, _=EVERYONE, plan=plan), partial(_enqueue, plan)),)

@@ -1,0 +1,78 @@
+"""SQL of the schedule on which lists refresh themselves."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Literal
+
+from almoner.platform.db import Everyone, Tx
+from almoner.platform.refreshing import Refresh
+from almoner.screening.watchlists.ports import WatchlistSource
+
+Plan = Sequence[Refresh[WatchlistSource]]
+Status = Literal["loaded", "unchanged", "refused", "failed"]
+
+
+async def next_due(tx: Tx, _: Everyone, plan: Plan) -> datetime | None:
+    """When the next list is due; at once where the table is not what the schedule says."""
+    due: datetime | None = await tx.fetchval(
+        """
+        select case
+            when exists (
+                select from unnest($1::text[], $2::interval[]) planned (list, every)
+                full join watchlist_refresh r using (list) where r.every is distinct from planned.every
+            ) then $3
+            else (select min(due_at) from watchlist_refresh)
+        end
+        """,
+        *_columns(plan),
+        tx.now,
+    )
+    return due
+
+
+async def take_due(tx: Tx, _: Everyone, plan: Plan) -> list[str]:
+    """Make the table what the schedule says; the lists whose time has come, each next due after its interval.
+
+    One that is new in the schedule is due at once.
+    """
+    await tx.execute("delete from watchlist_refresh where list <> all($1::text[])", [one.source for one in plan])
+    await tx.execute(
+        """
+        insert into watchlist_refresh (list, every, due_at)
+        select list, every, $3 from unnest($1::text[], $2::interval[]) planned (list, every)
+        on conflict (list) do update set every = excluded.every
+        where watchlist_refresh.every is distinct from excluded.every
+        """,
+        *_columns(plan),
+        tx.now,
+    )
+    rows = await tx.fetch("update watchlist_refresh set due_at = $1 + every where due_at <= $1 returning list", tx.now)
+    return sorted(row["list"] for row in rows)
+
+
+async def failures(tx: Tx, _: Everyone, code: str) -> int:
+    """How often in a row it could not be fetched until now."""
+    return await tx.fetchval("select failures from watchlist_refresh where list = $1", code) or 0
+
+
+async def note(
+    tx: Tx, _: Everyone, code: str, status: Status, reason: str | None, failed: int, again: timedelta | None
+) -> None:
+    """How a try went. ``failed``: how often in a row; ``again``: when to try before the interval is over."""
+    await tx.execute(
+        """
+        update watchlist_refresh set tried_at = $2::timestamptz, status = $3, failures = $4, reason = $5,
+            due_at = least(due_at, $2::timestamptz + $6::interval)
+        where list = $1
+        """,
+        code,
+        tx.now,
+        status,
+        failed,
+        reason,
+        again,
+    )
+
+
+def _columns(plan: Plan) -> tuple[list[str], list[timedelta]]:
+    return [one.source for one in plan], [one.every for one in plan]

@@ -1,0 +1,96 @@
+"""Watch lists that refresh themselves: fetched when due, loaded when changed, never by default."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from almoner.access.operators import service as operators
+from tests.support.database import TestDatabase
+from tests.support.publisher import Publisher
+from tests.support.receivers import Receiver, receiver, reply
+from tests.support.service import Service, serving
+from tests.support.terminal import BY
+
+DAY = timedelta(hours=24)
+HEADER = "key,kind,name,category\n"
+
+
+def published(tag: str, *names: str) -> Publisher:
+    """Findings of an operator's own, as a server of theirs has them."""
+    rows = "".join(f"{number},organisation,{name},warning\n" for number, name in enumerate(names, 1))
+    return Publisher((HEADER + rows).encode(), f'"{tag}"')
+
+
+@asynccontextmanager
+async def refreshing(database: TestDatabase, folder: Path, server: Receiver | None) -> AsyncIterator[Service]:
+    schedule = folder / "watchlists.toml"
+    if server is not None:
+        schedule.write_text(f'[own]\nevery_hours = 24\nurls = ["http://127.0.0.1:{server.port}/findings.csv"]\n')
+    named = schedule if server is not None else None
+    async with serving(database, data_dir=folder / "var", watchlist_schedule=named) as service:
+        yield service
+
+
+async def stand(service: Service) -> tuple[object, ...]:
+    """(status, failures, loads so far)"""
+    async with service.db.read() as tx:
+        row = await tx.fetchrow(
+            "select status, failures, (select count(*) from watchlist_load) as loads from watchlist_refresh"
+        )
+    return tuple(row) if row else ()
+
+
+async def test_nothing_is_fetched_unless_a_schedule_says_so(empty_database: TestDatabase, tmp_path: Path) -> None:
+    async with refreshing(empty_database, tmp_path, None) as house:
+        await house.drain()
+        assert await stand(house) == ()
+
+
+async def test_a_list_follows_its_publisher(empty_database: TestDatabase, tmp_path: Path) -> None:
+    many = [f"Circle of Town {number}" for number in range(30)]
+    async with (
+        receiver(published("v1", *many)) as server,
+        refreshing(empty_database, tmp_path, server) as house,
+    ):
+        async with house.db.write() as tx:
+            await operators.add(tx, BY, "olive@example.org", "Olive", ["administrator"])
+        await house.drain()
+        assert await stand(house) == ("loaded", 0, 1)
+        async with house.db.read() as tx:
+            told = await tx.fetchrow("select fetched_from, entries from watchlist_load")
+        assert tuple(told or ()) == ([f"http://127.0.0.1:{server.port}/findings.csv"], 30)
+
+        await house.drain()
+        assert len(server.received) == 1, "it is not due"
+        house.clock.advance(DAY)
+        await house.drain()
+        assert await stand(house) == ("unchanged", 0, 1)
+
+        server.otherwise = published("v2", *many, "House of Cacao")
+        house.clock.advance(DAY)
+        await house.drain()
+        assert await stand(house) == ("loaded", 0, 2)
+
+        server.otherwise = published("v3", "House of Cacao")
+        for _ in range(2):  # the second time it is the same file: nobody is told of it again
+            house.clock.advance(DAY)
+            await house.drain()
+            assert await stand(house) == ("refused", 0, 3)
+        async with house.db.read() as tx:
+            trail = await tx.fetch("select action from audit_entry where actor_id = 'watchlists.refresh' order by n")
+            mails = await tx.fetchval("select count(*) from sandbox_mail where subject like 'A watch list%'")
+            left = await tx.fetchval("select count(*) from watchlist_entry where until_load is null")
+        assert [row["action"] for row in trail] == ["watchlist.imported"] * 2 + ["watchlist.refused"]
+        assert (mails, left) == (1, 31)
+
+
+async def test_a_server_that_is_away_is_asked_again_soon(empty_database: TestDatabase, tmp_path: Path) -> None:
+    async with receiver() as server, refreshing(empty_database, tmp_path, server) as house:
+        server.otherwise = reply(404)
+        await house.drain()
+        assert await stand(house) == ("failed", 1, 0)
+        server.otherwise = published("v1", "House of Cacao")
+        house.clock.advance(timedelta(minutes=6))
+        await house.drain()
+        assert await stand(house) == ("loaded", 0, 1)
