@@ -1,6 +1,7 @@
 """SQL of drafts of the hosted form, and of the mails that hand it over."""
 
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 import msgspec
@@ -55,7 +56,6 @@ async def forget_expired(tx: Tx, _scope: Everyone, limit: int) -> int:
         """
         with due as (
             select id from application_handover where expires_at <= $1 order by expires_at limit $2
-            for update skip locked
         ), gone as (
             delete from application_handover h using due where h.id = due.id returning 1
         ) select count(*) from gone
@@ -66,14 +66,26 @@ async def forget_expired(tx: Tx, _scope: Everyone, limit: int) -> int:
     return int(drafts) + int(mails)
 
 
+_UNUSED: Final = """
+    validation_invite i
+    join validation_submission_document s on s.validation_invite_id = i.id
+    join document d on d.id = s.document_id
+    where i.status <> 'complete' and i.expires_at > $1::timestamptz - interval '30 days'
+        and s.validation_submission_id is null and d.deleted_at is null
+"""
+"""Documents of invites that no submission was made with."""
+
+
 async def next_expired(tx: Tx, _scope: Everyone) -> datetime | None:
-    """When the next draft or mail is to be forgotten."""
+    """When the next draft, mail or document is to be forgotten."""
     found: datetime | None = await tx.fetchval(
-        """
+        f"""
         select least(
-            (select min(expires_at) from application_draft), (select min(expires_at) from application_handover)
+            (select min(expires_at) from application_draft), (select min(expires_at) from application_handover),
+            (select min(i.expires_at) from {_UNUSED})
         )
-        """
+        """,
+        tx.now,
     )
     return found
 
@@ -119,17 +131,6 @@ async def sent_with(tx: Tx, _scope: Everyone, invite_id: UUID) -> UUID | None:
 
 
 async def expired(tx: Tx, _scope: Everyone, limit: int) -> list[UUID]:
-    """Invites that have expired, in the last days, with documents that nobody needs any more."""
-    rows = await tx.fetch(
-        """
-        select distinct i.id from validation_invite i
-        join validation_submission_document s on s.validation_invite_id = i.id
-        join document d on d.id = s.document_id
-        where i.expires_at <= $1 and i.expires_at > $1 - interval '30 days'
-            and s.validation_submission_id is null and d.deleted_at is null
-        limit $2
-        """,
-        tx.now,
-        limit,
-    )
+    """Invites that have expired with documents that nobody needs any more."""
+    rows = await tx.fetch(f"select distinct i.id from {_UNUSED} and i.expires_at <= $1 limit $2", tx.now, limit)
     return [row["id"] for row in rows]

@@ -1,0 +1,245 @@
+"""The hosted form from outside, without a screen: what it keeps, refuses, forgets and tells (settled 4 and 5)."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from almoner.platform.pages.catalogue import Catalogues
+from tests.support import factories
+from tests.support.agents import mail_to
+from tests.support.applications import ANSWERS, PERSON, QUESTIONS, Form, configured, invited
+from tests.support.client import Client, data
+from tests.support.hostile_files import HONEST, PNG
+from tests.support.service import Service, Tenant
+
+
+async def opened(service: Service, api: Client, **invite: Any) -> Form:
+    """A form that was opened by its link."""
+    form = Form(service, await invited(api, **invite))
+    await form.open()
+    return form
+
+
+async def drafts(service: Service, form: Form) -> int:
+    """How many drafts of the form are kept: one or none."""
+    async with service.db.read() as tx:
+        invite = tx.ids.parse("validationinvite", form.invite["id"])
+        return int(await tx.fetchval("select count(*) from application_draft where invite_id = $1", invite))
+
+
+async def newest(api: Client) -> dict[str, Any]:
+    """The last submission."""
+    found: dict[str, Any] = data(await api.get("/v1/validation-submissions"))[0]
+    return found
+
+
+async def test_what_was_answered_is_what_the_partner_gets(service: Service, api: Client) -> None:
+    made = await configured(api, name="Questions", partnerFields=QUESTIONS)
+    form = await opened(service, api, hostedConfigId=made["id"], metadata={"n": "1"}, language="fr")
+    organisation = await factories.nonprofit(service, name="Orchard Way Relief")
+    await form.answer("/questions", ANSWERS)
+    assert (await form.upload(HONEST[PNG], PNG, type="agent_verification")).status_code == 303
+    await form.fill(organisation)
+    leads = await form.send()
+    sent = await newest(api)
+    assert leads.startswith(f"{service.db.deployment.links.pages}/application?token=")
+    assert (sent["validationInviteId"], sent["organisationId"]) == (form.invite["id"], organisation)
+    assert (sent["configuration"]["id"], sent["metadata"]) == (made["id"], {"n": "1"})
+    assert sent["partnerFields"] == {"reason": "We feed people.\nEvery day.", "staff": 12, "size": "small"}
+    agent = sent["agentVerification"]
+    assert [agent[name] for name in ("firstName", "lastName", "email", "language")] == [
+        "Amina",
+        "El-Sayed",
+        "amina@relief.example",
+        "fr",
+    ]
+    verification = data(await api.get(f"/v1/agent-verifications/{agent['id']}"))
+    assert verification["title"] == "Treasurer"
+    (document,) = data(await api.get(f"/v1/validation-submissions/{sent['id']}/documents"))
+    assert document["type"] == "agent_verification"
+
+
+@pytest.mark.parametrize(
+    ("checks", "steps"),
+    [
+        (["compliance"], ["nonprofit", "review"]),
+        (["validation_request", "eligibility"], ["nonprofit", "documents", "review"]),
+        (["agent_verification"], ["nonprofit", "person", "documents", "review"]),
+    ],
+)
+async def test_steps_are_those_that_the_configuration_asks_for(
+    service: Service, api: Client, checks: list[str], steps: list[str]
+) -> None:
+    made = await configured(api, name="Some", checks=checks)
+    form = await opened(service, api, hostedConfigId=made["id"])
+    text = await form.page("/nonprofit")
+    assert f"Step 1 of {len(steps)}" in text
+    for step in {"person", "questions", "documents"} - set(steps):
+        assert (await form.browser.open(f"{form.home}/{step}")).status_code == 404
+    await form.answer("/nonprofit", {"organisation": await factories.nonprofit(service)})
+    if "person" in steps:
+        await form.answer("/person", dict(PERSON))
+    if "documents" in steps:
+        await form.answer("/documents/done", {})
+    await form.send()
+    assert (await newest(api))["validationInviteId"] == form.invite["id"]
+
+
+async def test_nothing_is_sent_before_every_step_is_answered(service: Service, api: Client) -> None:
+    form = await opened(service, api)
+    await form.answer("/nonprofit", {"organisation": await factories.nonprofit(service)})
+    answer = await form.browser.get(f"{form.home}/review")
+    assert answer.headers["location"] == f"{form.home}/person"
+    await form.page("/person")
+    answer = await form.browser.post(f"{form.home}/review", {})
+    assert answer.headers["location"] == f"{form.home}/person"
+    assert data(await api.get("/v1/validation-submissions")) == []
+
+
+async def test_two_people_in_two_steps_lose_nothing_of_each_other(service: Service, api: Client) -> None:
+    invite = await invited(api)
+    one, other = Form(service, invite), Form(service, invite)
+    await one.open()
+    await other.open()
+    await one.browser.open(f"{one.home}/person")
+    await other.browser.open(f"{one.home}/nonprofit")
+    organisation = await factories.nonprofit(service)
+    assert (await one.browser.post(f"{one.home}/person", dict(PERSON))).status_code == 303
+    assert (await other.browser.post(f"{one.home}/nonprofit", {"organisation": organisation})).status_code == 303
+    await one.answer("/documents/done", {})
+    assert "Amina El-Sayed" in await other.page("/review")
+
+
+async def test_an_application_is_sent_once(service: Service, api: Client) -> None:
+    form = await opened(service, api)
+    await form.fill()
+    await form.page("/review")
+    token = form.browser.csrf
+    first = await form.browser.post(f"{form.home}/review", {"csrf": token})
+    again = await form.browser.post(f"{form.home}/review", {"csrf": token})
+    assert first.headers["location"] == again.headers["location"]
+    assert len(data(await api.get("/v1/validation-submissions"))) == 1
+
+
+async def test_it_returns_to_the_partner_with_the_id_and_nothing_personal(service: Service, api: Client) -> None:
+    form = await opened(service, api, redirectUrl="https://app.example/back?a=1#end")
+    await form.fill()
+    review = await form.browser.open(f"{form.home}/review")
+    assert "form-action 'self' https://app.example;" in review.headers["content-security-policy"]
+    leads = await form.send()
+    assert leads == f"https://app.example/back?a=1&validationSubmissionId={(await newest(api))['id']}#end"
+
+
+async def test_posts_that_are_not_ours_are_refused(service: Service, api: Client) -> None:
+    form = await opened(service, api)
+    await form.page("/person")
+    for post in (
+        form.browser.post(f"{form.home}/person", dict(PERSON), site="cross-site"),
+        form.browser.post(f"{form.home}/person", {**PERSON, "csrf": "x"}),
+        form.browser.request("POST", f"{form.home}/person", data={}),
+    ):
+        answer = await post
+        assert answer.status_code == 403
+        assert "Please send that once more" in answer.text
+    foreign = await form.upload(HONEST[PNG], PNG, csrf="x")
+    assert foreign.status_code == 403
+    assert await drafts(service, form) == 0
+    stranger = Form(service, form.invite)
+    assert (await stranger.browser.get(f"{form.home}/person")).status_code == 404
+
+
+async def test_what_was_not_sent_is_forgotten_with_its_files(service: Service, api: Client) -> None:
+    form = await opened(service, api)
+    await form.answer("/person", dict(PERSON))
+    await form.upload(HONEST[PNG], PNG)
+    await form.browser.open(f"{form.home}/colleague")
+    await form.browser.post(f"{form.home}/colleague", {"email": "colleague@relief.example"})
+    assert await drafts(service, form) == 1
+    service.clock.advance(timedelta(days=8, hours=2))
+    await service.drain()
+    assert await drafts(service, form) == 0
+    async with service.db.read() as tx:
+        invite = tx.ids.parse("validationinvite", form.invite["id"])
+        assert not await tx.fetchval("select exists (select from application_handover where invite_id = $1)", invite)
+        left = await tx.fetchval(
+            """
+            select count(*) from validation_submission_document s join document d on d.id = s.document_id
+            where s.validation_invite_id = $1 and d.removed_at is null
+            """,
+            invite,
+        )
+    assert left == 0
+    answer = await form.browser.get(form.home)
+    assert answer.status_code == 410
+    assert "This link has expired" in answer.text
+
+
+async def test_what_was_sent_is_not_kept_twice(service: Service, api: Client) -> None:
+    form = await opened(service, api)
+    await form.fill()
+    assert await drafts(service, form) == 1
+    await form.send()
+    assert await drafts(service, form) == 0
+
+
+async def test_mails_to_colleagues_have_limits_and_hold_nothing_that_was_typed(service: Service, api: Client) -> None:
+    form = await opened(service, api)
+    statuses = []
+    for number in range(7):
+        await form.browser.open(f"{form.home}/colleague")
+        answer = await form.browser.post(f"{form.home}/colleague", {"email": f"c{number}@relief.example"})
+        statuses.append(answer.status_code)
+        service.clock.advance_wall(minutes=2)
+    assert statuses == [200] * 5 + [429] * 2
+    for number in range(4):
+        another = await opened(service, api)
+        await another.browser.open(f"{another.home}/colleague")
+        answer = await another.browser.post(f"{another.home}/colleague", {"email": "One@relief.example"})
+        assert answer.status_code == (200 if number < 3 else 429), "one address gets three a day"
+    mail = await mail_to(service, api, "c0@relief.example")
+    assert form.invite["url"] in mail["links"]
+    assert "c0@" not in mail["text"]
+
+
+async def test_an_organisation_that_is_gone_is_told_at_the_end(service: Service, api: Client) -> None:
+    form = await opened(service, api)
+    organisation = await factories.nonprofit(service)
+    await form.fill(organisation)
+    async with service.db.write() as tx:
+        named = tx.ids.parse("organisation", organisation)
+        await tx.execute("update organisation set active = false where id = $1", named)
+    await form.page("/review")
+    answer = await form.browser.post(f"{form.home}/review", {})
+    assert answer.status_code == 422
+    assert "cannot apply just now" in answer.text
+    assert data(await api.get(f"/v1/validation-invites/{form.invite['id']}"))["status"] == "open"
+
+
+async def test_pages_of_a_partner_show_its_brand_and_no_other_partners_organisations(
+    service: Service, api: Client, tenant: Tenant
+) -> None:
+    made = await configured(api, name="Brand", branding={"displayName": "Globe & Co", "primaryColor": "#ffe000"})
+    form = await opened(service, api, hostedConfigId=made["id"])
+    text = await form.page()
+    assert "Globe &amp; Co" in text
+    assert "--brand:" in text
+
+
+@pytest.mark.parametrize("tag", Catalogues().offered)
+async def test_every_page_speaks_every_language_and_weighs_little(service: Service, api: Client, tag: str) -> None:
+    made = await configured(api, name="Languages", partnerFields=QUESTIONS)
+    form = await opened(service, api, hostedConfigId=made["id"], language=tag)
+    organisation = await factories.nonprofit(service, name="Quarry Lane School")
+    pages = ["", "/nonprofit?q=quarry", "/nonprofit/other", "/nonprofit/other?country=GBR", "/person", "/questions"]
+    for page in (*pages, "/documents", "/colleague"):
+        answer = await form.browser.open(f"{form.home}{page}")
+        assert (answer.status_code, answer.headers["content-language"]) == (200, tag), page
+        weight = len(answer.content)
+        for asset in set(re.findall(r'(?:href|src)="(/assets/[^"]+)"', answer.text)):
+            weight += len((await form.browser.request("GET", asset)).content)
+        assert weight < 100_000, (page, weight)
+    await form.answer("/questions", ANSWERS)
+    await form.fill(organisation)
+    assert "Quarry Lane School" in await form.page("/review")
