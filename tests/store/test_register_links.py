@@ -15,6 +15,7 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import Link
+from almoner.nonprofits.registries import domain as registries
 from almoner.platform.db import EVERYONE
 from almoner.platform.http.paging import Page
 from tests.support.client import data
@@ -346,8 +347,17 @@ async def test_what_is_not_listed_in_some_parts_may_be_in_others(loader: Loader)
             with pytest.raises(NotFound) as refused:
                 await organisations.by_number(tx, EVERYONE, "USA", "IRS", "530196605")
         said += refused.value.reasons
-    whole = f"the register IRS does not list this number in its data of {DAYS[0]:%Y-%m-%d}"
-    assert said == [whole, f"{whole}, of which these parts are loaded: HI, WY"]
+    whole = f"the register IRS does not list this number in its data of {DAYS[0]:%Y-%m-%d}, of which"
+    assert said == [
+        f"{whole} 1 of 53 parts are loaded (WY): one of the others may list it",
+        f"{whole} 2 of 53 parts are loaded (HI, WY): one of the others may list it",
+    ]
+    everything = registries.WHOLE["IRS"]
+    await loader.load(irs, DAYS[1], *(entry(f"83{nth:07}", "F", part=part) for nth, part in enumerate(everything, 9)))
+    async with loader.db.read() as tx:
+        with pytest.raises(NotFound) as refused:
+            await organisations.by_number(tx, EVERYONE, "USA", "IRS", "530196605")
+    assert refused.value.reasons == (f"the register IRS does not list this number in its data of {DAYS[1]:%Y-%m-%d}",)
 
 
 @pytest.mark.parametrize(

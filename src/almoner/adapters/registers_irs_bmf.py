@@ -17,6 +17,7 @@ from almoner.adapters import irs
 from almoner.adapters.capitals import readable
 from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
 from almoner.nonprofits.registers.ports import SourceFile
+from almoner.nonprofits.registries import domain as registries
 
 COLUMNS: Final = (
     "EIN NAME STREET CITY STATE ZIP GROUP SUBSECTION AFFILIATION CLASSIFICATION RULING DEDUCTIBILITY FOUNDATION "
@@ -41,22 +42,14 @@ DEDUCTIBLE: Final = "1"
 SCHOOLS: Final = frozenset({"11", "13"})
 CENTRAL: Final = frozenset({"6", "8"})
 SUBORDINATE: Final = "9"
-OWN_FILE: Final = frozenset(
-    """
-    AL AK AZ AR CA CO CT DC DE FL GA HI IA ID IL IN KS KY LA MA MD ME MI MN MO MS MT NC ND NE NH NJ NM NV NY OH OK OR PA
-    PR RI SC SD TN TX UT VA VT WA WI WV WY
-    """.split()
-)
-"""The states that a file of their own is published for."""
-ABROAD: Final = "abroad"
-"""The part of all the other rows: they come in one file, whatever their STATE says (the military, islands, none)."""
+IRS: Final = "IRS"
 
 
 class IrsBmf:
     """The reader of ``eo1.csv`` .. ``eo4.csv`` and of the files of one state each."""
 
     code = "irs-bmf"
-    registry_code = "IRS"
+    registry_code = IRS
     lists = True
     unverified = False
     repeats = False
@@ -143,7 +136,7 @@ def _entry(facts: dict[str, Any]) -> Entry | str:
     city, second = said("CITY"), said("SORT_NAME")
     return Entry(
         number=number,
-        part=state if state in OWN_FILE else ABROAD,
+        part=state if state in registries.WHOLE[IRS] else registries.ABROAD,
         name=name,
         display_name=readable(name),
         other_names=(second,) if second else (),

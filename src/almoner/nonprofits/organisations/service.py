@@ -161,7 +161,12 @@ def _not_listed(registry: Registry, parts: Sequence[str]) -> str:
     if registry.data_as_of is None:
         return f"the register {registry.code} is not loaded: whether it lists this number is not known"
     told = f"the register {registry.code} does not list this number in its data of {registry.data_as_of:%Y-%m-%d}"
-    return f"{told}, of which these parts are loaded: {', '.join(parts)}" if len(parts) > 1 else told
+    if not (missing := registries_domain.missing_parts(registry.code, parts)):
+        return told
+    loaded, whole = ", ".join(parts), len(registries_domain.WHOLE[registry.code])
+    return (
+        f"{told}, of which {whole - len(missing)} of {whole} parts are loaded ({loaded}): one of the others may list it"
+    )
 
 
 async def branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding:

@@ -4,14 +4,19 @@ A number is kept as its register writes it; its *key* is what two spellings of o
 looked up. Three results stay apart: what ``check`` says of an identifier, what a look-up finds, whether names agree.
 """
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
+from typing import Final
 from uuid import UUID
 
 from almoner.nonprofits.registries.identifiers import Check, Verdict, check
 from almoner.nonprofits.registries.numbers import NUMBERINGS, kept_key, number_key, number_keys, org_id, written
 
 __all__ = [
+    "ABROAD",
+    "WHOLE",
     "Check",
     "Declared",
     "Loaded",
@@ -20,6 +25,7 @@ __all__ = [
     "check",
     "kept_key",
     "known",
+    "missing_parts",
     "named",
     "number_key",
     "number_keys",
@@ -86,6 +92,23 @@ class Declared:
         """Whether a register that is known is this one."""
         said = (registry.code, registry.name, registry.english_name, registry.country_code)
         return said == (self.code, self.name, self.english_name, self.country_code)
+
+
+_OWN_FILES: Final = frozenset(
+    """
+    AL AK AZ AR CA CO CT DC DE FL GA HI IA ID IL IN KS KY LA MA MD ME MI MN MO MS MT NC ND NE NH NJ NM NV NY OH OK OR PA
+    PR RI SC SD TN TX UT VA VT WA WI WV WY
+    """.split()
+)
+ABROAD: Final = "abroad"
+"""The part of all other rows of the IRS: they come in one file, whatever their STATE says (military, islands, none)."""
+WHOLE: Final[Mapping[str, frozenset[str]]] = MappingProxyType({"IRS": _OWN_FILES | {ABROAD}})
+"""The parts that make a register whole which is published in several files; the others come in one."""
+
+
+def missing_parts(code: str, loaded: Collection[str]) -> tuple[str, ...]:
+    """The parts of a register that are not loaded: what the others do not list, one of these may."""
+    return tuple(sorted(WHOLE.get(code, frozenset()).difference(loaded)))
 
 
 def known(code: str) -> bool:
