@@ -9,7 +9,7 @@ from almoner.validation.appeals.domain import Appeal
 from almoner.validation.configurations.domain import Check
 from almoner.validation.submissions import domain as submissions
 from almoner.validation.submissions.domain import Standing, Submission
-from almoner.validation.submissions.requirements import Requirement
+from almoner.validation.submissions.service import Requirement
 
 State = Literal["received", "missing", "processed", "succeeded", "failed", "appealed", "upheld", "reversed"]
 """What a page and a mail say above all else."""
@@ -18,6 +18,7 @@ WITH_REASONS: Final[frozenset[State]] = frozenset({"failed", "upheld"})
 PAPERS: Final = ("validation_request", "agent_verification")
 """The checks that documents are evidence for."""
 _UNLOOKED: Final = "applied.reason.unlooked"
+"""Why a check failed that only ended with the validation request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,11 @@ class CheckRow:
     check: Check
     standing: Standing
     reason: str | None
+
+    @property
+    def looked(self) -> bool:
+        """Whether it was looked at, and did not only end with another one."""
+        return self.reason != _UNLOOKED
 
 
 def state_of(submission: Submission, appeal: Appeal | None, missing: Sequence[Requirement]) -> State:

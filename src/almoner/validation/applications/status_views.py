@@ -20,7 +20,7 @@ from almoner.validation.submission_documents import service as handed_in
 from almoner.validation.submission_documents.domain import SubmissionDocument
 from almoner.validation.submissions import service as submissions
 from almoner.validation.submissions.domain import Submission
-from almoner.validation.submissions.requirements import Requirement, requirements_of
+from almoner.validation.submissions.service import Requirement, requirements_of
 
 _ICONS: Final = {
     "received": "clock",
@@ -130,10 +130,10 @@ class StatusViews:
     def _row(self, row: status.CheckRow) -> dict[str, Any]:
         return {
             "name": row.check,
-            "standing": row.standing,
+            "standing": row.standing if row.looked else None,
             "reason": row.reason,
-            "icon": _MARKS[row.standing],
-            "class": _CLASSES[row.standing],
+            "icon": _MARKS[row.standing] if row.looked else "info",
+            "class": _CLASSES[row.standing] if row.looked else "ahead",
         }
 
     def _documents(self, known: Known, language: Any) -> list[dict[str, Any]]:

@@ -36,6 +36,9 @@ from almoner.validation.submissions.domain import (
     Submission,
     SubmissionStatus,
 )
+from almoner.validation.submissions.requirements import Requirement as Requirement
+from almoner.validation.submissions.requirements import RequirementCode as RequirementCode
+from almoner.validation.submissions.requirements import requirements_of as requirements_of
 from almoner.validation.submissions.schemas import ValidationSubmissionOut
 from almoner.validation.submissions.starting import Whom
 
