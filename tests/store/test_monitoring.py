@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
+from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import Link
 from almoner.platform.db import EVERYONE
 from almoner.platform.http.paging import Page
@@ -220,7 +221,8 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
             assert len((await store.followers(asking, EVERYONE, [one.organisation_id]))[one.organisation_id]) == 50
             assert len(await store.watching(asking, EVERYONE, [one.organisation_id])) == 50
             assert len(await store.configured(asking, partner, uuid4(), None, 10, unnamed=True)) == 10
-            await store.set_due(asking, EVERYONE, [])
+            await store.set_due(asking, EVERYONE, [one.id])
+            assert await organisations.joined(asking, one.organisation_id) == []
             assert await store.of_requests(asking, EVERYONE, [uuid4()]) == []
             assert await store_evidence.page(asking, EVERYONE, one.id, Page(25, descending=True)) == ([], 0)
         assert not asking.scans() & {RECORD, "organisation"}, asking.scans()
