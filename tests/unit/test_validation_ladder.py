@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.nonprofits.organisations.domain import Organisation, Source
-from almoner.nonprofits.registries.domain import Registry, check
+from almoner.nonprofits.registries.domain import WHOLE, Registry, check
 from almoner.nonprofits.standing.domain import (
     BMF,
     E_POSTCARD,
@@ -87,6 +87,7 @@ def test_what_is_listed_as_active_under_the_name_is_accepted() -> None:
 REMOVED = us(None, **{BMF: Told(BMF, APRIL)})
 WITHOUT_SOURCE = Heard({}, None, Standing(()))
 RNA_BY_LAYOUT = elsewhere({"position": "A"}, unverified=True)
+NOT_IN_RNA = Heard({}, Told("rna", APRIL), Standing(()))
 CENTRAL = {"AFFILIATION": "9", "GROUP": "1961"}
 ASKED = seen().asked
 
@@ -99,6 +100,9 @@ def group_of_one_that_is_gone() -> Heard:
 REVIEWED: list[tuple[str, Seen, Rules, tuple[str, ...]]] = [
     ("no source", seen(heard=WITHOUT_SOURCE, listed=None), RULES, ("register_not_loaded",)),
     ("never listed", seen(heard=REMOVED, listed=None), RULES, ("not_listed",)),
+    ("a part", seen(heard=REMOVED, listed=None, parts=("DC", "WY")), RULES, ("partly_loaded",)),
+    ("every part", seen(heard=REMOVED, listed=None, parts=tuple(WHOLE["IRS"])), RULES, ("not_listed",)),
+    ("one file", seen("RNA", heard=NOT_IN_RNA, listed=None, parts=("all",)), RULES, ("not_listed",)),
     ("by hand", seen(heard=REMOVED, listed=listed(sources=())), RULES, ("not_listed",)),
     ("no more", seen(heard=REMOVED, listed=listed(active=False)), RULES, ("no_longer_listed", "removed")),
     ("gone over", seen(listed=listed(active=False, overruled="merged")), RULES, ("merged",)),

@@ -60,6 +60,7 @@ async def _look(tx: Tx, request: ValidationRequest) -> Seen:
         main=main,
         namesakes=await organisations.namesakes(tx, listed) if listed else 0,
         now=tx.now,
+        parts=tuple(await registries.parts(tx, registry.id)),
     )
 
 

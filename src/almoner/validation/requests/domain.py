@@ -49,6 +49,7 @@ REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "register_not_loaded": "The register is not loaded here, so that nothing is known of the identifier.",
         "not_listed": "The register does not list the identifier in its newest data.",
+        "partly_loaded": "The parts of the register that are loaded here do not list the identifier; another may.",
         "no_longer_listed": "The register listed the identifier once and does so no more.",
         "wrong_check_digit": "The identifier breaks the rule of its check digit, and the register does not list it.",
         "unverified_source": "The register is read from files whose layout alone is known: a person decides by it.",

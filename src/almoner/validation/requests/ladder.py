@@ -12,6 +12,7 @@ from typing import Final
 
 from almoner.kit.scripts import scripts
 from almoner.nonprofits.organisations.domain import Organisation
+from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries.domain import Check, Registry
 from almoner.nonprofits.standing.domain import Heard
 from almoner.screening.matching import service as matching
@@ -36,7 +37,7 @@ class Seen:
     """All that is known of a request when it is evaluated.
 
     ``listed`` is the record of the very number, ``main`` the body that it is a branch of, ``namesakes`` how many others
-    in the register have its name.
+    in the register have its name, ``parts`` what is loaded of the register.
     """
 
     asked: Asked
@@ -47,6 +48,7 @@ class Seen:
     main: Organisation | None
     namesakes: int
     now: datetime
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,9 @@ def _register(seen: Seen) -> Step:
     if listed is not None and any(source.code for source in listed.sources):
         facts |= {"name": listed.name}
         return Step("register", "fail", "no_longer_listed", *told, facts)
+    if seen.parts and (missing := registries_domain.missing_parts(seen.registry.code, seen.parts)):
+        facts |= {"loaded_parts": ", ".join(seen.parts), "missing_parts": len(missing)}
+        return Step("register", "unknown", "partly_loaded", *told, facts)
     return Step("register", "fail", _NOT_LISTED, *told, facts)
 
 
