@@ -36,7 +36,7 @@ _DECLARED: Final = (
     EventType(
         "eligibility_subscription.updated",
         "eligibility_subscription",
-        "the results of an eligibility subscription become known or change, or it turns out that there will be none",
+        "the results of an eligibility subscription become known or change, or nothing can be confirmed",
     ),
     EventType("validation_submission.created", "validation_submission", "a validation submission is created"),
     EventType("validation_submission.succeeded", "validation_submission", "all checks of a submission pass"),
