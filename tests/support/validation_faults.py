@@ -84,6 +84,13 @@ def of_validation() -> Iterator[Fault]:
     yield from of_monitoring()
     yield from of_watchlists()
     yield Fault(
+        "validation_invites.expired_are_recorded",
+        f"""
+        insert into validation_invite (id, partner_id, language, status, created_at, expires_at, status_changed_at)
+        select gen_random_uuid(), id, 'en', 'open', {OLD} - interval '7 days', {OLD}, {OLD} from partner limit 1
+        """,
+    )
+    yield Fault(
         "agents.expired_are_recorded",
         f"update agent_verification set expires_at = {OLD} where status = 'pending_review'",
     )
@@ -118,7 +125,8 @@ def of_watchlists() -> Iterator[Fault]:
         {good}
         insert into screening_subject (
             id, type, subject_id, partner_id, kind, names, countries, identifiers, watched, screened_at
-        ) select id, 'organisation', id, id, 'organisation', '{{Relief}}', '{{}}', '{{}}', true, created_at from partner limit 1;
+        ) select id, 'organisation', id, id, 'organisation', '{{Relief}}', '{{}}', '{{}}', true, created_at
+        from partner limit 1;
         insert into screening_match (
             id, subject, list, entry_key, category, load_id, score, parts, subject_side, entry_side, decision,
             waits, current, found_at, changed_at
