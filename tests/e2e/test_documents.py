@@ -99,6 +99,16 @@ def settle_one(service: Running) -> None:
     asyncio.run(eventually(lambda: asked(service, "/v1/disbursements")))
 
 
+def refuse_one(service: Running) -> None:
+    """Have an application refused, so that there is one to appeal against."""
+    about = {"organisationName": "test_reject_other", "registryName": "IRS", "registryId": "53-0196605"}
+    who = {"firstName": "Ada", "lastName": "Example", "email": "ada@example.org", "language": "en"}
+    body = {**about, **who, "website": "https://example.org", "countryCode": "USA"}
+    made = asked(service, "/v1/validation-submissions", body)
+    path = f"/v1/validation-submissions/{made['id']}"
+    asyncio.run(eventually(lambda: asked(service, path)["status"] == "failed"))
+
+
 def test_every_example_of_the_reference(sandbox: Running) -> None:
     with urllib.request.urlopen(f"{sandbox.base_url}/openapi.json") as answer:
         content = Content(json.load(answer))
@@ -109,6 +119,8 @@ def test_every_example_of_the_reference(sandbox: Running) -> None:
     for operation in operations:
         if operation.id == "getDisbursement":
             settle_one(sandbox)
+        if operation.id in ("createAppeal", "getAppeal"):
+            refuse_one(sandbox)
         printed = typed(sandbox, start + operation.shell)
         if not succeeded(printed) or (operation.answer and '"object":' not in printed):
             failed[operation.id] = f"{operation.shell}\n{printed}"

@@ -89,6 +89,8 @@ def id_type(name: str, record: str) -> str | None:
     if name in _NUMBERS_OF_REGISTERS or not name.endswith(("Id", "id")):
         return None
     held = record.replace("_", "") if name == "id" else name.removesuffix("Id")
+    if held.lower().endswith("configuration"):
+        return "hostedconfiguration"  # settled 4: the record has another name than its identifiers
     return max((type_ for type_ in TYPES if held.lower().endswith(type_)), key=len, default=None)
 
 

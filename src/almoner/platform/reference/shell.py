@@ -29,12 +29,18 @@ class Shell:
     def call(self, method: str, path: str, operation: Schema) -> str:
         """The lines of one call, with those that fetch what it needs before it."""
         fetched: dict[str, str] = {}
-        for type_ in [*_path_ids(operation).values(), *self._body_ids(operation).values()]:
+        for type_ in self._needed(operation):
             self._fetch(type_, fetched)
         lines = list(fetched.values())
         if _upload(operation):
             lines.append(f"echo {_PIXEL} | base64 -d > image.png")
         return "\n".join([*lines, self._curl(method, path, operation)])
+
+    def _needed(self, operation: Schema) -> list[str]:
+        """The types of the identifiers that a call names."""
+        ids = {**_path_ids(operation), **self._body_ids(operation)}
+        parts = [value[1:] for value in self._parts(operation).values() if value.startswith("$")]
+        return [*ids.values(), *parts]
 
     def _fetch(self, type_: str, fetched: dict[str, str]) -> None:
         """Add the line that sets ``$<type>``, after those that it needs itself."""
@@ -42,7 +48,7 @@ class Shell:
             return
         method, path = self._sources[type_]
         operation = self._paths[path][method]
-        for needed in self._body_ids(operation).values():
+        for needed in self._needed(operation):
             self._fetch(needed, fetched)
         call = self._curl(method, path, operation, first=True)
         prefix = _prefix(self._pattern(type_))
@@ -63,6 +69,7 @@ class Shell:
         if operation["security"]:
             parts.append('-H "Authorization: $key"')
         if upload := _upload(operation):
+            parts += [f'-F "{name}={value}"' for name, value in self._parts(operation).items()]
             parts.append(f"-F {upload}=@image.png")
         elif "requestBody" in operation:
             parts.append(f"-H 'Content-Type: application/json' -d {_given(self._body(operation), inline=first)}")
@@ -93,16 +100,33 @@ class Shell:
         properties = self._body_schema(operation).get("properties", {})
         return {name for name, property_ in properties.items() if {"format": "date"} in property_.get("oneOf", ())}
 
+    def _parts(self, operation: Schema) -> dict[str, str]:
+        """Text parts beside a file: what is required, by the first of several ways."""
+        beside = _multipart(operation).get("allOf", ())[:-1]
+        made: dict[str, str] = {}
+        for part in beside:
+            schema = self._schemas[part["$ref"].rsplit("/", 1)[1]]
+            ways: list[Schema] = schema.get("oneOf", [])
+            for name in [*(ways[0]["required"] if ways else ()), *schema.get("required", ())]:
+                property_ = schema["properties"][name]
+                option = next(one for one in (property_, *property_.get("anyOf", ())) if "type" in one)
+                type_ = option.get(ID_TYPE_KEYWORD)
+                made[name] = f"${type_}" if type_ else str((option.get("examples") or option["enum"])[0])
+        return made
+
     def _body_schema(self, operation: Schema) -> Schema:
         content = operation.get("requestBody", {}).get("content", {}).get("application/json")
         return self._schemas[content["schema"]["$ref"].rsplit("/", 1)[1]] if content else {}
 
     def _find_sources(self) -> Iterator[tuple[str, tuple[str, str]]]:
-        """Type of identifier to the call that one gets such identifiers from: lists win over creations."""
-        for method in ("post", "get"):
+        """Type of identifier to the call that one gets such identifiers from.
+
+        Lists win over creations, and these over creations that belong to another record.
+        """
+        for method, inner in (("post", True), ("post", False), ("get", False)):
             for path, item in self._paths.items():
                 operation = item.get(method)
-                if operation is None or "{" in path:
+                if operation is None or ("{" in path) is not inner:
                     continue
                 if type_ := self._answers_with(operation):
                     yield type_, (method, path)
@@ -146,9 +170,17 @@ def _path_ids(operation: Schema) -> dict[str, str]:
     }
 
 
+def _multipart(operation: Schema) -> Schema:
+    content = operation.get("requestBody", {}).get("content", {}).get("multipart/form-data", {})
+    schema: Schema = content.get("schema", {})
+    return schema
+
+
 def _upload(operation: Schema) -> str | None:
-    content = operation.get("requestBody", {}).get("content", {}).get("multipart/form-data")
-    return next(iter(content["schema"]["properties"])) if content else None
+    """The part that is the file: the last of what a form holds."""
+    schema = _multipart(operation)
+    own = schema.get("allOf", [schema])[-1]
+    return next(iter(own.get("properties", ())), None)
 
 
 def _query(operation: Schema, *, first: bool) -> str:

@@ -34,7 +34,7 @@ class SubmissionOrganisationOut(msgspec.Struct, frozen=True, rename="camel"):
     country_code: str
 
 
-class SubmissionRequestOut(msgspec.Struct, frozen=True, rename="camel"):
+class SubmissionValidationRequestOut(msgspec.Struct, frozen=True, rename="camel"):
     """The validation request."""
 
     id: str
@@ -58,7 +58,7 @@ class SubmissionEligibilityOut(msgspec.Struct, frozen=True, rename="camel"):
     results: EligibilityResultsOut
 
 
-class SubmissionAgentOut(msgspec.Struct, frozen=True, rename="camel"):
+class SubmissionAgentVerificationOut(msgspec.Struct, frozen=True, rename="camel"):
     """The agent verification."""
 
     id: str
@@ -134,13 +134,13 @@ class ValidationSubmissionOut(Out, object_name="validation_submission"):
     organisation_name: str | None
     organisation: SubmissionOrganisationOut | None
     validation_request_id: str | None
-    validation_request: SubmissionRequestOut | None
+    validation_request: SubmissionValidationRequestOut | None
     monitoring_subscription_id: str | None
     monitoring: SubmissionMonitoringOut | None
     eligibility_subscription_id: str | None
     eligibility: SubmissionEligibilityOut | None
     agent_verification_id: str | None
-    agent_verification: SubmissionAgentOut | None
+    agent_verification: SubmissionAgentVerificationOut | None
     configuration: SubmissionConfigurationOut | None
     metadata: dict[str, str] | None
     partner_fields: dict[str, str | int | float] | None
@@ -195,10 +195,10 @@ def _answers(given: Mapping[str, Any] | None) -> dict[str, str | int | float] | 
     return None if given is None else dict(given)
 
 
-def _request_out(tx: Tx, one: Submission) -> SubmissionRequestOut | None:
+def _request_out(tx: Tx, one: Submission) -> SubmissionValidationRequestOut | None:
     if (request := one.parts.request) is None:
         return None
-    return SubmissionRequestOut(
+    return SubmissionValidationRequestOut(
         tx.ids.text("validationrequest", request.id),
         request.asked.name,
         iso_or_none(request.accepted_at),
@@ -219,10 +219,10 @@ def _eligibility_out(tx: Tx, one: Submission) -> SubmissionEligibilityOut | None
     return SubmissionEligibilityOut(found.status, eligibility.record(tx, found).results)
 
 
-def _agent_out(tx: Tx, one: Submission) -> SubmissionAgentOut | None:
+def _agent_out(tx: Tx, one: Submission) -> SubmissionAgentVerificationOut | None:
     if (agent := one.parts.agent) is None:
         return None
-    return SubmissionAgentOut(
+    return SubmissionAgentVerificationOut(
         tx.ids.text("agentverification", agent.id),
         agent.email,
         agent.first_name,
