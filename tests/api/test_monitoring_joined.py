@@ -139,10 +139,14 @@ async def test_what_was_decided_of_one_record_holds_for_the_same_question_of_ano
     assert (await shown(api, made))["results"] == before["results"]
     async with alone.db.read() as tx:
         rows = await tx.fetch(
-            "select m.id, s.partner_id from screening_match m join screening_subject s on s.id = m.subject"
+            "select m.id, s.partner_id from screening_match m join screening_subject s on s.id = m.subject order by 1"
         )
         kept = [(await reviews.of(tx, Subject("match", row[0], row[1]))).decisions for row in rows]
-    assert [[one.decision for one in said] for said in kept] == [[decision], [decision]]
+    [[first], [second]] = [[one.decision for one in said] for said in kept]
+    assert first == decision
+    assert (second.verdict, second.by) == (decision.verdict, decision.by)
+    assert second.note.startswith("As of sandbox_screeningmatch_")
+    assert second.note.endswith(f": {decision.note}")
 
 
 async def test_two_records_that_wait_are_answered_by_one_decision(alone: Service, api: Client, tmp_path: Path) -> None:

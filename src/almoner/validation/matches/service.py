@@ -17,7 +17,7 @@ from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Asked, Match, Result, Who
 from almoner.screening.screenings.service import Screener
 from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision, NotOpen, Subject
+from almoner.validation.reviews.domain import MAX_NOTE_LENGTH, Decision, NotOpen, Subject
 
 RESCREEN: Final = "matches.rescreen"
 DIFFERENT: Final = "not_the_same"
@@ -108,7 +108,8 @@ async def reopen(tx: Tx, match_id: UUID, by: str, note: str) -> Match:
     if not await screenings.reopen(tx, match):
         raise NotOpen("Nobody has decided about it.")
     await reviews.take_back(tx, subject_of(match), by, note)
-    if match.current:
+    now = await screenings.find(tx, match_id)
+    if now is not None and now.waits:
         await reviews.ask(tx, subject_of(match), [f"listed:{match.category}", "taken_back"])
     return match
 
@@ -124,7 +125,7 @@ async def _answered(tx: Tx, result: Result, others: Sequence[Who]) -> Result:
     if not waiting:
         return result
     known = [match for who in others for match in (await screenings.result(tx, who)).matches]
-    decided = {_question(match): match for match in known if match.decision != "open"}
+    decided = {_question(match): match for match in known if match.decision != "open" and not match.waits}
     answered: dict[UUID, Match] = {}
     for match in waiting:
         twin = decided.get(_question(match))
@@ -132,8 +133,9 @@ async def _answered(tx: Tx, result: Result, others: Sequence[Who]) -> Result:
             continue
         said = (await reviews.of(tx, subject_of(twin))).decisions
         if said and twin.decision != "open" and await screenings.decide(tx, match, twin.decision):
-            await reviews.conclude(tx, subject_of(match), said[-1].decision)
-            answered[match.id] = replace(match, decision=twin.decision)
+            named = f"As of {tx.ids.text('screeningmatch', twin.id)}, which asks the same: {said[-1].decision.note}"
+            await reviews.conclude(tx, subject_of(match), replace(said[-1].decision, note=named[:MAX_NOTE_LENGTH]))
+            answered[match.id] = replace(match, decision=twin.decision, waits=False)
     return replace(result, matches=[answered.get(match.id, match) for match in result.matches])
 
 
