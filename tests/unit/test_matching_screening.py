@@ -48,6 +48,39 @@ def test_an_address_is_evidence() -> None:
     assert not match(elsewhere, known).flagged
 
 
+@pytest.mark.parametrize(
+    ("city", "postcode", "flagged"),
+    [("Beirut", None, True), (None, "1103", True), ("Casper", None, False), (None, None, False), ("Bei", None, False)],
+)
+def test_a_street_is_evidence_in_its_own_town_alone(city: str | None, postcode: str | None, flagged: bool) -> None:
+    known = Entry(
+        "1", entry("THE LIGHTHOUSE").names, addresses=(Party((), street="12 High Street", city="Hamra, Beirut 1103"),)
+    )
+    at = Party((), street="12 High Street", city=city, postcode=postcode)
+    found = match(Subject((prepare("The Lighthouse"),), frozenset(("USA",)), address=at), known)
+    assert found.flagged is flagged
+    assert any(part.finding == "street" for part in found.parts) is flagged
+
+
+@pytest.mark.parametrize(
+    ("asked", "listed", "flagged"),
+    [
+        ("Mike Brown", "MIKE", False),
+        ("Mike", "MIKE", False),
+        ("Zinaida Degtyareva", "DEGTYAREVA, Zinaida", True),
+        ("Zinaida Degtiareva", "DEGTYAREVA, Zinaida", True),
+        ("David Silberman", "GUBERMAN, David", False),
+    ],
+)
+def test_of_a_person_without_a_place_the_name_says_all_or_nothing(asked: str, listed: str, flagged: bool) -> None:
+    sought = replace(subject([asked], ["USA"]), unplaced=True)
+    there = entry(listed, countries=("RUS",))
+    assert match(sought, there).flagged is flagged
+    assert not any(part.finding == "country" for part in match(sought, there).parts), "it speaks against nobody"
+    near = match(replace(sought, countries=frozenset(("RUS",))), there)
+    assert any(part.finding == "country" and part.points > 0 for part in near.parts)
+
+
 def test_another_country_lowers_and_the_same_raises() -> None:
     listed = entry(HOLY_LAND, countries=("PSE",))
     same, other = (match(subject([HOLY_LAND], [one]), listed) for one in ("PSE", "USA"))

@@ -149,7 +149,11 @@ class Lists:
         """How an entry agrees, however little that is; None where the list does not name it any more."""
         if (one := self._of.get(_id(code, key))) is None or one.kind not in KINDS[asked.kind]:
             return None
-        return self._hit(matching.match(subject(asked), one.compared, home=HOME))
+        whole = subject(asked)
+        found = matching.match(whole, one.compared, home=HOME)
+        if not found.parts and whole.names and one.compared.names:  # nothing agrees
+            found = replace(found, asked=whole.names[0].name, listed=one.compared.names[0].name.name)
+        return self._hit(found)
 
     def _hit(self, found: Match) -> Hit:
         one = self._of[found.entry]

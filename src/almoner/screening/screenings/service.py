@@ -11,6 +11,7 @@ from uuid import UUID
 
 from almoner.platform import outbox
 from almoner.platform.db import EVERYONE, Tx
+from almoner.screening.matching.service import FLAGGED
 from almoner.screening.screenings import store
 from almoner.screening.screenings.domain import (
     CHANGED,
@@ -72,10 +73,15 @@ async def subject_of(tx: Tx, match: Match) -> Stored:
 
 async def decide(tx: Tx, match: Match, decision: Literal["confirmed", "cleared"]) -> bool:
     """Keep what a person decided of a match that is held; False where there is nothing to decide any more."""
-    if not await store.decide(tx, EVERYONE, match.id, decision):
+    if not await store.decide(tx, EVERYONE, match.id, decision, current=decision == "confirmed" or _agree(match)):
         return False
     await outbox.emit(tx, None, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
     return True
+
+
+def _agree(match: Match) -> bool:
+    """Whether the two would be found by what is known of them, and not by what a person said alone."""
+    return match.current and match.score >= FLAGGED
 
 
 async def lock(tx: Tx, who: Who) -> None:
@@ -85,7 +91,7 @@ async def lock(tx: Tx, who: Who) -> None:
 
 async def reopen(tx: Tx, match: Match) -> bool:
     """Take back what was decided of a match that is held; False where nothing was."""
-    if not await store.reopen(tx, EVERYONE, match.id):
+    if not await store.reopen(tx, EVERYONE, match.id, current=_agree(match)):
         return False
     await outbox.emit(tx, None, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
     return True

@@ -218,33 +218,37 @@ async def update(tx: Tx, _: Everyone, match: Match) -> None:
     )
 
 
-async def decide(tx: Tx, _: Everyone, match_id: UUID, decision: Literal["confirmed", "cleared"]) -> bool:
+async def decide(
+    tx: Tx, _: Everyone, match_id: UUID, decision: Literal["confirmed", "cleared"], *, current: bool
+) -> bool:
     """Keep what a person decided of a match about which one is asked, as it is now; whether it was one."""
     row = await tx.fetchrow(
         """
         update screening_match
         set decision = $2, waits = false, decided_as = $2, decided_subject = subject_side, decided_entry = entry_side,
-            changed_at = $3
+            current = $4, changed_at = $3
         where id = $1 and waits returning id
         """,
         match_id,
         decision,
         tx.now,
+        current,
     )
     return row is not None
 
 
-async def reopen(tx: Tx, _: Everyone, match_id: UUID) -> bool:
+async def reopen(tx: Tx, _: Everyone, match_id: UUID, *, current: bool) -> bool:
     """Nobody has decided about it, as far as it is known here; whether somebody had."""
     row = await tx.fetchrow(
         """
         update screening_match
-        set decision = 'open', waits = current, decided_as = null, decided_subject = null, decided_entry = null,
-            changed_at = $2
+        set decision = 'open', waits = $3, current = $3, decided_as = null, decided_subject = null,
+            decided_entry = null, changed_at = $2
         where id = $1 and decision <> 'open' returning id
         """,
         match_id,
         tx.now,
+        current,
     )
     return row is not None
 

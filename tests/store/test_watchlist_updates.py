@@ -1,0 +1,167 @@
+"""What an update of a real list changes, and that comparing whom it could change equals comparing everybody."""
+
+from collections.abc import AsyncIterator
+from itertools import chain
+from pathlib import Path
+from random import Random
+from uuid import UUID
+
+import pytest
+
+from almoner.adapters.watchlist_ofac import SAMPLE, Ofac
+from almoner.cli import watchlists as terminal
+from almoner.platform import selfcheck
+from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.screening.matching.domain import Party
+from almoner.screening.screenings.domain import Asked, Result, Who
+from almoner.screening.screenings.service import Screener
+from almoner.screening.watchlists import flows, service
+from almoner.validation.matches import checks
+from almoner.validation.matches import service as matches
+from almoner.validation.reviews.domain import Decision
+from tests.support.database import TestDatabase
+from tests.support.service import Service, serving
+from tests.support.watchlists import Lists, listing
+
+DATA = Path(__file__).parents[1] / "data" / "ofac"
+WORDS = ("haramain", "degtyarev", "benevolence", "holy", "land", "relief", "casper", "tyre", "martyrs", "cacao", "unha")
+COUNTRIES = ("USA", "LBN", "BIH", "RUS")
+NATIONS = {"USA": "United States", "LBN": "Lebanon", "BIH": "Bosnia and Herzegovina", "RUS": "Russia"}
+STREETS = ("12 Cedar Street", "7 Harbour Road", "99 Lenin Avenue")
+TOWNS = ("Beirut", "Casper", "Kovrov")
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    async with serving(empty_database) as service:
+        yield service
+
+
+async def test_two_days_of_the_real_list_are_seven_in_and_eight_out(alone: Service) -> None:
+    sdn = Ofac("ofac-sdn", "OFAC SDN, an excerpt", 1)
+    before = await flows.import_files(alone.db, sdn, [DATA / "sdn_2024-05-01.csv"])
+    after = await flows.import_files(alone.db, sdn, [DATA / "sdn_2024-05-03.csv"])
+    assert (after.added, after.removed, after.changed) == (7, 8, 0)
+    assert (before.version[:10], after.version[:10]) == ("2024-05-01", "2024-05-03")
+    async with alone.db.read() as tx:
+        changes = await service.changes(tx, after.id)
+    assert {one.listed.names[0].text for one in changes.removed} >= {"EMPEROR AVIATION LTD", "9H-AMN"}
+    assert {one.listed.names[0].text for one in changes.added} >= {"THE CRYSTAL GROUP", "TELEPORT COMPANY SAL"}
+    assert (before.bodies, before.persons, after.persons) == (("sanction",), (), ("sanction",))
+
+
+async def test_the_shipped_sample_clears_bodies_and_has_somebody_to_find(alone: Service) -> None:
+    for _ in range(2):  # the second start finds it loaded
+        await terminal.load_sample(alone.db)
+    partner, screener = (await alone.tenant()).partner, Screener()
+    lists = await screener.renewed(alone.db)
+    assert [(one.code, one.load.persons) for one in lists.versions] == [(SAMPLE.code, ())]
+    for name, number, status in (
+        ("Benevolence International Foundation", "36-3823186", "open"),
+        ("Casper Garden Club", "83-0000000", "clear"),
+    ):
+        who = Who("organisation", UUID(int=len(name)), partner.id)
+        asked = Asked("organisation", (name,), ("USA",), (number,))
+        found = await look(alone, screener, who, asked)
+        assert (found.status("sanction"), found.status("warning")) == (status, None)
+
+
+def one_body(random: Random) -> Asked:
+    """A body that shares some of what it has with entries: names, countries, numbers, streets."""
+    country = random.choice(COUNTRIES)
+    street = random.choice((*STREETS, None))
+    address = Party((), street=street, city=random.choice(TOWNS), country=country) if street else None
+    numbers = (f"REG-{random.randint(10000, 10030)}",) if random.random() < 0.5 else ()
+    return Asked("organisation", (a_name(random),), (country,), numbers, address)
+
+
+def a_name(random: Random) -> str:
+    return " ".join(random.sample(WORDS, random.randint(1, 4))).upper()
+
+
+def one_entry(random: Random, number: int) -> list[list[str]]:
+    """An entry as OFAC writes it, in sdn.csv and add.csv."""
+    remarks = []
+    if random.random() < 0.6:
+        remarks.append(f"nationality {NATIONS[random.choice(COUNTRIES)]}")
+    if random.random() < 0.4:
+        remarks.append(f"Registration ID REG-{random.randint(10000, 10030)}")
+    if random.random() < 0.4:
+        remarks.append(f"a.k.a. '{a_name(random)}'")
+    rows = [listing(number, a_name(random), remarks="; ".join(remarks) + "." if remarks else "-0- ")]
+    if random.random() < 0.5:
+        country = NATIONS[random.choice(COUNTRIES)]
+        rows.append([str(number), "1", random.choice(STREETS), random.choice(TOWNS), country, "-0- "])
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_an_update_leaves_what_comparing_everybody_would_leave(alone: Service, tmp_path: Path, seed: int) -> None:
+    random, screener, lists = Random(seed), Screener(), Lists(alone.db, tmp_path)
+    partner = (await alone.tenant()).partner
+    entries = {number: one_entry(random, number) for number in range(1, 60)}
+    await lists.load(*chain.from_iterable(entries.values()))
+    asked = {number: one_body(random) for number in range(1, 40)}
+    await look_at_all(alone, screener, partner, asked)
+    for _ in range(2):
+        await decide_some(alone, random)
+        await alone.drain()
+        for number in random.sample(sorted(entries), 8):
+            entries[number] = one_entry(random, number)
+        for number in random.sample(sorted(entries), 5):
+            entries.pop(number)
+        for number in random.sample(range(60, 90), 8):
+            entries[number] = one_entry(random, number)
+        await lists.load(*chain.from_iterable(entries.values()))
+        await alone.drain()
+        touched = await snapshot(alone)
+        await look_at_all(alone, screener, partner, asked)
+        assert await snapshot(alone) == touched
+        assert {row[8] for row in touched} == {"open", "confirmed", "cleared"}
+        assert await self_check(alone) == []
+
+
+async def look_at_all(service: Service, screener: Screener, partner: Partner, asked: dict[int, Asked]) -> None:
+    for number, one in asked.items():
+        who = Who("organisation", UUID(int=number), partner.id)
+        await look(service, screener, who, one)
+
+
+async def look(service: Service, screener: Screener, who: Who, asked: Asked) -> Result:
+    async def use(tx: Tx) -> Result:
+        return await matches.look(tx, screener, who, asked, watch=True)
+
+    return await screener.comparing(service.db, use)
+
+
+async def decide_some(service: Service, random: Random) -> None:
+    """Half of what waits is decided, and some of what was decided taken back."""
+    async with service.db.read() as tx:
+        rows = await tx.fetch("select id, waits, decision from screening_match order by id")
+    for row in rows:
+        async with service.db.write() as tx:
+            if row["waits"] and random.random() < 0.5:
+                verdict = Decision("accepted", None, "operator_1", "Seen")
+                if random.random() < 0.5:
+                    verdict = Decision("rejected", "not_the_same", "operator_1", "Seen")
+                await matches.decide(tx, EVERYONE, row["id"], verdict)
+            elif row["decision"] != "open" and not row["waits"] and random.random() < 0.1:
+                await matches.reopen(tx, row["id"], "operator_1", "It was about another one")
+
+
+async def snapshot(service: Service) -> list[tuple[object, ...]]:
+    """All that is known of every subject, but for when."""
+    async with service.db.read() as tx:
+        rows = await tx.fetch(
+            """
+            select s.subject_id, m.list, m.entry_key, m.load_id, m.score, m.parts, m.subject_side, m.entry_side,
+                m.decision, m.waits, m.current, m.decided_as, m.decided_subject, m.decided_entry
+            from screening_match m join screening_subject s on s.id = m.subject order by s.subject_id, m.entry_key
+            """
+        )
+    return [tuple(row) for row in rows]
+
+
+async def self_check(service: Service) -> list[str]:
+    outcome = await selfcheck.run(service.db, checks.checks)
+    return [finding.check.name for finding in outcome.findings]
