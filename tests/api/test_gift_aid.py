@@ -8,7 +8,7 @@ import pytest
 
 from almoner.access.partners import service as partners
 from almoner.giving.giftaid import service as giftaid
-from almoner.giving.giftaid.domain import GiftAidRefused
+from almoner.giving.giftaid.domain import Declarer, GiftAidRefused
 from almoner.kit.time import iso
 from tests.support import factories
 from tests.support import giving as support
@@ -224,3 +224,30 @@ async def test_a_cancelled_declaration_covers_no_later_gift(service: Service, ap
     assert data(await api.get(f"/v1/donations/{before['id']}"))["giftAidId"] == made["id"]
     assert (await api.get(f"/v1/users/{user}/has-gift-aid")).status_code == 404
     assert await missing(api, cause, giftAidId=made["id"], userId=user) != []
+
+
+async def test_v6_what_was_declared_for_a_gift_that_never_came_is_forgotten_with_its_donor(
+    service: Service, api: Client
+) -> None:
+    cause, home = (
+        await charity(service),
+        Declarer("Ms", "Ada", "Byron", "12", "Road", "London", "United Kingdom", "N1 1AA"),
+    )
+    never, paid = [await support.open_session(service, api, organisation=cause) for _ in range(2)]
+    for giving in (never, paid):
+        await giving.begin(gift(2000, "GBP", declarer=home))
+    paid.provider.pay(paid.provider.only())
+    await paid.come_back()
+    listed = data(await api.get("/v1/donations"))
+    declared_for = [uuid_of(service, "giftaid", one["giftAidId"]) for one in listed]
+    assert len(set(declared_for)) == 2
+    service.clock.advance(support.DAY)
+    await service.drain()
+    service.clock.advance(timedelta(days=31))
+    await service.drain()
+    kept, gone = data(await api.get("/v1/donations"))
+    assert (kept["status"], kept["giftAidId"] is not None) == ("RECEIVED_PAYMENT", True)
+    assert (gone["status"], gone["giftAidId"], gone["lastName"]) == ("CANCELLED", None, None)
+    async with service.db.read() as tx:
+        left = await tx.fetch("select id from gift_aid_declaration where id = any($1::uuid[])", declared_for)
+    assert [row["id"] for row in left] == [uuid_of(service, "giftaid", kept["giftAidId"])]

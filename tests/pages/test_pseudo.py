@@ -33,13 +33,14 @@ TITLED = {"till.unknown", "gift.unknown"} | {
     f"give.{kind}" for kind in "expired used unknown cookieless held closed broken tries".split()
 }
 # Said by the same templates as their neighbours, in states that take an outage, a lost cookie or weeks; and the words
-# of the document and of the button, which have tests of their own.
+# of the document, of the button and of gift aid, which have tests of their own.
 ELSEWHERE = {
     key
     for key in KEYS
     if re.match(
         r"give\.(failed|busy|again|paying|code\.(later|sent|problem\.over)|wait\.\w+)$|till\.(again|ended\.(failed|cancelled)\.)"
-        r"|gift\.(reassigned|wait\.|returned|next\.sent|step\.settled\.done)|receipt\.title$|embed\.",
+        r"|gift\.(reassigned|wait\.|returned|next\.sent|step\.settled\.done)|receipt\.title$|embed\."
+        r"|give\.(giftaid|problem\.(giftaid|title|house|road|city|postcode))",
         key,
     )
 }

@@ -7,6 +7,7 @@ from almoner.giving.donations.domain import Gift
 from almoner.giving.gateway import domain
 from almoner.giving.gateway.schemas import TypedGift
 from almoner.giving.gateway.views import masked
+from almoner.giving.giftaid.domain import Declarer
 from almoner.giving.payments.domain import Tariff
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 
@@ -131,3 +132,40 @@ def test_h6_every_currency_has_amounts_that_can_be_given(currency: str) -> None:
 
 def test_an_address_is_shown_to_its_owner_only() -> None:
     assert masked("amina@example.org") == "a•••@example.org"
+
+
+POUNDS = domain.amounts("GBP")
+HOME = {"title": "Ms", "house": "12", "road": "St James's Square", "city": "London", "postcode": "sw1y 4jh"}
+
+
+def declared(*, aid: bool = True, **changes: str) -> Gift | dict[str, str]:
+    return TypedGift.posted({**FULL, "gift_aid": "yes", **HOME, **changes}).read(POUNDS, ENGLISH, TARIFF, aid=aid)
+
+
+def test_gift_aid_takes_the_name_and_the_address() -> None:
+    gift = declared()
+    assert isinstance(gift, Gift)
+    assert gift.declarer == Declarer(
+        "Ms", "Amina", "El-Sayed", "12", "St James's Square", "London", "United Kingdom", "SW1Y 4JH"
+    )
+
+
+def test_where_gift_aid_is_not_offered_or_not_wanted_its_fields_do_not_count() -> None:
+    for gift in (declared(aid=False, postcode="none"), declared(gift_aid="", postcode="none")):
+        assert isinstance(gift, Gift)
+        assert gift.declarer is None
+
+
+def test_what_gift_aid_lacks_is_told_after_the_rest_of_the_form() -> None:
+    problems = declared(title=" ", house="", road="", city="", postcode="", message="x" * 501, email="")
+    assert isinstance(problems, dict)
+    assert list(problems) == ["email", "message", "title", "house", "road", "city", "postcode"]
+    assert declared(title="x" * 21, house="x" * 41) == {
+        "title": "give.problem.giftaid.too_long",
+        "house": "give.problem.giftaid.too_long",
+    }
+
+
+@pytest.mark.parametrize("postcode", ["12345", "SW1Y", "SW1Y 4J", "SW1Y-4JH", "٤SW 1AA", "SW1Y  4JH"])
+def test_a_postcode_that_is_none_is_refused(postcode: str) -> None:
+    assert declared(postcode=postcode) == {"postcode": "give.problem.postcode.wrong"}

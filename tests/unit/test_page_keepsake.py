@@ -49,7 +49,9 @@ def test_the_longest_texts_of_every_script_come_back(first: int, count: int) -> 
     names = varied(255, first, count), varied(254, first, count)
     typed = TypedGift(
         amount="other", typed="1.234,50", first_name=names[0], last_name=names[1], email=f"{'a' * 64}@{'b' * 189}",
-        message=varied(500, first, count), cover=True,
+        message=varied(500, first, count), cover=True, gift_aid=True, title=varied(20, first, count),
+        house=varied(40, first, count), road=varied(80, first, count), city=varied(60, first, count),
+        postcode="SW1A 1AA",
     )  # fmt: skip
     response = Response()
     keepsake.keep(response, VAULT, ONE, "s", typed, seconds=60)

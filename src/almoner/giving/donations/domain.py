@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Final, Literal
 from uuid import UUID
 
+from almoner.giving.giftaid.domain import Declarer
 from almoner.giving.payments.domain import HoldReason, Payment, ProviderPayment, difference
 from almoner.giving.sessions.domain import DonationSession
 from almoner.kit.errors import BadRequest
@@ -93,7 +94,7 @@ class Gift:
     """What a donor gives on the hosted page: at least one minor unit, and who gives it.
 
     ``cover_minor``: the part of the money that the donor added so that the fee does not lessen the gift. ``message``:
-    a word to the nonprofit.
+    a word to the nonprofit. ``declarer``: who wants gift aid for it.
     """
 
     money: Money
@@ -104,6 +105,7 @@ class Gift:
     anonymous: bool
     cover_minor: int = 0
     message: str | None = None
+    declarer: Declarer | None = None
 
 
 @dataclass(frozen=True, slots=True)

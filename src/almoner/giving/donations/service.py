@@ -1,6 +1,7 @@
 """What can be done with donations, and what becomes of what a provider tells us."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -106,7 +107,7 @@ async def promise(tx: Tx, session: DonationSession, gift: Gift) -> Donation:
         return await _change_gift(tx, promised, gift)
     partner = Partner(session.partner_id)
     shown = (await partners.get(tx, partner)).shows_donors
-    covered = await _covering(tx, partner, session.user_id, session.organisation_id, gift.money.currency)
+    covered = await _covering(tx, partner, session.user_id, session.organisation_id, gift, tx.now)
     donation = domain.promised(tx.new_id(), session, gift, tx.now, donor_shown=shown, gift_aid_id=covered)
     await store.insert(tx, partner, donation)
     await tell(tx, domain.CREATED, donation)
@@ -119,9 +120,9 @@ async def change_donor(tx: Tx, donation: Donation, gift: Gift) -> None:
 
 
 async def _change_gift(tx: Tx, promised: Donation, gift: Gift) -> Donation:
-    if domain.gift_of(promised) != gift:
-        partner, currency = Partner(promised.partner_id), gift.money.currency
-        covered = await _covering(tx, partner, promised.user_id, promised.organisation_id, currency)
+    partner, made, current = Partner(promised.partner_id), promised.created_at, promised.gift_aid_id
+    covered = await _covering(tx, partner, promised.user_id, promised.organisation_id, gift, made, current)
+    if domain.gift_of(promised) != replace(gift, declarer=None) or covered != current:
         await store.change_gift(tx, EVERYONE, promised.id, gift, covered)
     if (donation := await store.lock(tx, EVERYONE, promised.id)) is None:
         raise NotFound
@@ -129,15 +130,23 @@ async def _change_gift(tx: Tx, promised: Donation, gift: Gift) -> Donation:
 
 
 async def _covering(
-    tx: Tx, partner: Partner, user_id: UUID | None, organisation_id: UUID, currency: str
+    tx: Tx,
+    partner: Partner,
+    user_id: UUID | None,
+    organisation_id: UUID,
+    gift: Gift,
+    made: datetime,
+    current: UUID | None = None,
 ) -> UUID | None:
-    """The declaration that covers a gift made now, where there may be one."""
-    if user_id is None or currency != giftaid_rules.CURRENCY:
+    """The declaration that covers a hosted gift, where there may be one: what its donor declared, else the user's."""
+    currency = gift.money.currency
+    if currency != giftaid_rules.CURRENCY or (user_id is None and gift.declarer is None):
         return None
-    organisation = await organisations.get(tx, partner, organisation_id)
-    if not giftaid_rules.eligible(currency, organisation):
+    if not giftaid_rules.eligible(currency, await organisations.get(tx, partner, organisation_id)):
         return None
-    return await giftaid.covering(tx, partner, user_id, tx.now)
+    if gift.declarer is not None:
+        return await giftaid.declare_for(tx, partner, gift.declarer, made, current)
+    return await giftaid.covering(tx, partner, user_id, made)
 
 
 async def learn(tx: Tx, provider: str, found: ProviderPayment) -> None:
@@ -213,7 +222,10 @@ async def next_due(tx: Tx) -> datetime | None:
 
 async def forget(tx: Tx, limit: int = BATCH) -> int:
     """Forget the donors of gifts that were cancelled 30 days ago and never paid (V6); how many."""
-    return await store.forget(tx, EVERYONE, tx.now - domain.FORGOTTEN_AFTER, limit)
+    count, declarations = await store.forget(tx, EVERYONE, tx.now - domain.FORGOTTEN_AFTER, limit)
+    if declarations:
+        await giftaid.forget(tx, declarations)
+    return count
 
 
 async def next_forgotten(tx: Tx) -> datetime | None:

@@ -231,20 +231,21 @@ status = 'CANCELLED' and email is not null
 """Cancelled and never paid: not even money that had to be held, whose donor may have to be found."""
 
 
-async def forget(tx: Tx, _scope: Everyone, cancelled_until: datetime, limit: int) -> int:
-    """Null who wanted to give, of gifts that never came; how many (V6)."""
-    status = await tx.execute(
+async def forget(tx: Tx, _scope: Everyone, cancelled_until: datetime, limit: int) -> tuple[int, list[UUID]]:
+    """Null who wanted to give, of gifts that never came: how many, and the declarations that were theirs (V6)."""
+    rows = await tx.fetch(
         f"""
-        update donation set first_name = null, last_name = null, email = null, message = null
-        where id in (
-            select id from donation where {_FORGOTTEN} and cancelled_at <= $1
+        with forgotten as (
+            select id, gift_aid_id from donation where {_FORGOTTEN} and cancelled_at <= $1
             order by cancelled_at limit $2 for no key update skip locked
         )
+        update donation set first_name = null, last_name = null, email = null, message = null, gift_aid_id = null
+        from forgotten where donation.id = forgotten.id returning forgotten.gift_aid_id
         """,
         cancelled_until,
         limit,
     )
-    return int(status.rpartition(" ")[2])
+    return len(rows), [row["gift_aid_id"] for row in rows if row["gift_aid_id"] is not None]
 
 
 async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:

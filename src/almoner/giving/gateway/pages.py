@@ -167,7 +167,8 @@ class GivePages:
     def read(self, opened: Opened, typed: TypedGift) -> Gift | Problems:
         """The gift that was typed, or what is wrong with it."""
         language = self.views.language(opened.giving)
-        return typed.read(self._amounts(opened), language.locale, self._checkout.tariff)
+        aid = opened.giving.offers_gift_aid
+        return typed.read(self._amounts(opened), language.locale, self._checkout.tariff, aid=aid)
 
     async def go_on(self, opened: Opened, typed: TypedGift, gift: Gift) -> Response:
         """On to the provider; to the code, when the brakes ask whether a person gives; or back for a while (H6)."""

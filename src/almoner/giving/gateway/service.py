@@ -11,6 +11,7 @@ from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import SessionDonation
+from almoner.giving.giftaid import domain as giftaid
 from almoner.giving.payments import service as payments
 from almoner.giving.payments.domain import MAX_TRIES
 from almoner.giving.sessions import service as sessions
@@ -68,6 +69,16 @@ class Giving:
     cause: Cause
     gift: SessionDonation
     exhausted: bool
+
+    @property
+    def offers_gift_aid(self) -> bool:
+        """Whether the gift may have gift aid: sterling, for a charity of the United Kingdom."""
+        cause_ = self.cause
+        return (
+            self.session.currency == giftaid.CURRENCY
+            and cause_.country_code == giftaid.COUNTRY
+            and bool(cause_.receives)
+        )
 
 
 async def load(tx: Tx, session_id: UUID) -> Giving:

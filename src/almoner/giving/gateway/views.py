@@ -11,13 +11,14 @@ from almoner.giving.brakes.domain import TooSoon, Why
 from almoner.giving.donations.domain import Donation
 from almoner.giving.gateway import branding
 from almoner.giving.gateway.domain import Amounts
-from almoner.giving.gateway.schemas import Problems, TypedGift
+from almoner.giving.gateway.schemas import AID_FIELDS, Problems, TypedGift
 from almoner.giving.gateway.service import Giving
+from almoner.giving.giftaid.domain import STATEMENT
 from almoner.giving.payments.domain import Tariff
 from almoner.kit.money import Money
 from almoner.platform.pages import formats
 from almoner.platform.pages.broken import Broken
-from almoner.platform.pages.catalogue import Language
+from almoner.platform.pages.catalogue import FALLBACK, Language
 from almoner.platform.pages.headers import origin_of
 from almoner.platform.pages.rendering import Pages
 
@@ -100,6 +101,7 @@ class Views:
             action=action,
             csrf=csrf,
             currency_name=formats.currency_name(amounts.currency, language.locale),
+            aid=_aid(giving, typed, language) if giving.offers_gift_aid else None,
             symbol=formats.symbol(amounts.currency, language.locale),
             expires_at=giving.session.expires_at,
         )
@@ -223,6 +225,20 @@ def _names(typed: TypedGift, language: Language) -> list[tuple[str, str, str, st
         ("last_name", "give.last_name", typed.last_name, "family-name"),
     ]
     return names[::-1] if formats.family_first(language.locale) else names
+
+
+def _aid(giving: Giving, typed: TypedGift, language: Language) -> dict[str, object]:
+    """What gift aid says and asks for; the statement is HMRC's and stays in English, whatever the page's language."""
+    tokens = ("honorific-prefix", "address-line1", "address-line2", "address-level2", "postal-code")
+    fields = [
+        (name, f"give.giftaid.{name}", getattr(typed, name), token, most)
+        for (name, most), token in zip(AID_FIELDS.items(), tokens, strict=True)
+    ]
+    return {
+        "statement": STATEMENT.format(charity=giving.cause.name),
+        "explained": language.catalogue != FALLBACK,
+        "fields": fields,
+    }
 
 
 def _in_order(problems: Problems, language: Language) -> Problems:

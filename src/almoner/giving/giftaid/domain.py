@@ -6,7 +6,7 @@ A declaration holds for gifts made from ``covers_from`` on, which may be up to f
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -17,6 +17,19 @@ CURRENCY: Final = "GBP"
 COUNTRY: Final = "GBR"
 YEARS_BACK: Final = 4
 """How far back a declaration may reach: a charity can claim for gifts of the past four years."""
+
+
+HOME: Final = "United Kingdom"
+"""The country of addresses that donors type on the page."""
+
+STATEMENT: Final = (
+    "I want to Gift Aid my donation to {charity}. I am a UK taxpayer and understand that if I pay less Income Tax "
+    "and/or Capital Gains Tax than the amount of Gift Aid claimed on all my donations in that tax year it is my "
+    "responsibility to pay any difference."
+)
+"""What a donor declares on the page for one gift: HMRC's model declaration for a single donation, word for word."""
+
+_ONE_GIFT: Final = timedelta(milliseconds=1)
 
 
 class UserNotFound(BadRequest):
@@ -78,6 +91,13 @@ class Declaration:
     def covers(self, moment: datetime) -> bool:
         """Whether it covers a gift made at a moment."""
         return self.span is not None and self.span.holds(moment)
+
+
+def for_one_gift(
+    declaration_id: UUID, partner_id: UUID, declarer: Declarer, made: datetime, now: datetime
+) -> Declaration:
+    """A declaration for the gift that was made at a moment, and for no other."""
+    return Declaration(declaration_id, partner_id, None, declarer, made, made + _ONE_GIFT, None, now, None)
 
 
 def earliest(now: datetime) -> datetime:

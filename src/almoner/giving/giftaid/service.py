@@ -1,5 +1,6 @@
 """What can be done with gift aid declarations, and which one covers a gift."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
@@ -74,6 +75,21 @@ async def covering(tx: Tx, partner: Partner, user_id: UUID | None, moment: datet
         return None
     found = domain.covering(await store.of_user(tx, partner, user_id), moment)
     return found.id if found else None
+
+
+async def declare_for(tx: Tx, partner: Partner, declarer: Declarer, made: datetime, current: UUID | None) -> UUID:
+    """The declaration for the one gift made at a moment: the current one while it says the same, else a new one."""
+    known = await store.find(tx, partner, current) if current else None
+    if known is not None and known.declarer == declarer and known.covers(made):
+        return known.id
+    new = domain.for_one_gift(tx.new_id(), partner.id, declarer, made, tx.now)
+    await store.insert(tx, partner, new)
+    return new.id
+
+
+async def forget(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
+    """Forget who declared for gifts that never came, where no gift is left that needs it (V6)."""
+    await store.forget(tx, EVERYONE, declaration_ids)
 
 
 async def cancel(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None = None) -> Declaration:

@@ -1,5 +1,6 @@
 """SQL of gift aid declarations."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -92,4 +93,16 @@ async def cancel(tx: Tx, _scope: Everyone, declaration_id: UUID, cancelled_from:
         declaration_id,
         cancelled_from,
         tx.now,
+    )
+
+
+async def forget(tx: Tx, _scope: Everyone, declaration_ids: Sequence[UUID]) -> None:
+    """Delete those that were made for one gift and that no gift refers to."""
+    await tx.execute(
+        """
+        delete from gift_aid_declaration d
+        where id = any($1::uuid[]) and user_id is null and covers_to = covers_from + interval '1 millisecond'
+          and not exists (select from donation where gift_aid_id = d.id)
+        """,
+        declaration_ids,
     )

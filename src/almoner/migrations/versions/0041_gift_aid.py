@@ -61,7 +61,8 @@ create index donation_of_gift_aid on donation (gift_aid_id, id) where gift_aid_i
 create index donation_session_open_of_user on donation_session (partner_id, user_id)
     where status = 'open' and user_id is not null;
 
-grant select, insert, update (cancelled_from, deleted_at) on gift_aid_declaration to almoner_app;
+-- Deleted is only what was declared for a gift that never came (V6).
+grant select, insert, delete, update (cancelled_from, deleted_at) on gift_aid_declaration to almoner_app;
 """
 
 
