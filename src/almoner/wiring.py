@@ -345,12 +345,11 @@ async def open_house(
         work = PaymentWork(db, provider, _figures(settings))
         pages += [*_giving_pages(work, catalogues, rules), *_sandbox_pages(db, catalogues)]
     blobs = Blobs(StorageOnUse(settings.documents_url, settings.documents_folder), db.deployment.vault)
-    pages += DocumentPages(db, blobs).routes()
     parts = _duties(settings, db, outbound, provider, catalogues, telemetry, blobs)
     background = Background(db, parts, telemetry)
     checker = Checker(telemetry.upload_checked)
     intake = Intake(db, checker, blobs, scans=not settings.unscanned)
-    pages += _form_pages(db, catalogues, intake)
+    pages += [*DocumentPages(db, blobs).routes(), *_form_pages(db, catalogues, intake)]
     routes = [*ROUTES]
     if work is not None:
         routes.append(sandbox_routes(SandboxClock(background, clock), _simulation(work, rules)))

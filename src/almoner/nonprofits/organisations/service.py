@@ -215,6 +215,11 @@ async def ranked(
     return Found(shown, results.total, results.exhaustive, {placed.id: placed for placed in results.placed})
 
 
+async def best(tx: Tx, scope: Scope, text: str, count: int) -> Found:
+    """The best results for what somebody types, of all that the scope may see."""
+    return await ranked(tx, scope, Filters(), text, 0, count, best_first=True)
+
+
 async def tell(tx: Tx, load_id: UUID) -> None:
     """Have the followers of what a load changed told of it, once, after the commit."""
     await store_history.begin_telling(tx, EVERYONE, load_id)

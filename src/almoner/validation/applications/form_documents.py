@@ -23,7 +23,7 @@ from almoner.platform.uploads.problems import (
     MaxFileSize,
     TooManyFiles,
 )
-from almoner.validation.applications import form_views
+from almoner.validation.applications import wording
 from almoner.validation.applications.form_pages import FormBase, Opened, kindly, to
 from almoner.validation.applications.form_views import Notice
 from almoner.validation.documents import service as documents
@@ -85,7 +85,7 @@ class DocumentPages(FormBase):
         try:
             uploaded = received.open()
             self.ensure_ours(opened, uploaded.fields.get(CSRF_FIELD))
-            kinds = form_views.document_kinds(opened.application.configuration)
+            kinds = wording.document_kinds(opened.application.configuration)
             kind = kind_of(uploaded.fields.get("type", ""), kinds)
             async with self._intake.taken(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
                 invite = await invites.lock(tx, EVERYONE, opened.id)
@@ -124,7 +124,7 @@ class DocumentPages(FormBase):
     async def _here(self, request: Request) -> Opened:
         """The form, where documents are asked for. Raises NotFound."""
         opened = await self.open(request)
-        if not form_views.document_kinds(opened.application.configuration):
+        if not wording.document_kinds(opened.application.configuration):
             raise NotFound
         return opened
 

@@ -25,7 +25,7 @@ from almoner.platform.pages.broken import Broken
 from almoner.platform.pages.headers import NO_PAGE, origin_of
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.visits import CSRF_FIELD, Visit
-from almoner.validation.applications import drafts, form_views, sending, service
+from almoner.validation.applications import drafts, sending, service, wording
 from almoner.validation.applications.drafts import Draft, Person, Step, Unlisted
 from almoner.validation.applications.form_views import Face, FormViews, Notice
 from almoner.validation.applications.service import Application
@@ -232,7 +232,7 @@ class FormPages(FormBase):
         async with self.db.read() as tx:
             results = await self._found(tx, opened, query)
             named = await service.organisation(tx, opened.application)
-            chosen = form_views.body_of(tx, named, locale, chosen=True) if named else None
+            chosen = wording.body_of(tx, named, locale, chosen=True) if named else None
         problems = {"q": problem} if problem else None
         return self.views.nonprofit(
             opened.face, chosen, query.strip()[:200], results, status=422 if problem else 200, problems=problems
@@ -251,7 +251,7 @@ class FormPages(FormBase):
         found = await service.search(tx, opened.application.partner, typed(query))
         if found is None:
             return {"bodies": [], "more": False, "found": ""}
-        bodies = [form_views.body_of(tx, one, language.locale, chosen=one.id == chosen) for one in found.organisations]
+        bodies = [wording.body_of(tx, one, language.locale, chosen=one.id == chosen) for one in found.organisations]
         count = len(bodies)
         told = language.html("apply.nonprofit.found", count=count) if count else language.html("apply.nonprofit.none")
         return {"bodies": bodies, "more": found.total > count, "found": told}
@@ -346,7 +346,7 @@ class FormPages(FormBase):
     async def _review(self, opened: Opened, notice: Notice | None = None) -> Response:
         async with self.db.read() as tx:
             named = await service.organisation(tx, opened.application)
-            body = form_views.body_of(tx, named, opened.face.language.locale) if named else None
+            body = wording.body_of(tx, named, opened.face.language.locale) if named else None
             documents = await sending.documents_of(tx, opened.application.invite)
         return self.views.review(opened.face, body, len(documents), notice)
 
@@ -371,7 +371,7 @@ class FormPages(FormBase):
         """The language of the form, its mails and the application's own pages."""
         opened = await self.open(request)
         form = await self.posted(opened)
-        chosen = form_views.offered(str(form.get("language", "")), self.views.pages.catalogues.offered)
+        chosen = wording.offered(str(form.get("language", "")), self.views.pages.catalogues.offered)
         if chosen is not None:
             await self.keep(opened, "language", lambda draft: replace(draft, language=chosen))
         page = str(form.get("page", ""))

@@ -4,25 +4,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from babel import Locale
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
-from almoner.kit import language as languages
-from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registries.domain import Registry
-from almoner.platform.db import Tx
 from almoner.platform.pages import colours, formats
 from almoner.platform.pages.catalogue import Language
 from almoner.platform.pages.headers import origin_of
 from almoner.platform.pages.rendering import Pages
-from almoner.validation.applications import drafts
+from almoner.validation.applications import drafts, wording
 from almoner.validation.applications.drafts import Person, Problems, Step, Unlisted
 from almoner.validation.applications.service import Application
-from almoner.validation.configurations.domain import Configuration, PartnerField, label
+from almoner.validation.configurations.domain import PartnerField, label
 from almoner.validation.documents.domain import Document
 
-FORMATS: Final = {"image/jpeg": "JPG", "image/png": "PNG", "application/pdf": "PDF"}
 _ADDRESSES: Final[Mapping[Step, str]] = {
     "nonprofit": "nonprofit",
     "person": "person",
@@ -100,7 +95,7 @@ class FormViews:
         shown = _step_of(name)
         return {
             "partner": configuration.display_name,
-            "monogram": monogram(configuration.display_name),
+            "monogram": wording.monogram(configuration.display_name),
             "logo": f"/media/{logo}" if logo else None,
             "palette": colours.palette(colours.parse(colour)) if colour else None,
             "until": formats.moment(application.invite.expires_at, language.locale),
@@ -121,7 +116,7 @@ class FormViews:
         }
 
     def _languages(self) -> list[tuple[str, str]]:
-        return [(tag, endonym(tag)) for tag in self.pages.catalogues.offered]
+        return [(tag, wording.endonym(tag)) for tag in self.pages.catalogues.offered]
 
     def start(self, face: Face, notice: Notice | None = None) -> Response:
         """What the form asks for, or how far it is."""
@@ -181,7 +176,7 @@ class FormViews:
         self, face: Face, given: Unlisted, registries: Sequence[Registry], problems: Problems | None = None
     ) -> Response:
         """What an unlisted nonprofit is."""
-        names = {one.code: registry_name(one) for one in registries}
+        names = {one.code: wording.registry_name(one) for one in registries}
         return self.page(
             face,
             "apply_other.html",
@@ -239,7 +234,7 @@ class FormViews:
         chosen_kind: str | None = None,
     ) -> Response:
         """The files, each with its state, and a form for one more. ``listed``: each with its id and what it shows."""
-        kinds = document_kinds(face.application.configuration)
+        kinds = wording.document_kinds(face.application.configuration)
         locale = face.language.locale
         return self.page(
             face,
@@ -255,8 +250,8 @@ class FormViews:
                     "id": name,
                     "state": document.scan_status,
                     "type": kind,
-                    "format": FORMATS[document.media_type],
-                    "size": size_of(document.size, locale),
+                    "format": wording.FORMATS[document.media_type],
+                    "size": wording.size_of(document.size, locale),
                 }
                 for document, name, kind in listed
             ],
@@ -355,59 +350,3 @@ def _shown(field: PartnerField, answer: str, language: Language) -> str:
     """An answer as people read it."""
     chosen = next((choice for choice in field.choices if choice.value == answer), None)
     return label(chosen.labels, language.catalogue) if chosen else answer
-
-
-def document_kinds(configuration: Configuration) -> list[str]:
-    """What documents may show, by the checks that look at them."""
-    return [check for check in ("validation_request", "agent_verification") if configuration.asks_for(check)]
-
-
-def body_of(tx: Tx, organisation: Organisation, locale: Locale, *, chosen: bool = False) -> dict[str, Any]:
-    """A nonprofit of the register as the form shows it."""
-    city = organisation.city
-    city = city.title() if city and city.isupper() else city  # registers write in capitals
-    place = ", ".join(
-        part for part in (city, organisation.state, formats.country(organisation.country_code, locale)) if part
-    )
-    return {
-        "id": tx.ids.text("organisation", organisation.id),
-        "name": organisation.shown_name,
-        "place": place,
-        "register": organisation.registry_code,
-        "number": organisation.registry_number,
-        "active": organisation.active,
-        "chosen": chosen,
-    }
-
-
-def registry_name(registry: Registry) -> str:
-    """A register's name for people."""
-    own = registry.name
-    return own if own == registry.english_name else f"{own} ({registry.english_name})"
-
-
-def endonym(tag: str) -> str:
-    """A language's name in itself."""
-    locale = Locale.parse(tag, sep="-")
-    name = locale.get_display_name(locale) or tag
-    return name[:1].upper() + name[1:]
-
-
-def offered(tag: str, catalogues: Iterable[str]) -> str | None:
-    """The offered language of a tag that a form may have sent."""
-    return languages.nearest(tag, list(catalogues)) if languages.well_formed(tag) else None
-
-
-def monogram(name: str) -> str:
-    """One or two letters to stand for a name."""
-    words = [word for word in name.split() if word[0].isalpha()] or [name]
-    return "".join(word[0] for word in words[:2]).upper()
-
-
-def size_of(size: int, locale: Locale) -> str:
-    """The size of a file for people."""
-    if size < 1_000_000:
-        return formats.own_digits(f"{max(1, round(size / 1000))} kB", locale)
-    return formats.own_digits(
-        f"{size / 1_000_000:.1f} MB".replace(".", locale.number_symbols["latn"]["decimal"]), locale
-    )

@@ -12,7 +12,6 @@ from almoner.access.partners.domain import PartnerAccount
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import Registry
@@ -90,7 +89,7 @@ async def search(tx: Tx, partner: Partner, query: str) -> organisations.Found | 
     """The best matches for words or a number; None where nothing was typed."""
     if not (text := query[:_LONGEST_QUERY].strip()):
         return None
-    return await organisations.ranked(tx, partner, Filters(), text, 0, SHOWN, best_first=True)
+    return await organisations.best(tx, partner, text, SHOWN)
 
 
 async def organisation(tx: Tx, application: Application) -> Organisation | None:

@@ -15,7 +15,7 @@ from almoner.platform.pages.rendering import Pages
 from almoner.validation.appeals import service as appeals
 from almoner.validation.appeals.domain import Appeal
 from almoner.validation.applications import status
-from almoner.validation.applications.form_views import FORMATS, monogram, size_of
+from almoner.validation.applications.wording import FORMATS, monogram, size_of
 from almoner.validation.submission_documents import service as handed_in
 from almoner.validation.submission_documents.domain import SubmissionDocument
 from almoner.validation.submissions import service as submissions
