@@ -146,8 +146,7 @@ def duties(
     handlers |= match_jobs.handlers(screener)
     handlers |= monitoring_jobs.handlers(screener)
     handlers |= eligibility_jobs.handlers
-    handlers |= submission_jobs.handlers
-    handlers |= appeal_jobs.handlers
+    handlers |= {**submission_jobs.handlers, **appeal_jobs.handlers}
     if provider is not None:
         handlers |= {**donation_jobs.handlers(provider, figures), **suspense_jobs.handlers(provider)}
     return Duties(

@@ -18,7 +18,7 @@ from almoner.platform.http.caller import NAMED_ONLY
 from almoner.platform.http.endpoints import Endpoint
 from almoner.scim import application as scim
 from tests.spec.routes import NOT_BUILT_YET, ROUTES, Route
-from tests.support import agents, eligibility, factories, monitoring, requests, submissions
+from tests.support import agents, appeals, eligibility, factories, monitoring, requests, submissions
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
 from tests.support.validation import requested
@@ -86,8 +86,17 @@ async def _configuration(_service: Service, api: Client, _tenant: Tenant) -> str
     return str(data(await api.get("/v1/validation-submission-configurations"))[0]["id"])
 
 
+async def _invite(_service: Service, api: Client, _tenant: Tenant) -> str:
+    return str(data(await api.post("/v1/validation-invites", {}))["id"])
+
+
 async def _submission(_service: Service, api: Client, _tenant: Tenant) -> str:
     return str((await submissions.applied(api))["id"])
+
+
+async def _appeal(service: Service, api: Client, _tenant: Tenant) -> str:
+    failed = await submissions.ended(service, api, await submissions.applied(api, organisationName="test_reject_other"))
+    return str((await appeals.made(api, failed))["id"])
 
 
 async def _eligibility(service: Service, api: Client, tenant: Tenant) -> str:
@@ -109,7 +118,9 @@ OWNED: dict[str, Make] = {
     "monitoringsubscription": _monitoring,
     "eligibilitysubscription": _eligibility,
     "hostedconfiguration": _configuration,
+    "validationinvite": _invite,
     "validationsubmission": _submission,
+    "appeal": _appeal,
     "event": _event,
 }
 SHARED = {"activitytag", "registry"}
@@ -301,6 +312,7 @@ async def body_for(service: Service, endpoint: Endpoint) -> dict[str, Any]:
         return {"files": {endpoint.upload.field: ("a.png", png, "image/png")}}
     bodies: dict[str, dict[str, Any]] = {
         "setUserOrganisation": {"organisationId": await factories.nonprofit(service)},
+        "createAppeal": {"text": "Look again."},
         "replayWebhookEvents": {"startDate": service.clock.now().date().isoformat()},
     }
     return {"json": bodies.get(endpoint.operation_id, {})} if endpoint.body else {}

@@ -26,8 +26,8 @@ from tests.support.service import Service, Tenant, serving
 from tests.support.validation import BODY, decided, requested
 
 RECORD = "validation_request"
-SPEC = {("pending", "accepted"), ("pending", "rejected")}
-"""Settled 5: pending -> accepted | rejected, once."""
+SPEC = {("pending", "accepted"), ("pending", "rejected"), ("rejected", "accepted")}
+"""Settled 5: pending -> accepted | rejected, once; settled 4: an appeal makes rejected accepted."""
 
 
 @pytest.fixture

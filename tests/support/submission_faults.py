@@ -2,19 +2,29 @@
 
 from collections.abc import Iterator
 
-from tests.support import submissions
+from almoner.validation.reviews.domain import Verdict
+from tests.support import appeals, submissions
 from tests.support.client import Client
 from tests.support.service import Service
 from tests.support.validation_faults import OLD, Fault
 
 
 async def lived(service: Service, api: Client) -> None:
-    """Succeeded, failed, undecided, waiting for the applicant."""
+    """Succeeded, failed, undecided, waiting for the applicant; appealed against with and without success."""
     for name in ("test_accept", "test_reject_other", "Casper Relief Fund"):
         await submissions.applied(api, organisationName=name, firstName="test_accept")
     await submissions.of_organisation(service, api)
     restricted = await submissions.configured(api, "eligibility", allowedActivitySubTags=[submissions.CHOIRS])
     await submissions.of_organisation(service, api, configurationId=restricted)
+    await service.drain()
+    alone = await submissions.configured(api, "validation_request")
+    verdicts: tuple[Verdict | None, ...] = ("accepted", "rejected", None)
+    for verdict in verdicts:
+        failed = await submissions.applied(api, organisationName="test_reject_other", configurationId=alone)
+        await service.drain()
+        made = await appeals.made(api, failed)
+        if verdict is not None:
+            await appeals.decide(service, made, verdict)
     await service.drain()
 
 
@@ -51,5 +61,39 @@ def of_submissions() -> Iterator[Fault]:
         """
         update validation_submission set organisation_id = (select id from organisation order by id desc limit 1)
         where status = 'succeeded' and validation_request_id is not null
+        """,
+    )
+    yield from of_appeals()
+
+
+def of_appeals() -> Iterator[Fault]:
+    """The same of appeals."""
+    yield Fault(
+        "appeals.decided_in_time",
+        f"update appeal set created_at = {OLD}, due_at = {OLD} + interval '1 day' where status = 'open'",
+    )
+    yield Fault(
+        "appeals.open_are_asked",
+        "update review set status = 'withdrawn', ended_at = asked_at where kind = 'appeal' and status = 'open'",
+    )
+    yield Fault(
+        "appeals.open_are_asked",
+        """
+        update validation_submission s set status = 'succeeded', failure_reasons = null
+        from appeal a where a.validation_submission_id = s.id and a.status = 'open'
+        """,
+    )
+    yield Fault("appeals.decided_by_their_reviews", "update appeal set decided_by = 'somebody' where status = 'upheld'")
+    yield Fault(
+        "appeals.decided_by_their_reviews",
+        "update appeal set status = 'upheld', overruled = '{}' where status = 'reversed'",
+    )
+    yield Fault(
+        "appeals.reversed_are_followed",
+        """
+        update validation_request r set status = 'rejected', rejected_at = accepted_at, accepted_at = null,
+            organisation_id = null, rejection_reason = 'x', rejection_reason_code = 'other'
+        from validation_submission s join appeal a on a.validation_submission_id = s.id
+        where r.id = s.validation_request_id and a.status = 'reversed'
         """,
     )

@@ -37,6 +37,8 @@ SETTLED = {
     ("pending", "rejected"),
     ("pending_user_verification", "rejected"),
     ("pending_review", "rejected"),
+    ("rejected", "approved"),  # an appeal, and nothing else (settled 4)
+    ("rejected", "pending_user_verification"),  # the same, where the address was never confirmed
 }
 CODES_OF_SETTLED_4 = """
 validation_request_failed user_verification_expired user_failed_percent_review reapply fake_email_used
@@ -75,6 +77,19 @@ MOVES: dict[str, tuple[Callable[[AgentVerification], AgentVerification], dict[st
     ),
     "fails": (lambda one: one.rejected("other", NOW), dict.fromkeys(OPEN, "rejected")),
 }
+
+
+def test_an_appeal_lets_through_who_was_rejected() -> None:
+    confirmed = received().confirmed(NOW).rejected("other", NOW)
+    assert confirmed.reversed(NOW, None).status == "approved"
+    never = received().rejected("validation_request_failed", NOW)
+    by_link, by_partner = never.reversed(NOW, NOW), never.reversed(NOW, None)
+    assert (by_link.status, by_link.confirmed_at, by_link.rejection_code) == ("approved", NOW, None)
+    assert (by_partner.status, by_partner.confirmed_at) == ("pending_user_verification", None)
+    assert (by_partner.expires_at, by_partner.processed_at) == (NOW + LIFETIME, None)
+    for state in STATES.keys() - {"rejected"}:
+        with pytest.raises(InvalidState):
+            STATES[state]().reversed(NOW, None)
 
 
 def test_the_arrows_are_those_of_settled_5() -> None:

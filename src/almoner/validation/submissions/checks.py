@@ -38,8 +38,14 @@ checks: Final = (
         """
         with bounds as (select at - interval '80 days' as since from moment),
         answered as (
-            select partner_id, status, processed_at as at, count(*) as n from validation_submission, bounds
-            where status in ('succeeded', 'failed') and processed_at > since group by 1, 2, 3
+            select partner_id, status, at, count(*) as n from (
+                select partner_id, status, processed_at as at from validation_submission
+                where status in ('succeeded', 'failed')
+                union all  -- what an appeal has overturned since
+                select s.partner_id, c.to_status, c.changed_at from state_change c
+                join validation_submission s on s.id = c.resource_id
+                where c.resource = 'validation_submission' and c.to_status = 'failed' and s.status <> 'failed'
+            ) one, bounds where at > since group by 1, 2, 3
         ),
         told as (
             select partner_id, split_part(type, '.', 2) as status, created_at as at, count(*) as n from event, bounds

@@ -284,6 +284,8 @@ async def overturn(
     ``passed``: the checks that count as passed since. Told once. Raises NotFound, InvalidState.
     """
     held = await evaluating.hold(tx, scope, submission_id)
+    if held.organisation_id is not None:
+        await store.set_organisation(tx, held.id, held.organisation_id)
     if status != "failed":
         return await evaluating.moved(tx, held, held.moved(status, None, tx.now))
     return await evaluating.restated(tx, held, passed)
