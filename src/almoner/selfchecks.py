@@ -5,6 +5,7 @@ from typing import Final
 from almoner.access.credentials import checks as credential_checks
 from almoner.access.sign_ins import checks as sign_in_checks
 from almoner.giving.donations import checks as donation_checks
+from almoner.giving.giftaid import checks as gift_aid_checks
 from almoner.giving.ledger import checks as ledger_checks
 from almoner.giving.payments import checks as payment_checks
 from almoner.giving.payouts import checks as payout_checks
@@ -40,6 +41,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *settlement_checks.checks,
     *payout_checks.checks,
     *donation_request_checks.checks,
+    *gift_aid_checks.checks,
     *reassignment_checks.checks,
     *receipt_checks.checks,
     *credential_checks.checks,

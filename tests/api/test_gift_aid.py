@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from almoner.access.partners import service as partners
+from almoner.giving.donations import service as donations
 from almoner.giving.giftaid import service as giftaid
 from almoner.giving.giftaid.domain import Declarer, GiftAidRefused
 from almoner.kit.time import iso
@@ -224,6 +225,19 @@ async def test_a_cancelled_declaration_covers_no_later_gift(service: Service, ap
     assert data(await api.get(f"/v1/donations/{before['id']}"))["giftAidId"] == made["id"]
     assert (await api.get(f"/v1/users/{user}/has-gift-aid")).status_code == 404
     assert await missing(api, cause, giftAidId=made["id"], userId=user) != []
+
+
+async def test_cancelled_from_an_earlier_day_takes_gift_aid_off_gifts_made_since(service: Service, api: Client) -> None:
+    user, cause = (await factories.user(api))["id"], await charity(service)
+    made = await declared(api, userId=user)
+    first = await given(api, cause, userId=user)
+    service.clock.advance(days=2)
+    second = await given(api, cause, userId=user)
+    async with service.db.write() as tx:
+        named = uuid_of(service, "giftaid", made["id"])
+        await donations.cancel_gift_aid(tx, named, tx.now - timedelta(days=1))
+    assert data(await api.get(f"/v1/donations/{first['id']}"))["giftAidId"] == made["id"]
+    assert data(await api.get(f"/v1/donations/{second['id']}"))["giftAidId"] is None
 
 
 async def test_v6_what_was_declared_for_a_gift_that_never_came_is_forgotten_with_its_donor(

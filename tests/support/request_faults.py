@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
+from tests.support import factories
 from tests.support.client import Client
+from tests.support.giftaid import charity, declared
 from tests.support.payouts import simulate
 from tests.support.requests import asked, paid
 from tests.support.service import Service
@@ -10,7 +12,9 @@ from tests.support.validation_faults import OLD, Fault
 
 
 async def lived(service: Service, api: Client) -> None:
-    """Asked for, paid in part, in full, and over."""
+    """Asked for, paid in part, in full, and over; and covered by gift aid."""
+    sterling = {"amount": 900, "currencyCode": "GBP", "giftAidId": (await declared(api))["id"]}
+    await factories.direct(service, api, organisation=await charity(service), **sterling)
     await asked(service, api, 700)
     await paid(service, await asked(service, api, 1000, 500), 1200, "FAULT-PART")
     await paid(service, await asked(service, api, 300), 400, "FAULT-OVER")
@@ -58,3 +62,9 @@ def of_requests() -> Iterator[Fault]:
         "requests.are_finished",
         f"update donation_request set gathering = true, created_at = {OLD} where status = 'OPEN'",
     )
+    covered = "(select organisation_id from donation where gift_aid_id is not null limit 1)"
+    yield Fault(
+        "gift_aid.covers_its_gifts", f"update gift_aid_declaration set cancelled_from = {OLD}, deleted_at = {OLD}"
+    )
+    yield Fault("gift_aid.covers_its_gifts", "update gift_aid_declaration set covers_to = created_at")
+    yield Fault("gift_aid.covers_its_gifts", f"update organisation set country_code = 'IRL' where id = {covered}")

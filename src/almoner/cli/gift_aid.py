@@ -7,7 +7,7 @@ import typer
 
 from almoner.cli.access import read_id
 from almoner.cli.officer import Officer, decide
-from almoner.giving.giftaid import service
+from almoner.giving.donations import service
 from almoner.giving.giftaid.domain import Declaration, GiftAidRefused
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, parse_day_or_moment
@@ -28,7 +28,7 @@ def cancel(
 
     async def use(tx: Tx, officer: Officer) -> Declaration:
         try:
-            cancelled = await service.cancel(tx, read_id(tx, "giftaid", declaration), begins)
+            cancelled = await service.cancel_gift_aid(tx, read_id(tx, "giftaid", declaration), begins)
         except NotFound:
             raise GiftAidRefused(f"there is no gift aid declaration {declaration}") from None
         await officer.record(tx, cancelled.partner_id, "gift_aid.cancelled", declaration)

@@ -12,6 +12,7 @@ from almoner.giving.donations.domain import Bucket, Donation, Filters, Gift, Ses
 from almoner.giving.donations.schemas import DonationOut
 from almoner.giving.giftaid import domain as giftaid_rules
 from almoner.giving.giftaid import service as giftaid
+from almoner.giving.giftaid.domain import Declaration
 from almoner.giving.ledger import domain as books
 from almoner.giving.ledger import service as ledger
 from almoner.giving.payments import service as payments
@@ -325,6 +326,16 @@ async def hand_over(tx: Tx, donation: Donation, target: Organisation) -> Donatio
         raise domain.InvalidState("only a donation that was received and is in no payout can be reassigned")
     await tell(tx, domain.REASSIGNED, given)
     return given
+
+
+async def cancel_gift_aid(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None) -> Declaration:
+    """Note that a donor has cancelled a declaration; gifts made from that moment on bear it no more.
+
+    Raises NotFound, GiftAidRefused.
+    """
+    cancelled = await giftaid.cancel(tx, declaration_id, cancelled_from)
+    await store_money.uncover(tx, EVERYONE, declaration_id, cancelled.cancelled_from or tx.now)
+    return cancelled
 
 
 async def unasked(tx: Tx) -> list[tuple[UUID, str]]:

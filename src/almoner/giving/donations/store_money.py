@@ -1,6 +1,7 @@
 """SQL of what becomes of a donation's money after it was received: settled, paid out, returned, given to another."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -164,3 +165,10 @@ async def hand_over(
         keeps_gift_aid,
     )
     return donation_of(row) if row else None
+
+
+async def uncover(tx: Tx, _scope: Everyone, declaration_id: UUID, since: datetime) -> None:
+    """Take a declaration off the donations made from a moment on."""
+    await tx.execute(
+        "update donation set gift_aid_id = null where gift_aid_id = $1 and created_at >= $2", declaration_id, since
+    )

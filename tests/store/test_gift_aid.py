@@ -1,0 +1,66 @@
+"""Gift aid in the database: what it refuses by itself, and by which indexes it answers."""
+
+from typing import cast
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from almoner.giving.donations import service as donations
+from almoner.giving.donations.domain import Filters
+from almoner.giving.giftaid import store
+from almoner.giving.sessions import store as sessions
+from almoner.platform.db import Tx
+from almoner.platform.http.paging import Page
+from tests.support import factories
+from tests.support.client import Client
+from tests.support.giftaid import charity, declared
+from tests.support.payouts import uuid_of
+from tests.support.plans import Explaining
+from tests.support.service import Service, Tenant
+
+
+async def test_a_declaration_is_never_changed_and_cancelled_once(service: Service, api: Client) -> None:
+    made = uuid_of(service, "giftaid", (await declared(api))["id"])
+    for column in ("last_name = 'Else'", "postcode = 'N1 1AA'", "covers_from = now()", "user_id = null"):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            async with service.db.write() as tx:
+                await tx.execute(f"update gift_aid_declaration set {column} where id = $1", made)
+    cancel = "update gift_aid_declaration set cancelled_from = $2, deleted_at = $2 where id = $1"
+    async with service.db.write() as tx:
+        await tx.execute(cancel, made, tx.now)
+    service.clock.advance(days=1)
+    with pytest.raises(asyncpg.CheckViolationError, match="may not change"):
+        async with service.db.write() as tx:
+            await tx.execute(cancel, made, tx.now)
+
+
+async def test_gift_aid_is_for_sterling_and_of_the_same_partner(service: Service, api: Client, other: Client) -> None:
+    mine, foreign = [uuid_of(service, "giftaid", (await declared(client))["id"]) for client in (api, other)]
+    dollars = uuid_of(service, "donation", (await factories.direct(service, api))["id"])
+    pounds = await factories.direct(service, api, organisation=await charity(service), currencyCode="GBP")
+    for donation, declaration, constraint in (
+        (dollars, mine, "donation_gift_aid_sterling"),
+        (uuid_of(service, "donation", pounds["id"]), foreign, "donation_gift_aid"),
+    ):
+        with pytest.raises(asyncpg.IntegrityConstraintViolationError) as refused:
+            async with service.db.write() as tx:
+                await tx.execute("update donation set gift_aid_id = $2 where id = $1", donation, declaration)
+        assert refused.value.constraint_name == constraint
+
+
+async def test_p1_what_covers_a_gift_and_what_a_request_holds_are_found_by_indexes(
+    service: Service, tenant: Tenant
+) -> None:
+    async with service.db.write() as tx:
+        for way in ("seqscan", "sort", "incremental_sort"):
+            await tx.execute(f"set local enable_{way} = off")
+        asked = Explaining(tx)
+        await store.of_user(cast("Tx", asked), tenant.partner, uuid4())
+        await store.newest(cast("Tx", asked), tenant.partner, uuid4())
+        await sessions.has_open(cast("Tx", asked), tenant.partner, uuid4())
+        found = {"gift_aid_declaration_of_user", "donation_session_open_of_user"}
+        assert (asked.indexes(), asked.scans()) == (found, set())
+        listed = Explaining(tx)
+        await donations.page(cast("Tx", listed), tenant.partner, Page(25, True), Filters(request_id=uuid4()))
+        assert listed.scans() == set()
