@@ -13,7 +13,7 @@ from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import In, Metadata, Out, PageQuery
 from almoner.validation.invites.domain import LANGUAGE, PAGE, Invite, InviteStatus
 
-ANY_PORT = addresses.Policy(loopback=True, ports=frozenset(range(1, 65536)))
+ANY_PORT = addresses.Policy(loopback=True, ports=range(1, 65536))
 """An applicant's browser goes there, not we: any port will do. The service judges loopback: it knows where it runs."""
 
 
