@@ -1,0 +1,163 @@
+"""The database keeps the rules of invites, drafts and documents by itself, and answers from indexes."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from almoner.platform.db import EVERYONE
+from almoner.platform.http.paging import Page
+from almoner.validation.applications import store as drafts
+from almoner.validation.invites import store as invites
+from almoner.validation.invites.domain import INVITE
+from almoner.validation.submission_documents import store as documents
+from tests.support.applications import PERSON, Form, invited
+from tests.support.client import Client
+from tests.support.database import TestDatabase
+from tests.support.hostile_files import HONEST, PNG
+from tests.support.plans import Explaining
+from tests.support.service import Service, Tenant, serving
+
+
+def named(service: Service, made: dict[str, Any]) -> UUID:
+    """The id that the database knows."""
+    found = service.db.deployment.ids.parse("validationinvite", made["id"])
+    assert found is not None
+    return found
+
+
+async def refuses(service: Service, sql: str, *args: object) -> str | None:
+    """The constraint that a statement breaks."""
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError) as refused:
+        async with service.db.write() as tx:
+            await tx.execute(sql, *args)
+    return refused.value.constraint_name
+
+
+async def test_s1_the_moves_are_those_of_the_lifecycle(service: Service) -> None:
+    async with service.db.read() as tx:
+        rows = await tx.fetch("select from_status, to_status from lifecycle_move where resource = 'validation_invite'")
+    assert {tuple(row) for row in rows} == set(INVITE.arrows())
+
+
+@pytest.mark.parametrize("target", ["open", "expired"])
+async def test_s1_what_was_used_stays_used(service: Service, api: Client, target: str) -> None:
+    made = await invited(api)
+    async with service.db.write() as tx:
+        assert await invites.complete(tx, EVERYONE, named(service, made))
+        assert not await invites.complete(tx, EVERYONE, named(service, made))
+    sql = "update validation_invite set status = $2 where id = $1"
+    assert await refuses(service, sql, named(service, made), target) == "lifecycle_validation_invite"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "redirect_url = 'https://elsewhere.example'",
+        "language = 'de'",
+        "expires_at = expires_at + interval '1 day'",
+        "partner_id = (select id from partner where id <> partner_id limit 1)",
+    ],
+)
+async def test_what_was_promised_of_an_invite_stays(service: Service, api: Client, other: Client, change: str) -> None:
+    made = await invited(api)
+    await invited(other)
+    assert await refuses(service, f"update validation_invite set {change} where id = $1", named(service, made))
+
+
+async def test_a_configuration_of_another_partner_is_refused(service: Service, api: Client, tenant: Tenant) -> None:
+    made = await invited(api)
+    await service.tenant()
+    sql = """
+        insert into validation_invite
+        select gen_random_uuid(), i.partner_id, c.id, null, 'en', null, 'open', now(), now() + interval '1 day', now()
+        from validation_invite i join hosted_configuration c on c.partner_id <> i.partner_id where i.id = $1 limit 1
+    """
+    assert "configuration" in str(await refuses(service, sql, named(service, made)))
+
+
+async def test_what_is_asked_all_the_time_is_answered_from_indexes(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as service:
+        tenant = await service.tenant()
+        api = service.client(tenant.secret)
+        form = Form(service, await invited(api))
+        await form.open()
+        await form.answer("/person", dict(PERSON))
+        await form.upload(HONEST[PNG], PNG)
+        await form.browser.open(f"{form.home}/colleague")
+        await form.browser.post(f"{form.home}/colleague", {"email": "colleague@relief.example"})
+        invite = named(service, form.invite)
+        async with service.db.write() as tx:
+            await many(tx, invite)
+        async with service.db.read() as reading:
+            tx_: Any = Explaining(reading)
+            later = reading.now + timedelta(days=30)
+            assert await invites.find(tx_, tenant.partner, invite)
+            rows, _ = await invites.page(tx_, tenant.partner, Page(25, descending=True))
+            assert len(rows) == 25 or rows
+            assert await invites.next_expiry(tx_, EVERYONE) is not None
+            assert (await drafts.find(tx_, EVERYONE, invite)).person is not None
+            assert await drafts.handed_over(tx_, EVERYONE, invite)
+            assert await drafts.mailed_to(tx_, EVERYONE, "Colleague@relief.example", later - timedelta(days=3000))
+            assert await drafts.sent_with(tx_, EVERYONE, invite) is None
+            assert len(await documents.of_invite(tx_, tenant.partner, invite)) == 1
+            assert await documents.of_submission(tx_, tenant.partner, invite) == []
+        assert tx_.scans() <= {"list_counter"}, tx_.scans()
+        assert {
+            "validation_invite_due",
+            "application_draft_pkey",
+            "application_handover_of",
+            "application_handover_to",
+            "validation_submission_of_invite",
+            "validation_submission_document_of_invite",
+            "validation_submission_document_of",
+        } <= tx_.indexes()
+        await api.close()
+
+
+async def many(tx: Any, invite: UUID) -> None:
+    """Thousands of other invites, drafts, mails and documents."""
+    await tx.execute(
+        """
+        insert into validation_invite
+        select gen_random_uuid(), partner_id, null, null, 'en', null, 'open', created_at, expires_at, created_at
+        from validation_invite, generate_series(1, 5000) where id = $1
+        """,
+        invite,
+    )
+    await tx.execute(
+        """
+        insert into application_draft
+        select id, partner_id, '{}', created_at, created_at, expires_at from validation_invite where id <> $1
+        """,
+        invite,
+    )
+    await tx.execute(
+        """
+        insert into application_handover
+        select gen_random_uuid(), id, id || '@example.org', created_at, expires_at from validation_invite where id <> $1
+        """,
+        invite,
+    )
+    await tx.execute(
+        """
+        insert into document
+        select gen_random_uuid(), d.partner_id, d.media_type, d.size_bytes, d.sha256,
+            lpad(to_hex(n), 26, '0'), d.flags, d.status, d.status_changed_at, d.threat, d.created_at
+        from (select * from document limit 1) d, generate_series(1, 5000) n
+        """
+    )
+    await tx.execute(
+        """
+        insert into validation_submission_document
+        select gen_random_uuid(), d.partner_id, d.id, null, i.id, 'validation_request', d.created_at
+        from (select *, row_number() over () as n from document) d
+        join (select id, row_number() over () as n from validation_invite where id <> $1) i using (n)
+        where not exists (select from validation_submission_document s where s.document_id = d.id)
+        """,
+        invite,
+    )
+    for table in ("validation_invite", "application_draft", "application_handover", "validation_submission_document"):
+        await tx.execute(f"analyze {table}")
