@@ -28,7 +28,8 @@ Row = dict[str, str]
 Flagged = tuple[str, str, float, bool]
 
 
-def _master_file() -> Iterator[Row]:
+def master_file() -> Iterator[Row]:
+    """The rows of all its parts that are at hand."""
     for path in sorted((SHARED / "us_irs_bmf" / "2026-04-13").glob("*.csv")):
         with path.open(newline="") as lines:
             yield from csv.DictReader(lines)
@@ -95,7 +96,7 @@ def _halves(rows: Sequence[Row]) -> Iterator[list[Row]]:
 
 def register(entries: Sequence[Listed], count: int | None) -> list[str]:
     """The bodies of the master file against all lists, on two cores."""
-    rows = [{key: row[key] for key in ("NAME", "STATE", "CITY")} for row in islice(_master_file(), count)]
+    rows = [{key: row[key] for key in ("NAME", "STATE", "CITY")} for row in islice(master_file(), count)]
     listed = {prepare(name).whole for one in entries if not one.person for name, _ in one.names}
     bare = [row for row in rows if prepare(row["NAME"]).whole in listed]
     context = multiprocessing.get_context("spawn")
