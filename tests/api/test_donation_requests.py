@@ -14,6 +14,7 @@ from almoner.platform.db import EVERYONE
 from almoner.selfchecks import CHECKS
 from tests.support import books, factories
 from tests.support.client import Client, data
+from tests.support.members import member
 from tests.support.payouts import events_of, gift, refused, simulate, uuid_of, verified
 from tests.support.payouts import payouts as payouts_of
 from tests.support.payouts import run as pay_out
@@ -194,6 +195,20 @@ async def test_m4_a_transfer_is_booked_once_however_often_it_is_noted(service: S
     assert sum(isinstance(one, RequestRefused) for one in told) == 4
     assert (await requests(api))[0]["paidAmount"] == 1000
     assert statuses(await donations_of(api, request)) == ["RECEIVED_PAYMENT", "REQUESTED_PAYMENT"]
+
+
+async def test_owners_and_finance_people_are_told_by_mail(service: Service, api: Client, tenant: Tenant) -> None:
+    told = [await member(service, tenant, "owner"), await member(service, tenant, "finance", "developer")]
+    other = await member(service, tenant, "developer")
+    request = await asked(service, api, 123456, 50)
+    await service.drain()
+    for person in told:
+        [mail] = data(await api.get("/v1/sandbox/mailbox", to=person.email))
+        assert mail["subject"] == f"{tenant.name}: 1,235.06 USD for direct donations"
+        for words in ("1,235.06 USD", request["reference"], request["id"]):
+            assert words in mail["text"]
+            assert words in mail["html"]
+    assert data(await api.get("/v1/sandbox/mailbox", to=other.email)) == []
 
 
 async def test_many_runs_at_once_ask_once(service: Service, api: Client) -> None:

@@ -1,0 +1,66 @@
+"""Very many direct donations: asked for, paid, and paid out, in a minute (S4)."""
+
+from time import perf_counter
+
+import pytest
+
+from almoner.giving.payouts import flows as payouts
+from almoner.giving.payouts.domain import Rules
+from almoner.giving.requests import flows
+from almoner.giving.requests.domain import Unasked
+from almoner.kit.money import Money
+from almoner.platform.db import EVERYONE
+from almoner.platform.postgres import Server
+from tests.support import books, database, factories
+from tests.support.figures import Figures
+from tests.support.payouts import uuid_of, verified
+from tests.support.service import serving
+
+
+@pytest.mark.soak
+async def test_s4_many_direct_donations_are_asked_for_paid_and_paid_out(
+    postgres_server: Server, figures: Figures
+) -> None:
+    many = figures.count(1_000, 10_000)
+    async with database.copied(postgres_server) as copy, serving(copy) as service:
+        tenant = await service.tenant()
+        api = service.client(tenant.secret)
+        causes = [await factories.nonprofit(service) for _ in range(10)]
+        for cause in causes:
+            await verified(service, api, cause)
+        async with service.db.write() as tx:
+            await tx.execute(
+                """
+                insert into donation (id, partner_id, organisation_id, type, status, amount_minor, currency, consented,
+                                      anonymous, metadata, created_at, status_changed_at)
+                select gen_random_uuid(), $1, ($2::uuid[])[1 + n % 10], 'direct', 'ACTIVE', 1000, 'USD', true, false,
+                       '{}', $3, $3
+                from generate_series(1, $4) n
+                """,
+                tenant.partner.id,
+                [uuid_of(service, "organisation", cause) for cause in causes],
+                tx.now,
+                many,
+            )
+        service.clock.advance(days=32)
+        began = perf_counter()
+        request = await flows.ask(service.db, Unasked(tenant.partner.id, "USD"))
+        assert request is not None
+        asked = perf_counter()
+        whole = Money(1000 * many, "USD")
+        await flows.receive(service.db, EVERYONE, request.id, whole, "TX-ALL", noted_by="officer")
+        received = perf_counter()
+        await payouts.run(service.db, Rules())
+        ended = perf_counter()
+        paid = await api.get("/v1/donations", status="DISBURSED", pageSize=1)
+        assert paid.json()["totalResults"] == many
+        assert [await books.owed(service, cause) for cause in causes] == [0] * 10
+        assert await books.balanced(service)
+        await api.close()
+    assert ended - began < 60 * max(1, many / 10_000)
+    figures.write(
+        "direct-donations",
+        "Very many direct donations (S4)",
+        f"{many:,} donations for 10 nonprofits: bundled in {asked - began:.1f} s, received with a posting each in "
+        f"{received - asked:.1f} s, paid out in {ended - received:.1f} s",
+    )
