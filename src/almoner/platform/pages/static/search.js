@@ -7,7 +7,7 @@ if (form && results && told) {
   const input = form.querySelector("input[name=q]");
   let waiting = 0;
   let asking = null;
-  let shown = input.value.trim();
+  let shown = input.defaultValue.trim();
   const ask = async () => {
     const query = input.value.trim();
     if (query === shown || query.length === 1) return;
@@ -27,5 +27,5 @@ if (form && results && told) {
     clearTimeout(waiting);
     waiting = setTimeout(ask, 200);
   });
-  form.dataset.live = "yes";
+  ask(); // what was typed before this script came
 }
