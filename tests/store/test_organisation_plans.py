@@ -5,6 +5,7 @@ still there means that no index can serve.
 """
 
 from collections.abc import AsyncIterator
+from itertools import combinations
 from pathlib import Path
 from typing import cast
 from uuid import UUID
@@ -15,7 +16,9 @@ import almoner
 from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations import store_search
 from almoner.nonprofits.organisations.filters import Filters
+from almoner.nonprofits.organisations.store_search import Asked
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registries import service as registries
 from almoner.platform.db import Database, Partner, Tx
@@ -111,6 +114,15 @@ async def test_words_like_nothing_one_slip_away_are_looked_up_by_trigrams(asked:
     await organisations.ranked(as_tx(asked), PARTNER, Filters(), "qzxv smithsonianinstitution", 0, 25, best_first=True)
     assert "organisation_word_trigrams" in asked.indexes()
     assert not {"organisation", "organisation_search", "organisation_word"} & asked.scans()
+
+
+async def test_names_that_lack_a_word_are_looked_up_by_the_index_for_each_way(asked: Explaining) -> None:
+    ways = tuple(combinations(("'smithsonian'", "'institution'", "'american'", "'museum'"), 2))
+    wanted = Asked(ways, (), "smithsonian institution american museum", near="letters")
+    found = await store_search.match(as_tx(asked), PARTNER, Filters(), wanted, 0, 25)
+    assert found.candidates
+    assert {"organisation_search_words", "organisation_search_foremost"} <= asked.indexes()
+    assert not {"organisation", "organisation_search"} & asked.scans()
 
 
 async def test_what_belongs_to_an_organisation_is_found_by_it(asked: Explaining) -> None:
