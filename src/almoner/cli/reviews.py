@@ -119,7 +119,10 @@ async def _sections(tx: Tx, officer: Officer, looked: Looked) -> list[Section]:
         (("field", "value"), await _facts_of(tx, officer, looked)),
         (("step", "verdict", "code", "source", "data as of", "fact", "value"), steps),
         (("document of", "type", "bytes", "scan", "flags", "to read within five minutes"), attached),
-        (("decided at", "decision", "reason (told to the partner)", "by", "note (for reviewers alone)"), await _decisions(tx, history)),
+        (
+            ("decided at", "decision", "reason (told to the partner)", "by", "note (for reviewers alone)"),
+            await _decisions(tx, history),
+        ),
     ]
     return [(titles, rows) for titles, rows in found if rows]
 
