@@ -201,7 +201,7 @@ async def _run(complete: Settings, count: int, asked: int) -> list[str]:
         told |= ours_there | {f"{kind} over HTTP": figures for kind, figures in ours_over_http.items()}
         return [
             *search_aims.table(told),
-            "What remains of the slowest is one pass over the pages of up to 10,000 names that hold the same common words,",
+            "What remains of the slowest is one pass over the pages of up to 10,000 names with the same common words,",
             "the letters that 1,500 of them have in common with the query, and RapidFuzz over 300 candidates.",
             "",
             f"{rows:,} bodies:",
