@@ -1,11 +1,12 @@
 """What a server says of a file that it sends, and whether what came can be a published file at all."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 _NAMED: Final = re.compile(r"filename\*?\s*=\s*(?:UTF-8'')?\"?([^\";]+)", re.IGNORECASE)
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
@@ -13,6 +14,7 @@ _RANGE: Final = re.compile(r"bytes ([0-9]+)-[0-9]+/([0-9]+)")
 _PAGE: Final = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
+_DAY: Final = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
 _LONGEST_NAME: Final = 100
 _HEAD_BYTES: Final = 4096
 
@@ -69,3 +71,23 @@ def _is_workbook(file: Path) -> bool:
             return "xl/workbook.xml" in archive.namelist()
     except BadZipFile:
         return False
+
+
+def day_in(file_name: str) -> datetime | None:
+    """The day that a name tells: ``sdn_2024-05-03.csv``."""
+    for year, month, day in _DAY.findall(file_name):
+        try:
+            return datetime(int(year), int(month), int(day), tzinfo=UTC)
+        except ValueError:
+            continue
+    return None
+
+
+def held(folder: Path) -> Iterator[Path]:
+    """The files of a folder, by their names; not the hidden ones."""
+    return (inner for inner in sorted(folder.iterdir()) if inner.is_file() and not inner.name.startswith("."))
+
+
+def members(archive: ZipFile) -> list[ZipInfo]:
+    """The files of a zip; not what macOS adds."""
+    return [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]

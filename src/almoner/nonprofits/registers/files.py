@@ -1,7 +1,6 @@
 """Files of a register as they lie on disk: plain, gzip, zip or a folder of these, hashed by content, read once."""
 
 import io
-import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,12 +13,12 @@ from typing import BinaryIO, Final, cast
 from zipfile import BadZipFile, ZipExtFile, ZipFile
 
 from almoner.nonprofits.registers.domain import FileFacts, ImportRefused
+from almoner.platform import published
 
 _Content = io.BufferedReader | GzipFile | ZipExtFile
 
 LONGEST_LINE: Final = 1 << 20
 """Characters of one line; what is longer is no row of a register."""
-_DAY: Final = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +85,13 @@ def find(paths: Sequence[Path]) -> list[Found]:
 def _at(path: Path) -> Iterator[Found]:
     try:
         if path.is_dir():
-            for inner in sorted(path.iterdir()):
-                if inner.is_file() and not inner.name.startswith("."):
-                    yield from _at(inner)
+            for inner in published.held(path):
+                yield from _at(inner)
         elif path.suffix.lower() == ".zip":
             with ZipFile(path) as archive:
-                members = [member for member in archive.infolist() if not member.is_dir()]
-            for member in members:
-                name = member.filename
-                if not name.startswith("__MACOSX/"):
-                    yield Found(path, name, _facts(path, name))
+                names = [member.filename for member in published.members(archive)]
+            for name in names:
+                yield Found(path, name, _facts(path, name))
         else:
             yield Found(path, None, _facts(path, None))
     except (OSError, EOFError, zlib.error, BadZipFile, NotImplementedError, RuntimeError) as error:
@@ -145,13 +141,4 @@ def day_of(found: Sequence[Found]) -> datetime:
 def _day_in(one: Found) -> datetime | None:
     """Of the file's own name, its archive's, then its folder's."""
     names = (one.member or "", one.path.name, one.path.absolute().parent.name)
-    return next((day for name in names if (day := _named_day(name))), None)
-
-
-def _named_day(name: str) -> datetime | None:
-    for year, month, day in _DAY.findall(name):
-        try:
-            return datetime(int(year), int(month), int(day), tzinfo=UTC)
-        except ValueError:
-            continue
-    return None
+    return next((day for name in names if (day := published.day_in(name))), None)

@@ -1,6 +1,5 @@
 """Files of a list as they lie on disk: plain, in a folder or in a zip, hashed by their content."""
 
-import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,9 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 from zipfile import BadZipFile, ZipFile
 
+from almoner.platform import published
 from almoner.screening.watchlists.domain import FileFacts, WatchlistRefused
 
-_DAY: Final = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
 _MOST_UNPACKED: Final = 4 << 30
 
 
@@ -45,15 +44,14 @@ def found(places: Sequence[Path]) -> Iterator[Found]:
         except (OSError, EOFError, BadZipFile, NotImplementedError, RuntimeError) as error:
             raise WatchlistRefused(f"a file cannot be read ({error}): fetch it again") from error
         whole = sha256(b"".join(bytes.fromhex(one.sha256) for one in facts)).digest()
-        days = [day for path in (*places, *paths) if (day := _named_day(path.name))]
+        days = [day for path in (*places, *paths) if (day := published.day_in(path.name))]
         yield Found(paths, facts, whole, datetime.fromtimestamp(written, UTC), max(days, default=None))
 
 
 def _at(place: Path, folder: Path) -> Iterator[Path]:
     if place.is_dir():
-        for inner in sorted(place.iterdir()):
-            if inner.is_file() and not inner.name.startswith("."):
-                yield from _at(inner, folder)
+        for inner in published.held(place):
+            yield from _at(inner, folder)
     elif place.suffix.lower() == ".zip":
         yield from _unpacked(place, folder)
     else:
@@ -62,7 +60,7 @@ def _at(place: Path, folder: Path) -> Iterator[Path]:
 
 def _unpacked(archive: Path, folder: Path) -> Iterator[Path]:
     with ZipFile(archive) as packed:
-        members = [one for one in packed.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
+        members = published.members(packed)
         if sum(one.file_size for one in members) > _MOST_UNPACKED:
             raise WatchlistRefused(f"{archive.name} unpacks to over 4 GiB: it is no such list")
         for number, member in enumerate(members):
@@ -77,12 +75,3 @@ def _unpacked(archive: Path, folder: Path) -> Iterator[Path]:
 def _facts(path: Path) -> FileFacts:
     with path.open("rb") as content:
         return FileFacts(path.name, file_digest(content, "sha256").hexdigest(), path.stat().st_size)
-
-
-def _named_day(name: str) -> datetime | None:
-    for year, month, day in _DAY.findall(name):
-        try:
-            return datetime(int(year), int(month), int(day), tzinfo=UTC)
-        except ValueError:
-            continue
-    return None

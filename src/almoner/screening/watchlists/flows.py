@@ -145,14 +145,19 @@ async def _merge(
             f"`almoner watchlists retire {source.code}`"
         )
     if reasons and not force:
-        refused = replace(load, status="refused", added=0, removed=0, changed=0, reasons=(*reasons, *_first(read.bad)))
-        await store.insert_load(tx, EVERYONE, refused)
-        await outbox.emit(tx, None, REFUSED, Told(load.list, load.id))
-        return refused
+        return await _refuse(tx, load, (*reasons, *_first(read.bad)))
     fresh = {*added, *changed}
     entries = [_entry(load, *read.entries[key]) for key in read.entries if key in fresh]
     await _replace(tx, load, [*removed, *changed], entries)
     return load
+
+
+async def _refuse(tx: Tx, load: Load, reasons: Sequence[str]) -> Load:
+    """Keep that these files were no good, and tell it."""
+    refused = replace(load, status="refused", added=0, removed=0, changed=0, reasons=tuple(reasons))
+    await store.insert_load(tx, EVERYONE, refused)
+    await outbox.emit(tx, None, REFUSED, Told(load.list, load.id))
+    return refused
 
 
 async def _replace(tx: Tx, load: Load, ended: Sequence[str], fresh: Sequence[Entry]) -> None:
