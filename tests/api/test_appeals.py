@@ -168,3 +168,21 @@ async def test_what_is_taken_up_may_fail_by_itself(service: Service, api: Client
     assert done["status"] == "failed"
     assert set(done["failureReasons"]) == {"eligibility"}
     assert (await appeals.made(api, done))["status"] == "open"
+
+
+async def test_each_submission_of_one_request_has_its_own_appeal(service: Service, api: Client) -> None:
+    configuration = await configured(api, "validation_request", "compliance")
+    first = await applied(api, registryId="99-1234567", configurationId=configuration)
+    second = await applied(api, validationRequestId=first["validationRequestId"], configurationId=configuration)
+    await service.drain()
+    by = appeals.operator()
+    await appeals.reject_first(
+        service, "validation_request", "validationrequest", first["validationRequestId"], "other", by
+    )
+    await service.drain()
+    for made in (first, second):
+        failed = await shown(api, made)
+        assert failed["status"] == "failed"
+        await appeals.decide(service, await appeals.made(api, failed), "accepted")
+        done = await ended(service, api, made)
+        assert (done["status"], done["monitoring"]["status"]) == ("succeeded", "live"), done

@@ -100,11 +100,11 @@ async def reverse(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> 
     overruled = domain.overruled(submission)
     decided = await _decide(tx, held, held.decided("reversed", decision.by, overruled, tx.now), decision)
     anew = Decision("accepted", None, decision.by, f"By appeal: {decision.note}"[:_NOTE_LENGTH])
-    if parts.request is not None and parts.request.status == "rejected":
-        if parts.monitoring is not None:
-            await monitoring.take_up(tx, parts.monitoring.id)
-        if parts.eligibility is not None:
-            await eligibility.take_up(tx, parts.eligibility.id)
+    if parts.monitoring is not None:
+        await monitoring.take_up(tx, parts.monitoring.id)
+    if parts.eligibility is not None:
+        await eligibility.take_up(tx, parts.eligibility.id)
+    if parts.request is not None and parts.request.status == "rejected":  # not by another submission's appeal already
         await requests.reverse(tx, EVERYONE, parts.request.id, anew)
     if parts.agent is not None and parts.agent.status == "rejected":
         confirmed = held.created_at if held.appellant == "applicant" else None

@@ -178,6 +178,7 @@ async def take_up(tx: Tx, subscription_id: UUID) -> None:
     held = await _hold(tx, EVERYONE, subscription_id)
     if held.status == "validation_request_failed":
         await evaluating.stored(tx, held.taken_up(tx.now))
+        await _enqueue(tx, [held.id], "created")
 
 
 async def set_results(

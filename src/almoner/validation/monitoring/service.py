@@ -182,6 +182,7 @@ async def take_up(tx: Tx, subscription_id: UUID) -> None:
     held = await hold(tx, EVERYONE, subscription_id)
     if held.status == "validation_request_failed":
         await keep(tx, held, held.taken_up())
+        await look_at(tx, [held.id], "request_decided")
 
 
 async def _unwatch(tx: Tx, held: MonitoringSubscription, organisation_id: UUID) -> None:
