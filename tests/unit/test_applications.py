@@ -1,0 +1,142 @@
+"""The hosted form's decisions: steps, answers, mails to colleagues, and where an applicant is sent."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from almoner.validation.applications import drafts
+from almoner.validation.applications.drafts import Draft, Person, Unlisted
+from almoner.validation.applications.sending import returned
+from almoner.validation.configurations.domain import Choice, Configuration, PartnerField
+
+NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+SOME = UUID(int=1)
+
+
+def field(kind: Any, *, required: bool = True) -> PartnerField:
+    choices = (Choice("a", {"en": "A"}), Choice("b", {"en": "B"})) if kind == "choice" else ()
+    return PartnerField("one", kind, required, {"en": "One"}, choices)
+
+
+def configuration(*checks: Any, fields: tuple[PartnerField, ...] = ()) -> Configuration:
+    return Configuration(
+        SOME, SOME, None, "Globe", None, None, True, checks, ("nonprofit",), (), None, True, fields, NOW, NOW
+    )
+
+
+@pytest.mark.parametrize(
+    ("checks", "fields", "steps"),
+    [
+        (("compliance",), (), ("nonprofit", "review")),
+        (("eligibility",), (field("url"),), ("nonprofit", "questions", "review")),
+        (("validation_request",), (), ("nonprofit", "documents", "review")),
+        (("agent_verification",), (), ("nonprofit", "person", "documents", "review")),
+        (
+            ("validation_request", "agent_verification"),
+            (field("url"),),
+            ("nonprofit", "person", "questions", "documents", "review"),
+        ),
+    ],
+)
+def test_steps_are_those_that_are_asked_for(checks: Any, fields: Any, steps: Any) -> None:
+    assert drafts.steps_of(configuration(*checks, fields=fields)) == steps
+
+
+def test_the_open_step_is_the_first_that_needs_something() -> None:
+    asked = configuration("agent_verification", fields=(field("number"),))
+    draft = Draft()
+    for change, step in (
+        ({}, "nonprofit"),
+        ({"unlisted": Unlisted("A")}, "person"),
+        ({"person": Person("Ada")}, "questions"),
+        ({"answers": {"one": "twelve"}}, "questions"),
+        ({"answers": {"one": "12"}}, "documents"),
+        ({"documents": True}, "review"),
+    ):
+        draft = Draft(**{name: change.get(name, getattr(draft, name)) for name in Draft.__dataclass_fields__})
+        assert drafts.open_step(draft, asked) == step
+    assert drafts.after("review", asked) == "review"
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "problem"),
+    [
+        ("short_text", "", "apply.problem.answer.missing"),
+        ("short_text", "x" * 256, "apply.problem.too_long"),
+        ("short_text", "x" * 255, None),
+        ("long_text", "x" * 2001, "apply.problem.too_long"),
+        ("long_text", "x" * 2000, None),
+        ("choice", "", "apply.problem.choice.missing"),
+        ("choice", "c", "apply.problem.choice.missing"),
+        ("choice", "b", None),
+        ("number", "twelve", "apply.problem.figure.wrong"),
+        ("number", "12", None),
+        ("url", "no address", "apply.problem.website.wrong"),
+        ("url", "www.example.org", None),
+    ],
+)
+def test_answers_are_judged_by_their_kind(kind: Any, answer: str, problem: str | None) -> None:
+    found = drafts.answer_problems([field(kind)], {"one": answer})
+    assert found == ({} if problem is None else {"q-one": problem})
+    assert drafts.answer_problems([field(kind, required=False)], {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [
+        ("12", 12),
+        ("12.5", 12.5),
+        ("12,5", 12.5),
+        ("-3", -3),
+        ("−3", -3),
+        ("١٢٫٥", 12.5),
+        ("１２", 12),
+        ("1e5", None),
+        ("nan", None),
+        ("1 2", None),
+        ("9" * 16, None),
+        ("", None),
+        ("²", 2),
+    ],
+)
+def test_numbers_are_read_in_any_digits_and_strictly(typed: str, value: float | None) -> None:
+    assert drafts.number_of(typed) == value
+
+
+@pytest.mark.parametrize(
+    ("of_invite", "to_address", "may"),
+    [
+        ([], [], True),
+        ([timedelta(seconds=59)], [], False),
+        ([timedelta(minutes=1)], [], True),
+        ([timedelta(hours=n) for n in range(1, 6)], [], False),
+        ([], [timedelta(hours=1)] * 2, True),
+        ([], [timedelta(hours=1)] * 3, False),
+        ([], [timedelta(days=1)] * 3, True),
+    ],
+)
+def test_nobody_is_flooded_with_mails(of_invite: list[timedelta], to_address: list[timedelta], may: bool) -> None:
+    ago = ([NOW - one for one in of_invite], [NOW - one for one in to_address])
+    assert drafts.may_hand_over(*ago, NOW) is may
+
+
+def test_all_that_is_wrong_with_a_nonprofit_or_a_person_is_told() -> None:
+    assert set(drafts.unlisted_problems(Unlisted())) == {"name", "registry", "number", "website"}
+    long = Unlisted("x" * 501, "USA", "IRS", "1" * 256, "x" * 256)
+    assert set(drafts.unlisted_problems(long)) == {"name", "number", "website"}
+    assert list(drafts.person_problems(Person())) == ["first_name", "last_name", "email"]
+    long_ = Person("x" * 256, "x" * 256, "a@b.example" * 30, "x" * 256)
+    assert list(drafts.person_problems(long_)) == ["first_name", "last_name", "email", "title"]
+
+
+@pytest.mark.parametrize(
+    ("url", "leads"),
+    [
+        ("https://a.example", "https://a.example?validationSubmissionId=s_1"),
+        ("https://a.example/x?y=1#z", "https://a.example/x?y=1&validationSubmissionId=s_1#z"),
+    ],
+)
+def test_the_partners_address_gets_the_id_and_keeps_the_rest(url: str, leads: str) -> None:
+    assert returned(url, "s_1") == leads
