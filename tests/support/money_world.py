@@ -18,17 +18,14 @@ from almoner.giving.donations import flows as paying
 from almoner.giving.donations import jobs as donation_jobs
 from almoner.giving.donations.domain import CannotAcceptDonations, InvalidState, WrongTargetCurrency
 from almoner.giving.donations.flows import PaymentWork
-from almoner.giving.ledger.domain import PARTNERS
 from almoner.giving.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
 from almoner.giving.payouts import flows as payouts
 from almoner.giving.payouts import jobs as payout_jobs
 from almoner.giving.payouts import service as holding
 from almoner.giving.payouts.domain import PayoutRefused, Rules
 from almoner.giving.reassignments import service as reassignments
-from almoner.giving.requests import flows as asking
 from almoner.giving.requests import jobs as asking_jobs
-from almoner.giving.requests import service as asked
-from almoner.giving.requests.domain import RequestRefused, Unasked
+from almoner.giving.requests.domain import RequestRefused
 from almoner.giving.sessions import jobs as session_jobs
 from almoner.giving.sessions.domain import SessionCompleted, SessionExpired
 from almoner.giving.settlements import flows as settlements
@@ -48,11 +45,11 @@ from tests.support import giving as support
 from tests.support.client import Client, data
 from tests.support.fake_provider import FakeProvider, notice
 from tests.support.giving import Giving, gift
+from tests.support.money_world_direct import CURRENCY, Directly
 from tests.support.service import Service
 
 RULES = Rules()
 PROVIDER = "fake"
-CURRENCY = "USD"
 FEE = 30
 """Of every payment, in minor units; the provider charges nothing for refunds."""
 _REFUSED = (
@@ -92,7 +89,7 @@ class Fallible(Database):
 
 
 @dataclass(slots=True)
-class World:
+class World(Directly):
     """One partner, some nonprofits, one provider. ``reported``: lines of the provider's reports, each once.
 
     ``transfers``: what the partner paid by bank, by the bank's reference: the request, and how much.
@@ -245,7 +242,7 @@ class World:
 
     async def bank_returns(self) -> None:
         """A bank sends a payout back."""
-        if found := await self._ids("select id from disbursement where status in ('SENT', 'PAID') order by id"):
+        if found := await self.ids("select id from disbursement where status in ('SENT', 'PAID') order by id"):
             returned = self.chance.choice(found)
             came_back = await payouts.give_back(self.db, returned, "account closed", noted_by="officer")
             if self.chance.random() < 0.7:
@@ -257,7 +254,7 @@ class World:
 
     async def reassign(self) -> None:
         """An officer gives a gift to another nonprofit."""
-        if found := await self._ids("select id from donation where status = 'RECEIVED_PAYMENT' order by id"):
+        if found := await self.ids("select id from donation where status = 'RECEIVED_PAYMENT' order by id"):
             target = self.service.db.deployment.ids.parse("organisation", self.chance.choice(self.nonprofits))
             assert target is not None
             async with self.db.write() as tx:
@@ -270,41 +267,6 @@ class World:
                     reassigned_by="officer",
                     rules=RULES,
                 )
-
-    async def give_directly(self) -> None:
-        """The partner makes a direct donation."""
-        body = {"amount": self.chance.choice((500, 1200)), "currencyCode": CURRENCY}
-        await self.api.post("/v1/donations", {**body, "organisationId": self.chance.choice(self.nonprofits)})
-
-    async def cancel_directly(self) -> None:
-        """The partner cancels a direct donation, or tries to."""
-        if self.chance.random() < 0.5 and (found := await self._ids("select id from donation where type = 'direct'")):
-            named = self.service.db.deployment.ids.text("donation", self.chance.choice(found))
-            await self.api.post(f"/v1/donations/{named}/cancel")
-
-    async def ask(self) -> None:
-        """The partner is asked for its direct donations."""
-        if found := await self._ids("select partner_id as id from donation where status = 'ACTIVE' limit 1"):
-            await asking.ask(self.db, Unasked(found[0], CURRENCY), now_asked=True)
-
-    async def partner_pays(self) -> None:
-        """The partner transfers some of what it is asked for, or more, or other money; an officer notes it."""
-        if found := await self._ids("select id from donation_request order by id"):
-            minor, currency = self.chance.choice(((500, CURRENCY), (1200, CURRENCY), (3000, CURRENCY), (100, "EUR")))
-            reference = f"transfer {len(self.transfers)}"
-            self.transfers[reference] = self.chance.choice(found), Money(minor, currency)
-            await self._note(reference)
-
-    async def _note(self, reference: str) -> None:
-        of, money = self.transfers[reference]
-        with suppress(RequestRefused):  # noted before
-            await asking.receive(self.db, EVERYONE, of, money, reference, noted_by="officer")
-
-    async def return_over(self) -> None:
-        """An officer sends back what was more than asked for."""
-        if found := await self._ids("select id from request_payment where status = 'held' order by id"):
-            async with self.db.write() as tx:
-                await asked.return_over(tx, self.chance.choice(found), note="by mail", decided_by="officer")
 
     async def verify(self) -> None:
         """A nonprofit is verified, most of the time."""
@@ -322,7 +284,7 @@ class World:
             for payment in list(self.provider.payments):
                 await self._tell(payment, 2)
             for reference in self.transfers:
-                await self._note(reference)
+                await self.note_transfer(reference)
             await self.drain()
             for currency in (CURRENCY, "EUR"):
                 lines = [("payment", one.id) for one in self._succeeded() if one.money.currency == currency]
@@ -352,7 +314,7 @@ class World:
                 balances[f"fees:{currency}:{PROVIDER}"] -= FEE
             else:
                 posted["fee_charged"] += 1
-        await self._expect_requests(balances, posted, donations)
+        await self.expect_requests(balances, posted, donations)
         for donation in donations:
             if donation["status"] == "RECEIVED_PAYMENT":
                 owner = self.service.db.deployment.ids.parse("organisation", donation["organisationId"])
@@ -360,38 +322,6 @@ class World:
             elif donation["status"] == "DISBURSED":
                 balances[f"bank:{CURRENCY}"] += donation["settledAmount"]["amount"]
         return {key: minor for key, minor in balances.items() if minor}, posted
-
-    async def _expect_requests(
-        self, balances: Counter[str], posted: Counter[str], donations: list[dict[str, Any]]
-    ) -> None:
-        """What partners transferred: a request takes what it asks for, whole donations of it the oldest first."""
-        taken: Counter[str] = Counter()
-        for of, money in self.transfers.values():
-            balances[f"bank:{money.currency}"] -= money.minor
-            taken[self.service.db.deployment.ids.text("donationrequest", of)] += (
-                money.minor if money.currency == CURRENCY else 0
-            )
-            balances[f"suspense:{money.currency}:{PARTNERS}"] += money.minor
-        for request in set(taken) | {one["donationRequestId"] for one in donations if one["donationRequestId"]}:
-            inside = [one for one in donations[::-1] if one["donationRequestId"] == request]
-            left = min(taken[request], sum(one["amount"] for one in inside))
-            balances[f"suspense:{CURRENCY}:{PARTNERS}"] -= left
-            for number, one in enumerate(inside):
-                if one["amount"] > left:
-                    assert {late["status"] for late in inside[number:]} == {"REQUESTED_PAYMENT"}
-                    break
-                assert one["status"] in ("RECEIVED_PAYMENT", "DISBURSED")
-                left -= one["amount"]
-                posted["request_covered"] += 1
-            balances[f"request_clearing:{CURRENCY}"] += left
-        async with self.db.read() as tx:
-            for row in await tx.fetch("select currency, applied_minor, over_minor, status from request_payment"):
-                posted["request_paid"] += row["applied_minor"] > 0
-                posted["request_over"] += row["over_minor"] > 0
-                if row["status"] == "returned":
-                    posted["over_returned"] += 1
-                    balances[f"bank:{row['currency']}"] += row["over_minor"]
-                    balances[f"suspense:{row['currency']}:{PARTNERS}"] -= row["over_minor"]
 
     async def donations(self) -> list[dict[str, Any]]:
         """All of the partner's, as the partner reads them."""
@@ -402,10 +332,6 @@ class World:
             if (following := answer.json()["_links"]["next"]) is None:
                 return found
             answer = await self.api.get(following)
-
-    async def _ids(self, sql: str) -> list[UUID]:
-        async with self.db.read() as tx:
-            return [row["id"] for row in await tx.fetch(sql)]
 
     def _some(self) -> Giving:
         return self.chance.choice(self.givings)

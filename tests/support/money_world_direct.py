@@ -1,0 +1,101 @@
+"""The world of money that partners have themselves: direct donations, requests, bank transfers, and what is over."""
+
+import random
+from collections import Counter
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+from almoner.giving.ledger.domain import PARTNERS
+from almoner.giving.requests import flows as asking
+from almoner.giving.requests import service as asked
+from almoner.giving.requests.domain import RequestRefused, Unasked
+from almoner.kit.money import Money
+from almoner.platform.db import EVERYONE, Database
+from tests.support.client import Client
+from tests.support.service import Service
+
+CURRENCY = "USD"
+
+
+class Directly:
+    """What a partner does with direct donations, and what the books must show of it."""
+
+    service: Service
+    api: Client
+    db: Database
+    chance: random.Random
+    nonprofits: list[str]
+    transfers: dict[str, tuple[UUID, Money]]
+
+    async def ids(self, sql: str) -> list[UUID]:
+        """The ids that a statement selects."""
+        async with self.db.read() as tx:
+            return [row["id"] for row in await tx.fetch(sql)]
+
+    async def give_directly(self) -> None:
+        """The partner makes a direct donation."""
+        body = {"amount": self.chance.choice((500, 1200)), "currencyCode": CURRENCY}
+        await self.api.post("/v1/donations", {**body, "organisationId": self.chance.choice(self.nonprofits)})
+
+    async def cancel_directly(self) -> None:
+        """The partner cancels a direct donation, or tries to."""
+        if self.chance.random() < 0.5 and (found := await self.ids("select id from donation where type = 'direct'")):
+            named = self.service.db.deployment.ids.text("donation", self.chance.choice(found))
+            await self.api.post(f"/v1/donations/{named}/cancel")
+
+    async def ask(self) -> None:
+        """The partner is asked for its direct donations."""
+        if found := await self.ids("select partner_id as id from donation where status = 'ACTIVE' limit 1"):
+            await asking.ask(self.db, Unasked(found[0], CURRENCY), now_asked=True)
+
+    async def partner_pays(self) -> None:
+        """The partner transfers some of what it is asked for, or more, or other money; an officer notes it."""
+        if found := await self.ids("select id from donation_request order by id"):
+            minor, currency = self.chance.choice(((500, CURRENCY), (1200, CURRENCY), (3000, CURRENCY), (100, "EUR")))
+            reference = f"transfer {len(self.transfers)}"
+            self.transfers[reference] = self.chance.choice(found), Money(minor, currency)
+            await self.note_transfer(reference)
+
+    async def note_transfer(self, reference: str) -> None:
+        of, money = self.transfers[reference]
+        with suppress(RequestRefused):  # noted before
+            await asking.receive(self.db, EVERYONE, of, money, reference, noted_by="officer")
+
+    async def return_over(self) -> None:
+        """An officer sends back what was more than asked for."""
+        if found := await self.ids("select id from request_payment where status = 'held' order by id"):
+            async with self.db.write() as tx:
+                await asked.return_over(tx, self.chance.choice(found), note="by mail", decided_by="officer")
+
+    async def expect_requests(
+        self, balances: Counter[str], posted: Counter[str], donations: list[dict[str, Any]]
+    ) -> None:
+        """What partners transferred: a request takes what it asks for, whole donations of it the oldest first."""
+        taken: Counter[str] = Counter()
+        for of, money in self.transfers.values():
+            balances[f"bank:{money.currency}"] -= money.minor
+            taken[self.service.db.deployment.ids.text("donationrequest", of)] += (
+                money.minor if money.currency == CURRENCY else 0
+            )
+            balances[f"suspense:{money.currency}:{PARTNERS}"] += money.minor
+        for request in set(taken) | {one["donationRequestId"] for one in donations if one["donationRequestId"]}:
+            inside = [one for one in donations[::-1] if one["donationRequestId"] == request]
+            left = min(taken[request], sum(one["amount"] for one in inside))
+            balances[f"suspense:{CURRENCY}:{PARTNERS}"] -= left
+            for number, one in enumerate(inside):
+                if one["amount"] > left:
+                    assert {late["status"] for late in inside[number:]} == {"REQUESTED_PAYMENT"}
+                    break
+                assert one["status"] in ("RECEIVED_PAYMENT", "DISBURSED")
+                left -= one["amount"]
+                posted["request_covered"] += 1
+            balances[f"request_clearing:{CURRENCY}"] += left
+        async with self.db.read() as tx:
+            for row in await tx.fetch("select currency, applied_minor, over_minor, status from request_payment"):
+                posted["request_paid"] += row["applied_minor"] > 0
+                posted["request_over"] += row["over_minor"] > 0
+                if row["status"] == "returned":
+                    posted["over_returned"] += 1
+                    balances[f"bank:{row['currency']}"] += row["over_minor"]
+                    balances[f"suspense:{row['currency']}:{PARTNERS}"] -= row["over_minor"]
