@@ -236,7 +236,11 @@ def _request_body(endpoint: Endpoint, known: _Known) -> Schema | None:
             "contentMediaType": media_types,
             "description": f"The file: {media_types}; at most {endpoint.upload.max_bytes:,} bytes.",
         }
-        fields: Schema = {"type": "object", "properties": {endpoint.upload.field: part}, "required": [endpoint.upload.field]}
+        fields: Schema = {
+            "type": "object",
+            "properties": {endpoint.upload.field: part},
+            "required": [endpoint.upload.field],
+        }
         if endpoint.body is not None:
             fields = {"allOf": [{"$ref": known.ins[endpoint.body]}, fields]}
         encoding = {endpoint.upload.field: {"contentType": media_types}}

@@ -1,4 +1,4 @@
-"""Style sheets, icon, the scripts of passkeys and of the search that completes: named by the hash of their content, so that browsers may keep them."""
+"""Style sheets, icon, scripts: named by the hash of their content, so that browsers may keep them."""
 
 from dataclasses import dataclass
 from hashlib import sha256
