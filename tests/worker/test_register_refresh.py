@@ -17,6 +17,7 @@ from almoner.nonprofits.registers.domain import BadRow, Entry
 from almoner.nonprofits.registers.ports import SourceFile
 from almoner.platform import fetching, queue, selfcheck
 from almoner.platform.db import EVERYONE
+from almoner.platform.refreshing import Refresh
 from almoner.platform.runner import Runner
 from almoner.platform.work import Work
 from tests.support.bmf import bodies, write
@@ -204,7 +205,7 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
             return super().read(files)
 
     async with receiver(published(tmp_path, 200, "v1")) as server, serving(empty_database) as house:
-        plan = (jobs.Refresh(Watched(), DAY, (f"http://127.0.0.1:{server.port}/eo_wy.csv",)),)
+        plan = (Refresh(Watched(), DAY, (f"http://127.0.0.1:{server.port}/eo_wy.csv",)),)
         parts = jobs.Refreshing(plan, house.house.outbound, tmp_path / "kept", house.house.telemetry)
         async with house.db.write() as tx:
             await store_refresh.keep_plan(tx, EVERYONE, plan)
