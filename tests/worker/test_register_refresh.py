@@ -14,7 +14,7 @@ from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.nonprofits.registers import checks, jobs, store_refresh
 from almoner.nonprofits.registers import service as registers
 from almoner.nonprofits.registers.domain import BadRow, Entry
-from almoner.nonprofits.registers.ports import SourceFile
+from almoner.nonprofits.registers.ports import RegisterSource, SourceFile
 from almoner.platform import fetching, queue, selfcheck
 from almoner.platform.db import EVERYONE
 from almoner.platform.refreshing import Refresh
@@ -205,7 +205,8 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
             return super().read(files)
 
     async with receiver(published(tmp_path, 200, "v1")) as server, serving(empty_database) as house:
-        plan = (Refresh(Watched(), DAY, (f"http://127.0.0.1:{server.port}/eo_wy.csv",)),)
+        watched: RegisterSource = Watched()
+        plan = (Refresh(watched, DAY, (f"http://127.0.0.1:{server.port}/eo_wy.csv",)),)
         parts = jobs.Refreshing(plan, house.house.outbound, tmp_path / "kept", house.house.telemetry)
         async with house.db.write() as tx:
             await store_refresh.keep_plan(tx, EVERYONE, plan)
