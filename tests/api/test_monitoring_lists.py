@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from almoner.kit.time import iso
+from almoner.platform import selfcheck
 from almoner.platform.db import EVERYONE
 from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.matches import service as matches
+from almoner.validation.monitoring import checks
 from almoner.validation.monitoring import service as monitoring
 from almoner.validation.reviews.domain import Decision
 from tests.support import factories
@@ -82,6 +84,32 @@ async def test_silence_means_that_a_list_was_looked_into(alone: Service, api: Cl
     assert statuses(warned) == {**UNSEEN, "sanction": "clear", "warning": "clear"}
     assert len(await told(alone, api)) == 3
     assert statuses(await monitored(alone, api, "Wind River Library")) == statuses(warned)
+
+
+async def test_a_list_of_warnings_alone_is_found_to_check_no_sanctions(
+    alone: Service, api: Client, lists: Lists
+) -> None:
+    await lists.load(listing(2, "ZAVOD IMENI DEGTYAREVA"), code="own-warnings", category="warning")
+    await monitored(alone, api, "Casper Relief Fund")
+    async with alone.db.write() as tx:
+        await tx.execute("update monitoring_subscription set screened_at = screened_at - interval '2 days'")
+    assert await passes_unseen(alone) == ["no list of sanction is loaded"]
+    await lists.load(listing(1, AQSA))
+    await alone.drain()
+    async with alone.db.write() as tx:
+        await tx.execute("update monitoring_subscription set screened_at = screened_at - interval '2 days'")
+    assert await passes_unseen(alone) == []
+
+
+async def passes_unseen(service: Service) -> list[str]:
+    """What the self-check finds of subscriptions that nothing was looked into for."""
+    outcome = await selfcheck.run(service.db, checks.checks)
+    return [
+        one
+        for finding in outcome.findings
+        if finding.check.name == "monitoring.something_is_compared"
+        for one in finding.examples
+    ]
 
 
 async def test_a_possible_match_is_not_known_until_a_person_decided(alone: Service, api: Client, lists: Lists) -> None:

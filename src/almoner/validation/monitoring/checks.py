@@ -112,10 +112,13 @@ checks: Final = (
     ),
     Check(
         "monitoring.something_is_compared",
-        "Where something is monitored, a list of a category that fails compliance is loaded: else all pass unseen",
+        "Where something is monitored, a list of a category that fails compliance is loaded, of sanctions where these "
+        "count: else all pass unseen",
         "Load a list: docs/runbooks/watchlists.md",
         """
-        select 'no list of ' || array_to_string(counted.flags, ', ') || ' is loaded'
+        select 'no list of '
+            || case when 'sanction' = any(counted.flags) then 'sanction' else array_to_string(counted.flags, ', ') end
+            || ' is loaded'
         from (
             select distinct coalesce(c.compliance_flags, '{sanction,warning,hateSpeech}') as flags
             from (
@@ -127,7 +130,8 @@ checks: Final = (
                 and case when m.configuration_id is null then c.is_default else c.id = m.configuration_id end
         ) counted
         where cardinality(counted.flags) > 0 and not exists (
-            select from watchlist w join watchlist_load l on l.id = w.current_load where l.bodies && counted.flags
+            select from watchlist w join watchlist_load l on l.id = w.current_load
+            where l.bodies && case when 'sanction' = any(counted.flags) then '{sanction}' else counted.flags end
         )
         """,
     ),
