@@ -82,6 +82,7 @@ SCHEDULES = (
     *agent_jobs.schedules,
     *document_jobs.schedules,
     *invite_jobs.schedules,
+    *submission_jobs.schedules,
     *application_jobs.schedules,
     *selfcheck.schedules,
     *TIDYING,

@@ -251,3 +251,23 @@ async def test_a_page_of_submissions_costs_a_handful_of_statements(service: Serv
             await parts.read(asking, Partner(tenant), rows)
         counted.append(len(asking.plans))
     assert counted[0] == counted[1]
+
+
+async def test_what_is_to_be_forgotten_is_found_by_an_index_however_much_there_is(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as service:
+        await fill(service, [(await service.tenant()).partner.id for _ in range(50)])
+        connection = await asyncpg.connect(service.database.owner_dsn)
+        await connection.execute(
+            f"""
+            update {RECORD} set partner_fields = '{{"use": "x"}}'
+            where status = 'failed' and organisation_name like '%3'
+            """
+        )
+        await connection.execute(f"vacuum analyze {RECORD}")
+        await connection.close()
+        async with service.db.write() as tx:
+            asking: Any = Explaining(tx)
+            assert await store.next_forgotten(asking, EVERYONE, tx.now) == tx.now
+            assert await store.forget(asking, EVERYONE, tx.now, 10) == 10
+        assert RECORD not in asking.scans()
+        assert f"{RECORD}_to_forget" in asking.indexes()

@@ -6,7 +6,7 @@ every reason why (spec 3.5; settled 4 to 6).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Final, Literal
 from uuid import UUID
@@ -36,6 +36,9 @@ CREATED: Final = "validation_submission.created"
 UPDATED: Final = "validation_submission.updated"
 SUCCEEDED: Final = "validation_submission.succeeded"
 FAILED: Final = "validation_submission.failed"
+
+FORGOTTEN_AFTER: Final = timedelta(days=30)
+"""Who applied is forgotten that long after the answer, as agents who never confirmed are (V6)."""
 
 NOT_ELIGIBLE: Final[RejectionReason] = "not_eligible"
 """Why the check of a nonprofit fails that is valid, and of a type that the configuration does not allow."""

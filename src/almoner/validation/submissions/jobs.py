@@ -1,6 +1,7 @@
-"""Background work of submissions: evaluating them once their checks tell what became of them."""
+"""Background work of submissions: evaluating them once their checks tell what became of them, and forgetting."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -9,7 +10,7 @@ import msgspec
 from almoner.platform.db import Partner, Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
-from almoner.platform.work import Work
+from almoner.platform.work import Schedule, Work
 from almoner.validation.agents import domain as agents
 from almoner.validation.configurations import domain as configurations
 from almoner.validation.configurations.domain import Check, ConfigurationChanged
@@ -63,5 +64,10 @@ reactions: Final = (
     Reaction(eligibility.UPDATED, _on_eligibility),
     Reaction(eligibility.CANCELLED, _on_eligibility),
     Reaction(configurations.CHANGED, on_configuration),
+)
+schedules: Final = (
+    Schedule(
+        "validation_submissions.forget_applicants", service.next_forgotten, service.forget, every=timedelta(days=1)
+    ),
 )
 handlers: Final = {service.EVALUATE: evaluate}

@@ -5,6 +5,7 @@ Whatever changes one holds its row first. The checks tell by events what became 
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -45,6 +46,7 @@ from almoner.validation.submissions.starting import Whom
 Scope = Partner | Everyone
 
 EVALUATE: Final = "validation_submissions.evaluate"
+BATCH: Final = 1000  # S4
 _LANGUAGE: Final = "en"
 _LONGEST_NAME: Final = 500
 
@@ -304,3 +306,17 @@ async def follow_checks(tx: Tx, check: Check, ids: list[UUID]) -> None:
 async def follow_configuration(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
     """A configuration asks for something else: what it could not decide may be decided now."""
     await follow(tx, await store.undecided(tx, partner, configuration_id))
+
+
+async def forget(tx: Tx, limit: int = BATCH) -> int:
+    """Forget who applied, and what they answered the partner, 30 days after the answer (V6); how many.
+
+    Who was verified as an agent is kept, or forgotten, with that verification.
+    """
+    return await store.forget(tx, EVERYONE, tx.now - domain.FORGOTTEN_AFTER, limit)
+
+
+async def next_forgotten(tx: Tx) -> datetime | None:
+    """When the next of them is forgotten."""
+    ended = await store.next_forgotten(tx, EVERYONE, tx.now - domain.FORGOTTEN_AFTER)
+    return None if ended is None else ended + domain.FORGOTTEN_AFTER

@@ -1,0 +1,78 @@
+"""Applicants who are no agents to verify, and answers to partners' questions, are forgotten in time (V6)."""
+
+from datetime import timedelta
+from typing import Any
+
+from almoner.platform.db import EVERYONE
+from almoner.validation.submissions import service as submissions
+from tests.support import appeals
+from tests.support.client import Client, data
+from tests.support.service import Service
+from tests.support.submissions import ADA, PATH, applied, configured, ended, shown
+
+QUESTION = {"id": "use", "type": "short_text", "required": True, "labels": {"en": "Where?"}}
+ANSWER = {"use": "In Casper"}
+
+
+async def known(service: Service, api: Client, submission: dict[str, Any]) -> list[object]:
+    """What is still there of a person: names, address, answers."""
+    ids = service.db.deployment.ids
+    named = ids.parse("validationsubmission", submission["id"])
+    assert named is not None
+    async with service.db.read() as tx:
+        applicant = (await submissions.get(tx, EVERYONE, named)).own_applicant
+    answers = (await shown(api, submission))["partnerFields"]
+    return [applicant.first_name, applicant.last_name, applicant.email, answers]
+
+
+async def later(service: Service, **time: float) -> None:
+    """So much later, all work done."""
+    service.clock.advance(timedelta(**time))
+    await service.drain()
+
+
+async def test_v6_an_applicant_and_the_answers_are_forgotten_30_days_after_the_end(
+    service: Service, api: Client
+) -> None:
+    without = await configured(api, "validation_request", partnerFields=[QUESTION])
+    body = {"configurationId": without, "partnerFields": ANSWER}
+    done = await ended(service, api, await applied(api, organisationName="test_accept", **body))
+    waiting = await ended(service, api, await applied(api, registryId="13-1837418", **body))
+    assert (done["status"], waiting["status"]) == ("succeeded", "pending")
+    whole = [ADA["firstName"], ADA["lastName"], ADA["email"], ANSWER]
+    await later(service, days=29)
+    assert await known(service, api, done) == whole
+    await later(service, days=2)  # the sweep runs once a day
+    assert await known(service, api, done) == [None] * 4
+    assert await known(service, api, waiting) == whole
+    gone = await shown(api, done)
+    assert gone == {**done, "partnerFields": None}
+    assert [one["id"] for one in data(await api.get(PATH, email=ADA["email"]))] == [waiting["id"]]
+
+
+async def test_v6_answers_are_forgotten_where_an_agent_is_verified_who_stays(service: Service, api: Client) -> None:
+    every = await configured(api, partnerFields=[QUESTION])
+    names = {"organisationName": "test_accept", "firstName": "test_accept"}
+    made = await applied(api, configurationId=every, partnerFields=ANSWER, **names)
+    done = await ended(service, api, made)
+    assert (done["status"], done["partnerFields"]) == ("succeeded", ANSWER)
+    await later(service, days=32)
+    found = await shown(api, done)
+    assert found["partnerFields"] is None
+    assert found["agentVerification"]["email"] == ADA["email"]
+
+
+async def test_v6_who_appeals_is_remembered_until_30_days_after_the_decision(service: Service, api: Client) -> None:
+    without = await configured(api, "validation_request")
+    made = await applied(api, organisationName="test_reject_not_eligible", configurationId=without)
+    failed = await ended(service, api, made)
+    assert failed["status"] == "failed"
+    await later(service, days=25)
+    appeal = await appeals.made(api, failed)
+    await later(service, days=20)
+    assert (await known(service, api, failed))[2] == ADA["email"]
+    await appeals.decide(service, appeal, "rejected")
+    await later(service, days=29)
+    assert (await known(service, api, failed))[2] == ADA["email"]
+    await later(service, days=2)
+    assert await known(service, api, failed) == [None] * 4
