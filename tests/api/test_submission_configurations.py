@@ -189,6 +189,21 @@ async def test_a_logo_is_written_anew_and_shown(api: Client, anonymous: Client) 
     assert "at most 40000" in refused.json()["error"]["reasons"][0]
 
 
+async def test_a_logo_that_is_no_square_is_centred_in_one(api: Client, anonymous: Client) -> None:
+    made = await created(api)
+    for kind, size, seen, beside in (
+        ("PNG", (900, 300), (160, 160), (160, 20)),
+        ("JPEG", (300, 900), (160, 160), (20, 160)),
+    ):
+        picture = BytesIO()
+        Image.new("RGB", size, "green").save(picture, kind)
+        answer = await api.upload(f"{PATH}/{made['id']}/logo", "logo", "x", picture.getvalue(), f"image/{kind.lower()}")
+        logo = Image.open(BytesIO((await anonymous.get(data(answer)["branding"]["logo"])).content))
+        assert (logo.format, logo.mode, logo.size) == ("PNG", "RGBA", (320, 320))
+        assert logo.getpixel(beside) == (0, 0, 0, 0)
+        assert [abs(a - b) < 3 for a, b in zip(logo.getpixel(seen), (0, 128, 0, 255), strict=True)] == [True] * 4  # type: ignore[arg-type]
+
+
 async def test_there_are_at_most_a_hundred(api: Client, service: Service, tenant: Tenant) -> None:
     async with service.db.write() as tx:
         await tx.execute(

@@ -58,6 +58,17 @@ def test_an_image_to_show_is_small_and_a_jpeg_unless_it_is_transparent() -> None
         assert (max(made.size), made.format) == (images.LONGEST_SIDE, kind)
 
 
+@pytest.mark.parametrize("file", FILES)
+def test_a_square_is_made_of_what_is_none(file: bytes) -> None:
+    written = BytesIO()
+    assert pictures.rewrite(file, pictures.JPEG if file[0] == 0xFF else pictures.PNG, written, 20, square=True)
+    made = Image.open(written)
+    assert (made.size, made.mode, made.format) == ((20, 20), "RGBA", "PNG")
+    assert made.getpixel((0, 10)) == (0, 0, 0, 0) or made.getpixel((10, 0)) == (0, 0, 0, 0)
+    again = BytesIO()
+    assert pictures.rewrite(picture(size=(8, 8)), pictures.JPEG, again, 20, square=True) == pictures.JPEG
+
+
 async def test_a_command_gives_a_file_of_any_of_the_two_kinds() -> None:
     for file in (picture(), picture("PNG", "RGBA")):
         made = await images.reencode(file, longest_side=20)

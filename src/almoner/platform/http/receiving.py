@@ -45,6 +45,7 @@ class Intake:
                 uploaded.media_type,
                 field=declared.field,
                 longest_side=declared.longest_side,
+                square=declared.square,
                 fields=uploaded.fields,
             )
             try:

@@ -28,14 +28,15 @@ OVERHEAD: Final = 64 * 1024
 class Upload:
     """A declared upload: the name of the file's part, the largest file in bytes, the media types taken.
 
-    ``longest_side``: what an image is scaled down to, in pixels. ``stored``: it is put into the storage, and the
-    handler gets a ``Stored`` in place of a ``Checked``.
+    ``longest_side``: what an image is scaled down to, in pixels. ``square``: and made a square of, with nothing to be
+    seen beside it. ``stored``: it is put into the storage, and the handler gets a ``Stored`` in place of a ``Checked``.
     """
 
     field: str
     max_bytes: int
     media_types: tuple[str, ...]
     longest_side: int | None = None
+    square: bool = False
     stored: bool = False
 
 

@@ -58,6 +58,7 @@ class Checker:
         *,
         field: str = "file",
         longest_side: int | None = None,
+        square: bool = False,
         fields: Mapping[str, str] | None = None,
     ) -> Checked:
         """Read a file in a child; what it is, images written anew. ``declared``: the media type that it must be of.
@@ -69,7 +70,7 @@ class Checker:
             target: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (it is what is answered)
             kept = None
             try:
-                said = await beside(lambda: self._nursery.ask(content, target, declared, longest_side))
+                said = await beside(lambda: self._nursery.ask(content, target, declared, longest_side, square=square))
                 outcome = "killed" if said is None else "refused" if "refused" in said else "accepted"
                 self._told(outcome, monotonic() - began)
                 if said is None:
@@ -107,11 +108,11 @@ class _Nursery:
         self._control: socket.socket | None = None
 
     def ask(
-        self, source: BinaryIO, target: BinaryIO, declared: str | None, longest_side: int | None
+        self, source: BinaryIO, target: BinaryIO, declared: str | None, longest_side: int | None, *, square: bool
     ) -> dict[str, Any] | None:
         """What the child says; None when it was stopped before it said anything. Raises CheckingFailed."""
         source.flush()
-        task = json.dumps({"declared": declared, "longestSide": longest_side}).encode()
+        task = json.dumps({"declared": declared, "longestSide": longest_side, "square": square}).encode()
         heard, said = os.pipe()
         try:
             self._begin(task, [source.fileno(), target.fileno(), said], heard)

@@ -76,7 +76,9 @@ def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoRet
     try:
         os.write(verdict, STARTED)
         confined = confine()
-        said = look(source, target, task["declared"], task["longestSide"]) | {"confined": confined}
+        said = look(source, target, task["declared"], task["longestSide"], square=task["square"]) | {
+            "confined": confined
+        }
     except Refused as refused:
         said = {"refused": str(refused)}
     except BaseException as error:  # noqa: BLE001 (a parser may raise anything at what was made to break it)
@@ -86,7 +88,7 @@ def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoRet
         os._exit(0)
 
 
-def look(source: int, target: int, declared: str | None, longest_side: int | None) -> dict[str, Any]:
+def look(source: int, target: int, declared: str | None, longest_side: int | None, *, square: bool) -> dict[str, Any]:
     """Find out what the file is, and write it anew when it is an image. Raises Refused, or whatever a parser raises."""
     content = b""
     while part := os.pread(source, 1 << 20, len(content)):
@@ -99,7 +101,7 @@ def look(source: int, target: int, declared: str | None, longest_side: int | Non
     if found == _PDF:
         return {"mediaType": found, "flags": papers.examine(content), "rewritten": False}
     written = BytesIO()
-    media_type = pictures.rewrite(content, found, written, longest_side)
+    media_type = pictures.rewrite(content, found, written, longest_side, square=square)
     with os.fdopen(target, "wb") as file:
         file.write(written.getbuffer())
     return {"mediaType": media_type, "flags": [], "rewritten": True}
@@ -113,8 +115,9 @@ def _load_all() -> None:
         ("PNG", pictures.PNG, "P"),
     ):
         drawn, made = BytesIO(), BytesIO()
-        Image.new(mode, (8, 8)).save(drawn, kind, exif=Image.Exif())
+        Image.new(mode, (8, 6)).save(drawn, kind, exif=Image.Exif())
         pictures.rewrite(drawn.getvalue(), found, made, 4)
+        pictures.rewrite(drawn.getvalue(), found, made, 4, square=True)
         pictures.rewrite(drawn.getvalue(), found, made, None)
     page = BytesIO()
     with pikepdf.new() as made_pdf:

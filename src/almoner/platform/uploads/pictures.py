@@ -37,10 +37,11 @@ Image.MAX_IMAGE_PIXELS = None  # its guard warns; ours refuses, below
 MpoImagePlugin.MpoImageFile  # noqa: B018 - imported while files can still be opened
 
 
-def rewrite(content: bytes, found: str, target: BinaryIO, longest_side: int | None) -> str:
+def rewrite(content: bytes, found: str, target: BinaryIO, longest_side: int | None, *, square: bool = False) -> str:
     """Write the image anew; its media type then.
 
     With ``longest_side`` it is made to be shown: scaled down to so many pixels, and a JPEG unless it is transparent.
+    ``square``: what is none is put into the middle of one that is transparent, a PNG.
     Raises Refused; a parser may raise anything at what was made to break it.
     """
     if found == JPEG:
@@ -60,11 +61,23 @@ def rewrite(content: bytes, found: str, target: BinaryIO, longest_side: int | No
     opened.load()
     picture: Image.Image = opened if turn is None else opened.transpose(turn)
     transparent = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
+    if square and picture.width != picture.height:
+        upright = _plain(picture, "RGBA" if transparent else picture.mode).convert("RGBA")
+        _squared(upright).save(target, "PNG", optimize=True)
+        return PNG
     if found == JPEG or (longest_side is not None and not transparent and picture.mode != "P"):
         _plain(picture, "L" if picture.mode in ("1", "L") else "RGB").save(target, "JPEG", quality=85)
         return JPEG
     _plain(picture, "RGBA" if transparent else picture.mode).save(target, "PNG", compress_level=3)
     return PNG
+
+
+def _squared(picture: Image.Image) -> Image.Image:
+    """The picture in the middle of a square as large as its longer side, with nothing around it."""
+    side = max(picture.size)
+    whole = Image.new("RGBA", (side, side))
+    whole.paste(picture, ((side - picture.width) // 2, (side - picture.height) // 2))
+    return whole
 
 
 def _plain(picture: Image.Image, mode: str) -> Image.Image:

@@ -23,7 +23,7 @@ from almoner.validation.configurations.schemas import (
 
 ConfigurationId = Annotated[UUID, PathId("hostedconfiguration")]
 
-LOGO: Final = Upload("logo", max_bytes=5 * 1024 * 1024, media_types=images.MEDIA_TYPES, longest_side=320)
+LOGO: Final = Upload("logo", max_bytes=5 * 1024 * 1024, media_types=images.MEDIA_TYPES, longest_side=320, square=True)
 
 routes = Routes("Submission configurations")
 
@@ -71,6 +71,9 @@ async def update_validation_submission_configuration(
 async def set_validation_submission_configuration_logo(
     call: Call, id: ConfigurationId, upload: Checked
 ) -> ValidationSubmissionConfigurationOut:
-    """Upload the logo that the hosted form shows: JPEG or PNG, square, at most 5 MiB."""
+    """Upload the logo that the hosted form shows: JPEG or PNG, at most 5 MiB.
+
+    It is shown in a square: one that is none is centred in one, with transparent edges.
+    """
     made = await configurations.set_logo(call.tx, call.partner, id, images.made(upload))
     return configuration_out(call.tx, made)
