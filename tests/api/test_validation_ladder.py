@@ -6,10 +6,12 @@ of what another list of the IRS says of them (tests/data/us_irs_lists).
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from pypdf import PdfReader
 
 from almoner.adapters.registers_irs_990n import Irs990N
 from almoner.adapters.registers_irs_pub78 import IrsPub78
@@ -178,6 +180,20 @@ async def test_an_address_of_another_place_is_asked_about(world: Service, partne
     (evaluation,) = await evidence(world, other)
     assert evaluation.outcome.reasons == ("address_disagrees",)
     assert [row["id"] for row in data(await partner.get("/v1/validation-requests", status="pending"))] == [other["id"]]
+
+
+async def test_the_dossier_says_whether_addresses_were_compared(world: Service, partner: Client) -> None:
+    """Addresses raise or lower what decides, while the names may agree wholly: nothing is told of the names alone."""
+    there = {"addressLine1": "431 18th St NW", "city": "Washington", "state": "DC", "postal": "20006"}
+    both = "Names and addresses together agree to", "name and address together agree"
+    for given, (found, note) in ((there, both), ({}, ("The names agree to", "the name agrees"))):
+        record = await decided(world, partner, name="American National Red Cross", registryId=RED_CROSS, **given)
+        path = f"/v1/validation-requests/{record['id']}/dossier"
+        answer = await partner.get(path, headers={"Accept": "application/pdf"})
+        text = " ".join(page.extract_text() for page in PdfReader(BytesIO(answer.content)).pages)
+        assert found in " ".join(text.split())
+        [decision] = data(await partner.get(path))["decisions"]
+        assert note in decision["note"]
 
 
 async def test_steps_keep_what_they_saw_and_of_which_day(world: Service, partner: Client) -> None:

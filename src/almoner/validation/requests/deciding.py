@@ -39,7 +39,8 @@ async def evaluate(
     if then is not None:
         await _do(tx, held, then)
     elif climbed.outcome.verdict == "accept":
-        note = f"The register lists the identifier as active, and the name agrees ({made.agreement:.2f})."
+        agree = "name and address together agree" if made.of_addresses else "the name agrees"
+        note = f"The register lists the identifier as active, and {agree} ({made.agreement:.2f})."
         await service.accept(tx, EVERYONE, held.id, Decision("accepted", None, "rules", note))
     else:
         await reviews.ask(tx, service.subject_of(held), climbed.outcome.reasons)

@@ -96,7 +96,8 @@ class Outcome:
 class Evaluation:
     """One walk up the ladder, kept for good.
 
-    ``agreement``: of the names, 0 to 1, None where there were none to compare; ``threshold``: what it had to reach.
+    ``agreement``: of the names, with the addresses where both tell one, 0 to 1, None where there were none to compare;
+    ``threshold``: what it had to reach.
     ``organisation_id``: the one that the number led to.
     """
 
@@ -108,6 +109,11 @@ class Evaluation:
     threshold: float
     organisation_id: UUID | None
     evaluated_at: datetime
+
+    @property
+    def of_addresses(self) -> bool:
+        """Whether ``agreement`` is of the addresses, too."""
+        return any(step.name == "address" and "score" in step.facts for step in self.steps)
 
 
 class RegistryNotFound(BadRequest):

@@ -134,7 +134,8 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
         yield f"A person was asked to decide {occasion}:"
         yield from (sentence(code) for code in evaluation.outcome.reasons)
     if evaluation.agreement is not None:
-        yield f"The names agree to {evaluation.agreement:.3f}; {evaluation.threshold:.3f} was asked for."
+        compared = "Names and addresses together" if evaluation.of_addresses else "The names"
+        yield f"{compared} agree to {evaluation.agreement:.3f}; {evaluation.threshold:.3f} was asked for."
 
 
 def _step(step: Step) -> _Row:

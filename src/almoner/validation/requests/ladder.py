@@ -53,7 +53,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Climbed:
-    """What the steps came to. ``agreement``: of the names; None where there were none to compare."""
+    """What the steps came to. ``agreement``: of the names, with the addresses where both tell one; None without any."""
 
     steps: tuple[Step, ...]
     outcome: Outcome
