@@ -25,7 +25,8 @@ from tests.support.database import TestDatabase
 
 WORDS = set(json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8")))
 OF_AGENTS = {key for key in WORDS if key.startswith(("agent.", "answer."))}
-KEYS = WORDS - OF_AGENTS
+OF_APPLICANTS = {key for key in WORDS if key.startswith(("apply.", "applied."))}
+KEYS = WORDS - OF_AGENTS - OF_APPLICANTS
 PHONE = {"viewport": {"width": 320, "height": 700}}
 # A monogram, the name of a logo, and who made the page; other data stand in mark-up of their own.
 DATA = {"QQ", "Partner", "Almoner"}
