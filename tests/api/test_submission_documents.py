@@ -180,7 +180,7 @@ async def test_earlier_applications_of_a_nonprofit_are_found(service: Service, a
     }
 
     async def ids(**query: str) -> list[str]:
-        asked = {name.replace("Ids", "Ids[]"): value for name, value in query.items()}
+        asked: dict[str, Any] = {name.replace("Ids", "Ids[]"): value for name, value in query.items()}
         return [one["validationSubmissionId"] for one in data(await api.get(FOUND, **asked))["results"]]
 
     assert await ids(query="orchard") == [second["id"]]
@@ -188,4 +188,5 @@ async def test_earlier_applications_of_a_nonprofit_are_found(service: Service, a
     assert await ids(query="nobody") == await ids(query="!!") == []
     assert await ids(organisationIds=organisation) == [second["id"]]
     assert await ids(validationRequestIds=first["validationRequestId"]) == [first["id"]]
-    assert refused(await api.get(FOUND, **{"organisationIds[]": "x"})) == (400, "bad_request")
+    wrong: dict[str, Any] = {"organisationIds[]": "x"}
+    assert refused(await api.get(FOUND, **wrong)) == (400, "bad_request")

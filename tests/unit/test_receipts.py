@@ -38,6 +38,9 @@ GIFT = Donation(
     disbursed_at=None,
     reassigned_at=None,
     reassigned_from=None,
+    request_id=None,
+    gift_aid_id=None,
+    donor_shown=True,
 )
 SETTLED = replace(GIFT, settlement=Settlement(AT + timedelta(days=2), Money(2400, "GBP")))
 SENT = replace(SETTLED, status="DISBURSED", disbursed_at=AT + timedelta(days=9))

@@ -57,7 +57,7 @@ select encode(set_bit(set_bit(overlay(
        id, null, left(name, 255), true,
        array['validation_request', 'compliance', 'eligibility', 'agent_verification'],
        array['nonprofit', 'social_impact', 'education'], array['sanction', 'warning', 'hateSpeech'],
-        true, created_at, created_at
+       true, created_at, created_at
 from partner;
 
 grant select, insert, update on hosted_configuration to almoner_app;
