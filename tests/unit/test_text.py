@@ -9,9 +9,18 @@ ESCAPE, OVERRIDE, JOINER, LINE = "\x1b[2J", "\u202e", "\u200d", "\u2028"
 
 
 def test_a_typed_text_has_no_control_characters_and_keeps_joiners() -> None:
-    assert typed(f" Ada\t\r\n{ESCAPE}Example ") == "Ada[2JExample"
+    assert typed(f" Ada{ESCAPE}\x00Example ") == "Ada[2JExample"
     assert typed("one\r\ntwo\x00", lines=True) == "one\ntwo"
     assert typed(f"क्{JOINER}ष") == f"क्{JOINER}ष"
+
+
+@pytest.mark.parametrize("gap", ["\t", "\n", "\r\n", "\r", " \t ", "\x0b", "\x85", "\u2028", "\t\n\t"])
+def test_what_parts_words_is_a_blank_between_them(gap: str) -> None:
+    assert typed(f"Marthas{gap}Table{gap}") == "Marthas Table"
+
+
+def test_a_text_of_several_lines_keeps_them_and_its_tabs_are_blanks() -> None:
+    assert typed("one\ttwo\n\nthree  four\n", lines=True) == "one two\n\nthree  four"
 
 
 @pytest.mark.parametrize("sign", ["\n", "\r", "\x1b", "\x9b", OVERRIDE, JOINER, LINE, "\u2029", "\ufeff"])

@@ -232,7 +232,8 @@ def test_every_reason_has_a_sentence() -> None:
     assert all(sentence.endswith(".") for sentence in REVIEW_REASONS.values())
     assert set(SENTENCES) == set(REJECTION_REASONS)
     reached = {reason for _, _, _, reasons in REVIEWED for reason in reasons}
-    assert set(REVIEW_REASONS) - reached == {"wrong_check_digit", "address_disagrees", "mixed_scripts", "revoked"}
+    elsewhere_shown = {"wrong_check_digit", "address_disagrees", "mixed_scripts", "hidden_characters", "revoked"}
+    assert set(REVIEW_REASONS) - reached == elsewhere_shown
 
 
 def test_the_guide_tells_every_reason() -> None:
@@ -265,3 +266,35 @@ def test_letters_that_look_like_others_go_to_a_person(name: str, step: tuple[str
     climbed = ladder.climb(view, RULES)
     assert codes(climbed)["letters"] == step
     assert ("mixed_scripts" in climbed.outcome.reasons) == (step[0] == "fail")
+
+
+@pytest.mark.parametrize(
+    ("name", "unseen"),
+    [
+        ("Casper\u202e Relief Fund", ["U+202E RIGHT-TO-LEFT OVERRIDE"]),
+        ("Cas\u200bper Re\u2060lief Fund", ["U+200B ZERO WIDTH SPACE", "U+2060 WORD JOINER"]),
+        ("Cas\u200dper Relief Fund", ["U+200D ZERO WIDTH JOINER"]),  # Latin is not spelled with joiners
+        ("Casper\u3164Relief Fund", ["U+3164 HANGUL FILLER"]),
+        ("\u2066Casper Relief Fund\u2069", ["U+2066 LEFT-TO-RIGHT ISOLATE", "U+2069 POP DIRECTIONAL ISOLATE"]),
+    ],
+)
+def test_what_nobody_sees_in_a_name_goes_to_a_person(name: str, unseen: list[str]) -> None:
+    climbed = ladder.climb(seen(asked=replace(ASKED, name=name)), RULES)
+    [letters] = [step for step in climbed.steps if step.name == "letters"]
+    assert (letters.verdict, letters.code, letters.facts["hidden"]) == ("fail", "hidden_characters", unseen)
+    assert "hidden_characters" in climbed.outcome.reasons
+    unlisted = ladder.climb(seen(asked=replace(ASKED, name=name), listed=None, heard=REMOVED), RULES)
+    assert {"hidden_characters", "not_listed"} <= set(unlisted.outcome.reasons)
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [
+        ("بنیاد می\u200cخواهم", ()),  # Persian is spelled with it
+        ("क्\u200dष सेवा", ()),
+        ("Cas\u00adper Relief Fund", ("Cas\u00adper Relief Fund",)),  # the register writes it so
+    ],
+)
+def test_joiners_that_spell_and_what_the_register_writes_hide_nothing(asked: str, written: tuple[str, ...]) -> None:
+    view = seen(asked=replace(ASKED, name=asked), listed=listed(other_names=written))
+    assert codes(ladder.climb(view, RULES))["letters"][1] != "hidden_characters"

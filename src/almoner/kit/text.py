@@ -1,16 +1,51 @@
 """What people type, and what a terminal may be given of it."""
 
+import re
 import unicodedata
 from typing import Final
 
 _UNTYPED: Final = ("Cc", "Cs")
 _STEERING: Final = ("Cc", "Cf", "Cs", "Zl", "Zp")
+_TABS: Final = re.compile(r" *[\t\v\f]+[ \t\v\f]*")
+_BREAKS: Final = re.compile(r" *[\t\n\v\f\r\x85\u2028\u2029]+[ \t\n\v\f\r\x85\u2028\u2029]*")
+_UNSEEN_MARKS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+"""Fillers and selectors that show as nothing, though they count as letters, marks or symbols."""
+_JOINERS: Final = frozenset("\u200c\u200d")
+_JOINED: Final = frozenset(
+    "ARABIC SYRIAC MANDAIC NKO MONGOLIAN DEVANAGARI BENGALI GURMUKHI GUJARATI ORIYA TAMIL TELUGU KANNADA MALAYALAM "
+    "SINHALA TIBETAN MYANMAR KHMER BALINESE JAVANESE".split()
+)
+"""Scripts in which a joiner between letters is spelling, as in Persian and Hindi (Unicode Standard Annex 31)."""
 
 
 def typed(text: str, *, lines: bool = False) -> str:
-    """Trimmed, without control characters; ``lines`` keeps line breaks. Joiners stay: some names need them."""
+    """Trimmed, without control characters; ``lines`` keeps line breaks, else they are blanks, as tabs always are.
+
+    Joiners stay: some names need them.
+    """
     text = text.replace("\r\n", "\n")
+    text = (_TABS if lines else _BREAKS).sub(" ", text)
     return "".join(c for c in text if unicodedata.category(c) not in _UNTYPED or (lines and c == "\n")).strip()
+
+
+def hidden(text: str) -> list[str]:
+    """What a reader does not see of it, or what turns its writing around, by name and in order, each once.
+
+    A joiner between two letters of a script that is spelled with joiners hides nothing.
+    """
+    found = {}
+    for at, sign in enumerate(text):
+        unseen = unicodedata.category(sign) in _STEERING or sign in _UNSEEN_MARKS
+        if unseen and not (sign in _JOINERS and _joins(text[at - 1 : at], text[at + 1 : at + 2])):
+            found[f"U+{ord(sign):04X} {unicodedata.name(sign, '')}".strip()] = None
+    return list(found)
+
+
+def _joins(before: str, after: str) -> bool:
+    return all(
+        bool(side) and unicodedata.category(side)[0] in "LM" and unicodedata.name(side, "").split(" ")[0] in _JOINED
+        for side in (before, after)
+    )
 
 
 def one_line(text: str) -> str:

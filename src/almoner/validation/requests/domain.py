@@ -62,6 +62,7 @@ REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "reregistered": "The body is registered under another number now.",
         "name_disagrees": "The name is not near enough to those that the register lists under the identifier.",
         "mixed_scripts": "The name mixes letters of several scripts: some may stand for others that look like them.",
+        "hidden_characters": "The name holds characters that nobody sees, or that turn the writing around.",
         "address_disagrees": "The address given is not near enough to the one that the register lists.",
         "central_body_not_active": "The body is exempt by the ruling of a group whose central body is not active.",
         "main_charity_not_active": "The body is part of a charity that is not active.",

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from almoner.kit.scripts import scripts
+from almoner.kit.text import hidden
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries.domain import Check, Registry
@@ -219,16 +220,20 @@ def _name(seen: Seen, agreement: Agreement | None, rules: Rules) -> Step:
 def _letters(seen: Seen) -> Iterator[Step]:
     """A name whose letters look like others: it may agree with the register's and read as another (confusables).
 
-    What the register itself writes so is no trick; nor is a name wholly in another script, which is told.
+    Nor may it hold what nobody sees. What the register itself writes so is no trick; nor is a name wholly in another
+    script, which is told.
     """
-    if seen.listed is None:
-        return
     source, day = _by(seen)
-    known = " ".join([seen.listed.name, *seen.listed.other_names]).casefold().split()
+    written = [seen.listed.name, *seen.listed.other_names] if seen.listed else []
+    known = " ".join(written).casefold().split()
     strange = [word for word in seen.asked.name.split() if word.casefold() not in known]
     new = scripts(" ".join(strange)) - scripts(" ".join(known))
     facts: dict[str, object] = {"scripts": sorted(scripts(seen.asked.name))}
-    if any(len(scripts(word)) > 1 for word in strange) or (new and len(scripts(seen.asked.name)) > 1):
+    if unseen := hidden(" ".join(strange)):
+        yield Step("letters", "fail", "hidden_characters", source, day, facts | {"hidden": unseen})
+    elif seen.listed is None:
+        return
+    elif any(len(scripts(word)) > 1 for word in strange) or (new and len(scripts(seen.asked.name)) > 1):
         yield Step("letters", "fail", "mixed_scripts", source, day, facts)
     elif new:
         yield Step("letters", "warn", "other_script", source, day, facts)
