@@ -160,6 +160,28 @@ async def test_the_document_is_tagged_and_tells_the_same(service: Service, api: 
         assert said in text, said
 
 
+@pytest.mark.parametrize(
+    ("name", "shown", "latin"),
+    [
+        ("मार्था सेवा संस्थान", "martha", True),
+        ("มูลนิธิมาร์ธา", "mulnithi", True),
+        ("마르타 재단", "MaLeuTa", True),
+        ("Martha \U0001f600 Fund", ":grinning:", True),
+        ("Société Марфа جمعية", "Марфа", False),
+    ],
+    ids=["Hindi", "Thai", "Korean", "emoji", "with a font"],
+)
+async def test_the_document_says_where_a_name_is_in_other_letters_than_were_written(
+    service: Service, api: Client, name: str, shown: str, latin: bool
+) -> None:
+    address = await _made(service, api, name=name)
+    answer = await api.get(address, headers=PDF)
+    text = " ".join("\n".join(page.extract_text() for page in PdfReader(BytesIO(answer.content)).pages).split())
+    assert shown.lower() in text.lower()
+    assert ("are shown in Latin letters. The JSON form of this dossier has them" in text) == latin
+    assert data(await api.get(address))["validationRequest"]["name"] == name
+
+
 async def test_what_is_copied_from_the_document_is_what_was_written(service: Service, api: Client) -> None:
     """A long word may be broken behind any sign; that sign stays what it is everywhere else."""
     for sign in "0126-":

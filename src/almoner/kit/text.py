@@ -33,7 +33,7 @@ def hidden(text: str) -> list[str]:
 
     A joiner between two letters of a script that is spelled with joiners hides nothing.
     """
-    found = {}
+    found: dict[str, None] = {}
     for at, sign in enumerate(text):
         unseen = unicodedata.category(sign) in _STEERING or sign in _UNSEEN_MARKS
         if unseen and not (sign in _JOINERS and _joins(text[at - 1 : at], text[at + 1 : at + 2])):

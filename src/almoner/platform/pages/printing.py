@@ -1,15 +1,16 @@
 """PDF documents by typst: tagged (PDF/UA-1), archival (PDF/A-3a), and the same bytes from the same facts.
 
 A document shows the fonts of this package alone, never those of the machine; what they cannot show is written in plain
-letters, since both standards forbid a character without a glyph.
+letters, since both standards forbid a character without a glyph. The template is told of that in ``facts.rewritten``.
 """
 
 import asyncio
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -44,10 +45,11 @@ class Press:
 
     def _print(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:
         try:
-            return self._compiled(_each_text(facts, printable), links, at)
+            shown = {**facts, "rewritten": any(rewritten(text) for text in _texts(facts))}
+            return self._compiled(_each_text(shown, printable), links, at)
         except self._unprintable:
             # Marks on a letter of another script: no one font has both.
-            return self._compiled(_each_text(facts, _without_marks), links, at)
+            return self._compiled(_each_text({**facts, "rewritten": True}, _without_marks), links, at)
 
     def _compiled(self, facts: object, links: Mapping[str, str], at: datetime) -> bytes:
         with self._lock:
@@ -79,6 +81,14 @@ def printable(text: str) -> str:
     return _LONG.sub("\\g<0>\u200b", shown)
 
 
+def rewritten(text: str) -> bool:
+    """Whether a reader is shown other letters than were written."""
+    return any(
+        ord(one) not in _covered() and not one.isspace() and one.isprintable()
+        for one in unicodedata.normalize("NFC", text)
+    )
+
+
 def _without_marks(text: str) -> str:
     composed = unicodedata.normalize("NFC", text)
     return printable("".join(one for one in composed if unicodedata.category(one) not in ("Mn", "Me", "Cf")))
@@ -94,6 +104,16 @@ def _each_text(value: object, change: Callable[[str], str]) -> object:
             return [_each_text(one, change) for one in value]
         case _:
             return value
+
+
+def _texts(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            yield from chain.from_iterable(map(_texts, value.values()))
+        case Sequence():
+            yield from chain.from_iterable(map(_texts, value))
 
 
 def _shown(character: str) -> str:

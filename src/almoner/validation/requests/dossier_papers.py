@@ -43,6 +43,10 @@ _OCCASIONS: Final = {
     "asked": "when it was asked for",
 }
 _KEPT: Final = "What the operator noted is kept by who runs the service."
+_PLAIN: Final = (
+    "Names in scripts that this document has no font for are shown in Latin letters. The JSON form of this dossier has "
+    "them as they were written."
+)
 _CHECKING: Final = (
     "Every byte of this file is signed with a key of the service that made it (Ed25519). The public key is at "
     "/.well-known/almoner-keys of that service; docs/verify_document.py of Almoner checks the file without a network."
@@ -78,6 +82,7 @@ def _facts(deployment: Deployment, dossier: Dossier, key_id: str) -> dict[str, o
         "date": [dossier.at.year, dossier.at.month, dossier.at.day],
         "test": "This is test data of a sandbox." if deployment.sandbox else None,
         "asked": _asked(ids, request),
+        "plain": _PLAIN,
         "evaluations": [_evaluation(evaluation) for evaluation in dossier.evaluations],
         "documents": [piece(_document(ids, document), rtl=False) for document in request.documents],
         "decisions": [_decision(decided) for decided in dossier.history.decisions],
