@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,6 @@ OF_AGENTS = {key for key in WORDS if key.startswith(("agent.", "answer."))}
 OF_APPLICANTS = {key for key in WORDS if key.startswith(("apply.", "applied."))}
 KEYS = WORDS - OF_AGENTS - OF_APPLICANTS
 PHONE = {"viewport": {"width": 320, "height": 700}}
-# A monogram, the name of a logo, and who made the page; other data stand in mark-up of their own.
-DATA = {"QQ", "Partner", "Almoner"}
 TITLED = {"till.unknown", "gift.unknown"} | {
     f"give.{kind}" for kind in "expired used unknown cookieless held closed broken tries".split()
 }
@@ -47,33 +44,14 @@ ELSEWHERE = {
 }
 
 
-@dataclass
-class Reader:
-    """Reads pages; ``seen`` are the messages that were met."""
-
-    seen: set[str] = field(default_factory=set)
-
-    def page(self, html: str) -> None:
-        """A page or the HTML of a mail."""
-        keys, stray = pseudo.read_page(html)
-        assert keys
-        assert stray <= DATA, stray
-        self.seen |= keys
+class Reader(pseudo.Reader):
+    """Reads what a browser shows, too."""
 
     async def shown(self, page: Page) -> None:
         """What the browser shows; nothing is wider than a small window."""
         self.page(await page.content())
         wide = await page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
         assert not wide, page.url
-
-    def mail(self, mail: dict[str, Any]) -> None:
-        """Subject and both forms; in the plain one a line begins with a message, or is a link or a code."""
-        self.page(mail["html"])
-        self.seen |= pseudo.read_text(mail["subject"])[0]
-        assert mail["subject"].startswith("⟦")
-        for line in mail["text"].splitlines():
-            assert re.match(r"⟦|$|https?://|\d{6}$", line), line
-        self.seen |= pseudo.read_text(mail["text"])[0]
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +13,8 @@ _ACCENTED: Final = str.maketrans("aceinosuyzAEIOSU", "àçéîñöšüýžÀÉÎ
 _MESSAGE: Final = re.compile(r"⟦([\w.]+)¦[^⟦⟧]*⟧")
 _SEEN: Final = ("aria-label", "title", "placeholder", "alt", "data-total")
 _SILENT: Final = ("style", "bdi", "textarea")
+DATA: Final = {"QQ", "Partner", "Almoner"}
+"""A monogram, the name of a logo, and who made the page; other data stand in mark-up of their own."""
 
 
 def catalogues(folder: Path) -> Catalogues:
@@ -62,3 +65,26 @@ def read_text(text: str) -> tuple[set[str], set[str]]:
         keys.update(found)
         text = _MESSAGE.sub(" ", text)
     return keys, {word for word in text.split() if re.search(r"[^\W\d_]", word)}
+
+
+@dataclass
+class Reader:
+    """Reads pages; ``seen`` are the messages that were met."""
+
+    seen: set[str] = field(default_factory=set)
+
+    def page(self, html: str) -> None:
+        """A page or the HTML of a mail."""
+        keys, stray = read_page(html)
+        assert keys
+        assert stray <= DATA, stray
+        self.seen |= keys
+
+    def mail(self, mail: dict[str, Any]) -> None:
+        """Subject and both forms; in the plain one a line begins with a message, or is a link or a code."""
+        self.page(mail["html"])
+        self.seen |= read_text(mail["subject"])[0]
+        assert mail["subject"].startswith("⟦")
+        for line in mail["text"].splitlines():
+            assert re.match(r"(- )?⟦|$|https?://|\d{6}$", line), line
+        self.seen |= read_text(mail["text"])[0]

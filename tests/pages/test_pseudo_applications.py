@@ -1,0 +1,293 @@
+"""No word of the hosted form, its mails and the page of an application is outside the catalogues (H9)."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from almoner.platform.pages.catalogue import LOCALE_FOLDER, Catalogues
+from almoner.platform.pages.rendering import Pages
+from almoner.validation.applications import sending
+from almoner.validation.applications import service as applications
+from tests.support import agents, appeals, factories, pseudo
+from tests.support.applications import PERSON, QUESTIONS, configured, invited
+from tests.support.browsing import Browser
+from tests.support.client import Client
+from tests.support.database import TestDatabase
+from tests.support.hostile_files import HONEST, PNG
+from tests.support.service import Service, serving
+from tests.support.submissions import CHOIRS, applied, ended, simulate
+from tests.support.submissions import configured as checks
+
+WORDS = set(json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8")))
+OF_APPLICANTS = {key for key in WORDS if key.startswith(("apply.", "applied."))}
+MESSAGES = ("expired", "used", "unknown", "again", "broken")
+UNUSUAL = {
+    # Limits of days and of room, and bodies of many files: tests of uploads and of the intake reach them.
+    "apply.problem.file.later",
+    "apply.problem.file.many",
+    "apply.problem.file.one",
+    # Said where a configuration changes between the review and the sending.
+    "apply.problem.sending",
+}
+LONG = "x" * 2001
+
+
+class Reader(pseudo.Reader):
+    """Countries, registers, languages, and the letters that stand for a partner are data."""
+
+    def page(self, html: str) -> None:
+        """A page or the HTML of a mail."""
+        super().page(re.sub(r'<(option value="[^"]+"|span class="monogram")[^>]*>[^<]*<', "<", html))
+
+
+class Walk:
+    """One browser without a screen that reads whatever it is shown."""
+
+    def __init__(self, service: Service, reader: Reader) -> None:
+        self.browser = Browser(service.app, service.db.deployment.links.pages, "198.51.100.9")
+        self.reader = reader
+
+    async def open(self, path: str) -> None:
+        """Open an address, wherever it leads."""
+        self.reader.page((await self.browser.open(path)).text)
+
+    async def results(self, path: str) -> None:
+        """What the script of the search gets: a part of a page."""
+        keys, stray = pseudo.read_page((await self.browser.open(path)).text)
+        assert stray == set()
+        self.reader.seen |= keys
+
+    async def post(self, path: str, form: dict[str, str] | None = None) -> None:
+        """Post the last page's form."""
+        self._read(await self.browser.post(path, form or {}))
+
+    async def upload(self, path: str, content: bytes, media_type: str) -> None:
+        """Upload a file by the last page's form."""
+        sent = {"csrf": self.browser.csrf, "type": "validation_request"}
+        self._read(
+            await self.browser.request(
+                "POST",
+                path,
+                data=sent,
+                files={"file": ("q", content, media_type)},
+                headers={"Sec-Fetch-Site": "same-origin"},
+            )
+        )
+
+    def _read(self, answer: Any) -> None:
+        if answer.status_code != 303:
+            self.reader.page(answer.text)
+
+
+@pytest.fixture
+def catalogues(tmp_path: Path) -> Catalogues:
+    return pseudo.catalogues(tmp_path)
+
+
+@pytest.fixture
+async def strange(empty_database: TestDatabase, catalogues: Catalogues) -> AsyncIterator[Service]:
+    """A service in the made-up language."""
+    async with serving(empty_database, catalogues=catalogues) as service:
+        yield service
+
+
+async def test_h9_no_word_of_an_application_is_outside_the_catalogues(strange: Service, catalogues: Catalogues) -> None:
+    reader = Reader()
+    api = strange.client((await strange.tenant()).secret)
+    try:
+        await walk_the_form(strange, api, reader)
+        await walk_what_is_missing(strange, api, reader)
+        await walk_a_refusal(strange, api, reader)
+        await walk_decisions(strange, api, reader)
+    finally:
+        await api.close()
+    walk_what_only_says_something(strange, catalogues, reader)
+    await read_mails(strange, reader)
+    assert reader.seen <= WORDS
+    assert not reader.seen & UNUSUAL
+    assert OF_APPLICANTS - reader.seen - UNUSUAL == set()
+
+
+async def walk_the_form(service: Service, api: Client, reader: Reader) -> None:
+    """Every step empty, with every problem that it knows, and done."""
+    many = [await factories.nonprofit(service, name=f"Qq {number}") for number in range(9)]
+    gone = await factories.nonprofit(service, name="Zz", active=False)
+    questions = [{**one, "labels": {"en": "QQ"}} for one in QUESTIONS]
+    for one in questions:
+        if "choices" in one:
+            one["choices"] = [{**choice, "labels": {"en": "QQ"}} for choice in one["choices"]]
+    made = await configured(api, name="QQ", partnerFields=questions)
+    invite = await invited(api, hostedConfigId=made["id"])
+    walk, home = Walk(service, reader), f"/apply/{invite['id']}"
+    await walk.open(home)
+    await walk.open(invite["url"])
+    await walk.open(f"{home}/nonprofit")
+    for query in ("Qq", "Zz", "nothing-is-called-so"):
+        await walk.open(f"{home}/nonprofit?q={query}")
+        await walk.results(f"{home}/nonprofit/results?q={query}")
+    await walk.open(f"{home}/nonprofit")
+    await walk.post(f"{home}/nonprofit")
+    await walk_unlisted(walk, home)
+    await walk.open(f"{home}/person")
+    await walk.post(f"{home}/person", {"first_name": "", "last_name": "", "email": ""})
+    await walk.post(f"{home}/person", {"first_name": LONG, "last_name": LONG, "email": LONG, "title": LONG})
+    await walk.post(f"{home}/person", {**PERSON, "email": "wrong"})
+    await walk.open(f"{home}/person")
+    await walk.post(f"{home}/person", dict(PERSON))
+    await walk.open(f"{home}/questions")
+    await walk.post(f"{home}/questions", {})
+    await walk.post(f"{home}/questions", {"q-reason": LONG, "q-staff": "many", "q-size": "none", "q-blog": "a b"})
+    await walk.open(f"{home}/questions")
+    await walk.post(f"{home}/questions", {"q-reason": "Q", "q-size": "small"})
+    await walk_documents(service, walk, home)
+    await walk.open(f"{home}/colleague")
+    await walk.post(f"{home}/colleague", {"email": "colleague@relief.example"})
+    await walk.post(f"{home}/colleague", {"email": "colleague@relief.example"})
+    await service.drain()
+    await walk.open(home)
+    await walk.open(f"{home}/review")  # of a nonprofit that was typed
+    for organisation in (gone, many[0]):
+        await walk.open(f"{home}/nonprofit?q=Q")
+        await walk.post(f"{home}/nonprofit", {"organisation": organisation})
+        await walk.open(f"{home}/nonprofit")
+        await walk.open(f"{home}/review")
+        await walk.post(f"{home}/review")
+    await walk.open(invite["url"])
+    await walk.open(f"/apply?token={invite['url'].rsplit('=', 1)[1]}x")
+
+
+async def walk_unlisted(walk: Walk, home: str) -> None:
+    """A nonprofit that is not found."""
+    await walk.open(f"{home}/nonprofit/other")
+    await walk.open(f"{home}/nonprofit/other?country=XXX")
+    await walk.open(f"{home}/nonprofit/other?country=USA")
+    good = {"country": "USA", "name": "QQ", "registry": "IRS", "number": "53-0196605", "website": "www.example.org"}
+    for wrong in (
+        {"name": "", "registry": "", "number": "", "website": ""},
+        {"name": LONG, "number": LONG, "website": LONG},
+        {"number": "wrong", "website": "a b"},
+        {"country": "XXX"},
+    ):
+        await walk.open(f"{home}/nonprofit/other?country=USA")
+        await walk.post(f"{home}/nonprofit/other", {**good, **wrong})
+    await walk.open(f"{home}/nonprofit/other?country=USA")
+    await walk.post(f"{home}/nonprofit/other", good)
+
+
+async def walk_documents(service: Service, walk: Walk, home: str) -> None:
+    """Files that are taken, refused, looked at and removed."""
+    await walk.open(f"{home}/documents")
+    for content, media_type in ((b"hello", "text/plain"), (b"", PNG), (bytes(5_242_881), PNG), (HONEST[PNG], PNG)):
+        await walk.upload(f"{home}/documents", content, media_type)
+        await walk.open(f"{home}/documents")
+    await walk.post(f"{home}/documents")
+    await walk.open(f"{home}/documents?did=added")
+    for state in ("pending_scan", "rejected", "clean"):
+        await found_by_the_scanner(service, state)
+        await walk.open(f"{home}/documents")
+    await walk.post(f"{home}/documents/done", {})
+    await walk.open(f"{home}/documents?did=removed")
+
+
+async def found_by_the_scanner(service: Service, state: str) -> None:
+    """What becomes of documents, whatever they were."""
+    connection = await asyncpg.connect(service.database.server.superuser_url(service.database.name))
+    threat = "Eicar" if state == "rejected" else None
+    try:
+        await connection.execute("set session_replication_role = replica")  # no trigger holds it back
+        await connection.execute("update document set status = $1, threat = $2", state, threat)
+    finally:
+        await connection.close()
+
+
+async def walk_what_is_missing(service: Service, api: Client, reader: Reader) -> None:
+    """Applications that wait for a document, an address, and an answer."""
+    walk, alone = Walk(service, reader), await checks(api, "validation_request")
+    waits = await applied(api, registryId="99-1234567", organisationName="QQ", configurationId=alone)
+    await ended(service, api, waits)
+    service.clock.advance(minutes=11)
+    home = f"/application/{waits['id']}"
+    await walk.open(await link(service, waits))
+    await walk.upload(f"{home}/documents", b"hello", "text/plain")
+    await walk.upload(f"{home}/documents", HONEST[PNG], PNG)
+    await walk.open(f"{home}?did=added")
+    await found_by_the_scanner(service, "rejected")
+    await walk.open(home)
+    speaks = await checks(api, "agent_verification")
+    organisation = await factories.nonprofit(service, name="Qq")
+    await agents.contact(service, organisation, "office@relief.example")
+    asked = await applied(api, organisationId=organisation, configurationId=speaks)
+    await walk.open(await link(service, asked))
+    await simulate(api, asked["agentVerification"]["id"], "confirm_email")
+    await service.drain()
+    await walk.open(f"/application/{asked['id']}")
+
+
+async def walk_a_refusal(service: Service, api: Client, reader: Reader) -> None:
+    """Refused; two appeals, the second of which is heard."""
+    walk = Walk(service, reader)
+    failed = await ended(service, api, await applied(api, organisationName="test_reject_other"))
+    home = f"/application/{failed['id']}"
+    await walk.open(await link(service, failed))
+    await walk.post(f"{home}/appeal", {"text": ""})
+    await walk.post(f"{home}/appeal", {"text": "x" * 5001})
+    await walk.post(f"{home}/appeal", {"text": "Q"})
+    await walk.open(f"{home}?did=appealed")
+    await appeals.decide(service, await appeals.last_of(service, failed), "rejected")
+    await walk.open(home)
+    await appeals.decide(service, await appeals.made(api, failed), "accepted")
+    await walk.open(home)
+    await service.drain()
+
+
+async def walk_decisions(service: Service, api: Client, reader: Reader) -> None:
+    """Accepted, and left to the partner."""
+    walk, alone = Walk(service, reader), await checks(api, "validation_request")
+    accepted = await applied(api, organisationName="test_accept", configurationId=alone)
+    await ended(service, api, accepted)
+    await walk.open(await link(service, accepted))
+    choirs = await checks(api, "eligibility", allowedActivitySubTags=[CHOIRS])
+    organisation = await factories.nonprofit(service, name="Qq")
+    undecided = await applied(api, organisationId=organisation, configurationId=choirs)
+    await ended(service, api, undecided)
+    await walk.open(await link(service, undecided))
+
+
+def walk_what_only_says_something(service: Service, catalogues: Catalogues, reader: Reader) -> None:
+    """Every page of a title and a text, and every reason of a refusal in the mail that tells it."""
+    pages = Pages(service.db.deployment, applications.MAILS, catalogues)
+    language = pages.language(None)
+    for kind in MESSAGES:
+        reader.page(bytes(pages.message(f"apply.{kind}", language, status=200).body).decode())
+    reasons = [key for key in sorted(WORDS) if key.startswith("applied.reason.")]
+    facts = {"kind": "failed", "subject": "", "name": "", "partner": "Q", "organisation": "Q", "link": "https://q"}
+    told: dict[str, Any] = {**facts, "missing": [], "reasons": reasons, "due": None}
+    html, text = (pages.text(f"application.{form}", language, **told) for form in ("html", "txt"))
+    subject = language.text("applied.mail.subject", title=language.text("applied.failed.title"), partner="Q")
+    reader.mail({"html": html, "text": text, "subject": subject})
+
+
+async def mails(service: Service) -> list[dict[str, Any]]:
+    """All that was written, newest first."""
+    await service.drain()
+    async with service.db.read() as tx:
+        return [dict(row) for row in await tx.fetch("select * from sandbox_mail order by created_at desc, id desc")]
+
+
+async def link(service: Service, submission: dict[str, Any]) -> str:
+    """To the page of an application."""
+    async with service.db.read() as tx:
+        named = tx.ids.parse("validationsubmission", submission["id"])
+        assert named is not None
+        return sending.status_link(tx, named)
+
+
+async def read_mails(service: Service, reader: Reader) -> None:
+    """Every mail that was written on the way."""
+    for mail in await mails(service):
+        reader.mail(mail)
