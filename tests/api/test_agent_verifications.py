@@ -53,6 +53,21 @@ async def test_everything_wrong_is_told_at_once(service: Service, api: Client) -
     assert await listed(api) == ([], 0)
 
 
+async def test_which_nonprofit_is_asked_for_with_all_the_rest(service: Service, api: Client) -> None:
+    which = "body must have either organisationId or validationRequestId"
+    required = [f"body.{name} is required" for name in ("firstName", "lastName", "email")]
+    ids = service.db.deployment.ids
+    one, other = ids.example("organisation"), ids.example("validationrequest")
+    for given, told in (
+        ({}, [*required, which]),
+        ({"organisationId": one, "validationRequestId": other}, [*required, which]),
+        ({"organisationId": None, "validationRequestId": other}, required),
+        ({"organisationId": 7}, [*required, "body.organisationId must be a string"]),
+    ):
+        error = (await api.post(PATH, given)).json()["error"]
+        assert (error["code"], error["reasons"]) == ("bad_request", told), given
+
+
 async def test_what_nobody_types_is_not_kept_and_a_website_is_one(service: Service, api: Client) -> None:
     made = await create(service, api, firstName="Ada\r\nBcc: x@y.example", lastName="\x1bByron", title="Treas\turer")
     assert (made["firstName"], made["lastName"], made["title"]) == ("Ada Bcc: x@y.example", "Byron", "Treas urer")
@@ -96,6 +111,14 @@ async def test_metadata_are_merged_key_by_key_and_nothing_else_changes(service: 
         answer = await api.patch(path, {"metadata": wrong})
         code = answer.json()["error"]["code"]
         assert (answer.status_code, code) == (400, "agent_verification/invalid_metadata")
+    answer = await api.patch(path, {"metadata": {"a": 7, "k" * 41: "x", "b": ["x"], "c": None}})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (400, "agent_verification/invalid_metadata")
+    assert error["reasons"] == [
+        "body.metadata.a must be a string or null",
+        f"body.metadata key '{'k' * 40}...' is longer than 40 characters",
+        "body.metadata.b must be a string or null",
+    ]
     full = {str(number): "x" for number in range(20)}
     assert data(await api.patch(path, {"metadata": full}))["metadata"] == full
     answer = await api.patch(path, {"metadata": {"one more": "x"}})

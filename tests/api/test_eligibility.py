@@ -245,6 +245,10 @@ async def test_metadata_is_merged_key_by_key(service: Service, api: Client) -> N
     for wrong in ({"k": "v" * 251}, {str(n): "v" for n in range(21)}):
         answer = await api.patch(path, {"metadata": wrong})
         assert answer.json()["error"]["code"] == "eligibility_subscription/invalid_metadata"
+    alone = await refused(api, {"organisationId": await body_of(service), "metadata": {"a": 1, "k" * 41: "x"}})
+    long = f"body.metadata key '{'k' * 40}...' is longer than 40 characters"
+    wrong_type = "body.metadata.a must be a string"
+    assert alone == (400, "eligibility_subscription/invalid_metadata", [wrong_type, long])
     assert data(await api.patch(path, {"status": "live", "organisationId": "x"}))["status"] == made["status"]
 
 

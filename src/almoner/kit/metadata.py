@@ -7,8 +7,11 @@ MAX_KEY_LENGTH = 40
 MAX_VALUE_LENGTH = 250
 
 
-def problems(metadata: Mapping[str, str | None], field: str = "body.metadata") -> list[str]:
-    """One sentence for every rule the metadata break; empty when they are fine. A null value stands for removal."""
+def problems(metadata: Mapping[str, object], field: str = "body.metadata", *, merged: bool = False) -> list[str]:
+    """One sentence for every rule the metadata break; empty when they are fine.
+
+    ``merged``: they are to be merged into others, where a null value stands for removal.
+    """
     found = []
     if len(metadata) > MAX_KEYS:
         found.append(f"{field} may have at most {MAX_KEYS} keys, this one has {len(metadata)}")
@@ -18,8 +21,11 @@ def problems(metadata: Mapping[str, str | None], field: str = "body.metadata") -
             found.append(f"{field} has an empty key")
         if len(key) > MAX_KEY_LENGTH:
             found.append(f"{field} key '{shown}' is longer than {MAX_KEY_LENGTH} characters")
-        if value is not None and len(value) > MAX_VALUE_LENGTH:
-            found.append(f"{field}.{shown} is longer than {MAX_VALUE_LENGTH} characters")
+        if isinstance(value, str):
+            if len(value) > MAX_VALUE_LENGTH:
+                found.append(f"{field}.{shown} is longer than {MAX_VALUE_LENGTH} characters")
+        elif value is not None or not merged:
+            found.append(f"{field}.{shown} must be a string" + " or null" * merged)
     return found
 
 

@@ -58,7 +58,7 @@ async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, s
 
 async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: dict[str, str | None] | None) -> Donation:
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
-    if patch and (found := metadata_rules.problems(patch)):
+    if patch and (found := metadata_rules.problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
     if (donation := await store.lock(tx, partner, donation_id)) is None:
         raise NotFound

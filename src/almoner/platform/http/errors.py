@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from almoner.kit.errors import Kind, MethodNotAllowed, NotFound, Problem, RateExceeded, ServiceUnavailable, Unauthorised
+from almoner.platform.http.wire import METADATA
 
 STATUS: Final = {
     Kind.BAD_REQUEST: 400,
@@ -109,6 +110,10 @@ def sentence(error: ErrorDetails, place: str) -> str:
             return f"{field} {error['msg'].replace('Input should', 'must', 1)}"
 
 
+ACROSS: Final = "across"
+"""Type of a finding of one field that is about the whole that holds it. Found there, it is told with all the others,
+where a validator of the whole would be asked only once every field is right."""
+
 _UNION_TAGS: Final = frozenset(
     {"str", "bool", "int", "float", "constrained-str", "constrained-int", "constrained-float"}
 )
@@ -118,7 +123,11 @@ def sentences(found: ValidationError, place: str) -> list[str]:
     """All findings of one model as sentences; the findings of one union become one sentence."""
     by_field: dict[str, list[str]] = {}
     for error in found.errors(include_url=False, include_input=False):
+        if error["type"] == METADATA:
+            by_field.update({told: [told] for told in error["ctx"]["told"]})
+            continue
         location = error["loc"][:-1] if error["loc"] and error["loc"][-1] in _UNION_TAGS else error["loc"]
+        location = location if error["type"] != ACROSS else location[:-1]
         told = sentence({**error, "loc": location}, place)
         field = ".".join([place, *(str(part) for part in location)])
         by_field.setdefault(field, []).append(told.removeprefix(field + " "))

@@ -10,12 +10,12 @@ import msgspec
 from pydantic import ValidationError
 from starlette.types import Receive, Scope
 
-from almoner.kit.errors import ContentTooLarge, IncorrectParams, UnsupportedContentType
+from almoner.kit.errors import ContentTooLarge, IncorrectParams, Problem, UnsupportedContentType
 from almoner.platform.http import errors, uploads
 from almoner.platform.http.caller import Caller, RateState
 from almoner.platform.http.endpoints import MAX_JSON_BODY, Endpoint, Readers
 from almoner.platform.http.uploads import Received
-from almoner.platform.http.wire import In
+from almoner.platform.http.wire import METADATA, In
 
 _MAX_PARAMETERS: Final = 200
 
@@ -98,10 +98,18 @@ def validate(
         try:
             arguments["body"] = endpoint.body.__pydantic_validator__.validate_json(raw or b"{}")
         except ValidationError as found:
-            reasons.extend(errors.sentences(found, "body"))
+            refusal = _refusal(endpoint, found) if not reasons else IncorrectParams
+            raise refusal(*reasons, *errors.sentences(found, "body")) from None
     if reasons:
         raise IncorrectParams(*reasons)
     return lambda: _data(raw)
+
+
+def _refusal(endpoint: Endpoint, found: ValidationError) -> type[Problem]:
+    """The area's own for metadata, where these alone are wrong and it has one; else that of all wrong input."""
+    own = next((one for one in endpoint.errors if one.code.endswith("/invalid_metadata")), None)
+    alone = all(error["type"] == METADATA for error in found.errors(include_url=False, include_input=False))
+    return own if own is not None and alone else IncorrectParams
 
 
 def _beside(model: type[In], fields: Mapping[str, str]) -> In:

@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, Union
 
 import msgspec
@@ -17,8 +18,9 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, PydanticCustomError
 
+from almoner.kit import metadata
 from almoner.kit.patch import UnsetType
 from almoner.kit.time import parse_day_or_moment, parse_moment
 
@@ -163,17 +165,35 @@ YesNo = Literal["yes", "no"]
 CurrencyCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["USD"], description="ISO 4217 code.")]
 CountryCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["USA"], description="Three-letter country code.")]
 
+METADATA = "metadata"
+"""Type of the finding that values of metadata are no strings; ``told`` in its context is all that is wrong."""
+
+
+def _metadata(value: object, *, merged: bool) -> object:
+    if not isinstance(value, dict):
+        return value
+    read = {key.strip(): item.strip() if isinstance(item, str) else item for key, item in value.items()}
+    if all(isinstance(item, str) or (merged and item is None) for item in read.values()):
+        return read
+    raise PydanticCustomError(METADATA, "metadata", {"told": metadata.problems(read, merged=merged)})
+
+
 Metadata = Annotated[
     dict[str, str],
+    BeforeValidator(partial(_metadata, merged=False)),
     Field(
         description="Your own data: at most 20 keys of up to 40 characters, values of up to 250.",
         examples=[{"campaign": "winter"}],
     ),
 ]
-"""Only the types are checked here; the sizes are the service's, which answers with the area's ``invalid_metadata``."""
+"""Only the types are checked here; the sizes are the service's, which answers with the area's ``invalid_metadata``.
+
+That is the answer for wrong types too where nothing else of the body is wrong; all reasons are told at once.
+"""
 
 MetadataPatch = Annotated[
     dict[str, str | None],
+    BeforeValidator(partial(_metadata, merged=True)),
     Field(
         description="Merged key by key into the current metadata; a key set to null is removed.",
         examples=[{"campaign": "spring"}],

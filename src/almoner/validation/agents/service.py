@@ -131,7 +131,7 @@ async def change_metadata(
     tx: Tx, partner: Partner, verification_id: UUID, patch: Mapping[str, str | None] | None
 ) -> AgentVerification:
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
-    if patch and (found := metadata_rules.problems(patch)):
+    if patch and (found := metadata_rules.problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
     held = await moving.hold(tx, partner, verification_id)
     merged = None if patch is None else metadata_rules.merge(held.metadata or {}, patch)
