@@ -63,7 +63,7 @@ async def test_one_appeal_is_open_at_a_time(service: Service, api: Client) -> No
             insert into appeal (id, partner_id, validation_submission_id, text, appellant, first_decided_by, status,
                                 created_at, due_at, status_changed_at)
             select gen_random_uuid(), partner_id, validation_submission_id, text, appellant, '{}', status, created_at,
-                due_at, created_at from appeal
+                due_at, created_at from appeal where status = 'open'
             """,
         )
 

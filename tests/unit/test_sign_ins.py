@@ -104,7 +104,7 @@ def test_names_in_mails_are_short_and_in_one_line() -> None:
 @pytest.mark.parametrize("kind", get_args(Kind))
 def test_every_mail_has_its_words(kind: Kind) -> None:
     values = {"place": "Ferns {& Co}", "user_name": "ada", "name": "Laptop", "left": "3", "until": "tomorrow"}
-    values |= {"issuer": "https://id.example.org", "roles": "owner", "source": "irs-bmf"}
+    values |= {"issuer": "https://id.example.org", "roles": "owner", "source": "irs-bmf", "amount": "GBP 12.34"}
     letter = letters.write(kind, values, {})
     assert "Ferns {& Co}" in letter.subject
     for text in (letter.subject, letter.text, letter.action, letter.after):
