@@ -99,13 +99,17 @@ class ListedName:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Somebody on a list: ``countries`` and ``identifiers`` in the form in which subjects have them too."""
+    """Somebody on a list: ``countries`` and ``identifiers`` in the form in which subjects have them too.
+
+    ``concerns``: countries that the entry is listed because of. They count where they agree, and against nobody.
+    """
 
     id: str
     names: tuple[ListedName, ...]
     countries: frozenset[str] = frozenset()
     identifiers: frozenset[str] = frozenset()
     addresses: tuple[Party, ...] = ()
+    concerns: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from almoner.screening.matching import tables
 from almoner.screening.matching.comparison import compare
 from almoner.screening.matching.domain import Entry, Likeness, ListedName, Match, Part, Party, Prepared, Subject
 from almoner.screening.matching.index import Index
@@ -20,6 +21,10 @@ _ALIKE: Final = 1.0
 _TELLING: Final = 2.0
 """What the words of a name must be worth for the name to tell anything by itself."""
 _FEWEST_WORDS: Final = 2
+_SAYS_WHO: Final = 1.5
+"""What the words of a name must be worth, counted among registered bodies, for the very name to say who is meant."""
+_NO_ABBREVIATION: Final = 4
+"""Letters of a word that is more than initials: those are soon somebody else's too."""
 _ALONE: Final = 0.8
 """How alike names are of which nothing but themselves is known."""
 _SELDOM: Final = 1.5
@@ -36,6 +41,7 @@ class _Evidence:
 
     ``supports``: something does. ``strongly``: something that few subjects would share by chance. ``possible``:
     something could have been compared, had the list told it. ``alone``: of an unplaced subject nothing does.
+    ``placed``: the list tells a country.
     """
 
     parts: tuple[Part, ...]
@@ -43,6 +49,7 @@ class _Evidence:
     strongly: bool
     possible: bool
     alone: bool
+    placed: bool
 
 
 def _evidence(subject: Subject, entry: Entry, home: frozenset[str]) -> _Evidence:
@@ -53,9 +60,9 @@ def _evidence(subject: Subject, entry: Entry, home: frozenset[str]) -> _Evidence
     if at := next((one for one in entry.addresses if here and _shared(here, one)), None):
         parts.append(Part("street", _ADDRESS, listed=", ".join(line for line in (at.street, at.city) if line)))
     strongly = bool(parts)
-    same = subject.countries & entry.countries
+    same = subject.countries & (entry.countries | entry.concerns)
     if same or (subject.countries and entry.countries and not subject.unplaced):
-        told = " ".join(sorted(subject.countries)), " ".join(sorted(entry.countries))
+        told = " ".join(sorted(subject.countries)), " ".join(sorted(entry.countries | (same & entry.concerns)))
         parts.append(Part("country", _COUNTRY_SAME if same else _COUNTRY_OTHER, *told))
     supports = bool(same) or strongly
     return _Evidence(
@@ -64,6 +71,7 @@ def _evidence(subject: Subject, entry: Entry, home: frozenset[str]) -> _Evidence
         bool(same - home) or strongly,
         possible=bool(subject.countries) and (supports or not subject.unplaced),
         alone=subject.unplaced and not supports,
+        placed=bool(entry.countries),
     )
 
 
@@ -80,6 +88,23 @@ def _shared(here: Place, listed: Party) -> bool:
 def telling(name: Prepared) -> bool:
     """Whether a name alone says who is meant: two words at least, seldom ones, and nobody else bears it."""
     return len(name.words) >= _FEWEST_WORDS and name.total >= _TELLING and not name.bearers
+
+
+def says_who(name: Prepared) -> bool:
+    """Whether the very name says who is meant, nothing else being known: nearly no registered body has its words.
+
+    Listed names are not counted: an entry would make its own words common.
+    """
+    counts = tables.registered()
+    nobodys = any(len(word) >= _NO_ABBREVIATION and word.isalpha() and word not in counts.of for word in name.words)
+    seldom = sum(map(counts.weight, set(name.words))) >= _SAYS_WHO
+    return not name.bearers and (nobodys or (len(name.words) >= _FEWEST_WORDS and seldom))
+
+
+def _the_very(asked: Prepared, listed: ListedName, evidence: _Evidence) -> bool:
+    """Whether it is the whole strong name of an entry without a country: silence would be that it was not seen."""
+    same = asked.joined == listed.name.joined or asked.whole == listed.name.whole
+    return same and not listed.weak and not evidence.placed and says_who(asked) and says_who(listed.name)
 
 
 def _tells_alone(likeness: Likeness, asked: Prepared, listed: Prepared) -> bool:
@@ -99,6 +124,8 @@ def _ceilings(likeness: Likeness, asked: Prepared, listed: ListedName, evidence:
             yield Part("common", _COMMON)
         return
     if evidence.strongly or not evidence.possible or (telling(asked) and telling(listed.name)):
+        return
+    if _the_very(asked, listed, evidence):
         return
     if not evidence.supports or likeness.score < _EXACT:
         yield Part("common", _COMMON)

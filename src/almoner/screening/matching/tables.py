@@ -45,6 +45,12 @@ def words() -> Counts:
 
 
 @cache
+def registered() -> Counts:
+    """Registered bodies whose names hold a word; no listed name is counted, and a word that is missing is nobody's."""
+    return _counts("registered.tsv.gz")
+
+
+@cache
 def names() -> Counts:
     """Bodies that bear one name: KNIGHTS OF COLUMBUS."""
     return _counts("names.tsv.gz")

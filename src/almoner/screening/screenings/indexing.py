@@ -15,6 +15,7 @@ from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import Entry as Compared
 from almoner.screening.matching.domain import ListedName as ComparedName
 from almoner.screening.matching.domain import Match, Party, Prepared, Subject
+from almoner.screening.screenings import programmes
 from almoner.screening.screenings.domain import HOME, Asked, Hit, Side
 from almoner.screening.watchlists.domain import KINDS, Category, Entry, Kind, ListedAddress, Version
 
@@ -47,6 +48,7 @@ def held(entry: Entry) -> Held | None:
         _shared(frozenset(listed.countries)),
         _shared(frozenset(filter(None, map(identifier, listed.identifiers)))),
         tuple(map(_party, listed.addresses)) if listed.kind != "person" else (),  # applicants tell no address
+        _shared(programmes.countries(listed.programmes)) if listed.kind != "person" else _NONE,
     )
     return Held(intern(entry.list), listed.key, listed.kind, entry.category, entry.since, compared)
 
