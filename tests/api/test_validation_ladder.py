@@ -207,7 +207,7 @@ async def test_steps_keep_what_they_saw_and_of_which_day(world: Service, partner
     assert found["group_claim"].code == "group_exemption_differs"
     assert found["name"].facts["asked"] == "Hanover Soccer Club"
     days = (world.clock.now() - APRIL) // timedelta(days=1)
-    assert found["age"].facts["days"] == days
+    assert found["age"].facts["dataAgeDays"] == days
 
 
 async def test_a_later_load_has_pending_requests_considered_anew(

@@ -298,3 +298,26 @@ def test_what_nobody_sees_in_a_name_goes_to_a_person(name: str, unseen: list[str
 def test_joiners_that_spell_and_what_the_register_writes_hide_nothing(asked: str, written: tuple[str, ...]) -> None:
     view = seen(asked=replace(ASKED, name=asked), listed=listed(other_names=written))
     assert codes(ladder.climb(view, RULES))["letters"][1] != "hidden_characters"
+
+
+@pytest.mark.parametrize(
+    ("code", "days", "greatest", "step", "verdict"),
+    [
+        ("IRS", 62, None, ("pass", "recent_data"), "accept"),
+        ("IRS", 223, None, ("warn", "old_data"), "accept"),
+        ("IRS", 223, 365, ("warn", "old_data"), "accept"),
+        ("IRS", 223, 222, ("warn", "stale_data"), "review"),
+        ("IRS", 20, 10, ("warn", "stale_data"), "review"),
+        ("ACNC", 62, None, ("warn", "old_data"), "accept"),
+        ("OSCR", 31, None, ("pass", "recent_data"), "accept"),
+        ("CRA", 223, None, ("pass", "recent_data"), "review"),
+    ],
+)
+def test_data_older_than_their_register_publishes_are_not_called_recent(
+    code: str, days: int, greatest: int | None, step: tuple[str, str], verdict: str
+) -> None:
+    rules = Rules(0.9, timedelta(days=greatest) if greatest else None)
+    climbed = ladder.climb(seen(code, now=APRIL + timedelta(days=days)), rules)
+    assert (codes(climbed)["age"], climbed.outcome.verdict) == (step, verdict), climbed.outcome
+    [age] = [one for one in climbed.steps if one.name == "age"]
+    assert age.facts["dataAgeDays"] == days

@@ -64,6 +64,8 @@ class Climbed:
 _MUST_PASS: Final = frozenset({"register", "source", "age", "status", "name"})
 _PLACES: Final = frozenset({"street", "postcode", "city", "state", "country", "address_unknown", "common", "rare"})
 _NOT_LISTED: Final = "not_listed"
+_OLD_DATA: Final = "old_data"
+"""Older than the register publishes new ones: told, and decided by all the same unless a setting bounds the age."""
 
 
 def climb(seen: Seen, rules: Rules) -> Climbed:
@@ -90,7 +92,7 @@ def _outcome(steps: Sequence[Step]) -> Outcome:
         step.code
         for step in steps
         if step.verdict == "fail"
-        or (step.name in _MUST_PASS and step.verdict in ("warn", "unknown"))
+        or (step.name in _MUST_PASS and step.verdict in ("warn", "unknown") and step.code != _OLD_DATA)
         or (step.name == "identifier" and step.verdict == "warn" and not listed)
     ]
     return Outcome("review", tuple(dict.fromkeys(reasons))) if reasons else Outcome("accept")
@@ -136,12 +138,16 @@ def _reliance(seen: Seen, rules: Rules) -> Iterator[Step]:
         yield Step("source", "warn", "unverified_source", *told)
     else:
         yield Step("source", "pass", "verified_source", *told)
-    facts: dict[str, object] = {"days": (seen.now - lister.data_as_of).days}
-    stale = False
+    age, usual = seen.now - lister.data_as_of, ladder_registers.usual_age(seen.registry.code)
+    facts: dict[str, object] = {"dataAgeDays": age.days, "usualDays": usual.days}
     if rules.greatest_age is not None:
-        facts["greatest"] = rules.greatest_age.days
-        stale = seen.now - lister.data_as_of > rules.greatest_age
-    yield Step("age", "warn", "stale_data", *told, facts) if stale else Step("age", "pass", "recent_data", *told, facts)
+        facts["greatestDays"] = rules.greatest_age.days
+    if rules.greatest_age is not None and age > rules.greatest_age:
+        yield Step("age", "warn", "stale_data", *told, facts)
+    elif age > usual:
+        yield Step("age", "warn", _OLD_DATA, *told, facts)
+    else:
+        yield Step("age", "pass", "recent_data", *told, facts)
 
 
 def _status(seen: Seen) -> Step:

@@ -1,6 +1,7 @@
 """The steps that each register's own facts allow: exemption by group, solvency, reports, deductibility."""
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
@@ -48,6 +49,21 @@ def status_facts(lister: Told) -> dict[str, object]:
     """What the source itself says of the status, under its own names."""
     return {name: lister.first[name] for name in _STATUS_FACTS if name in lister.first}
 
+
+def usual_age(registry_code: str) -> timedelta:
+    """What data may have that are refreshed as the register publishes; older ones have missed its newest twice."""
+    return _USUAL_AGES.get(registry_code, _MONTHLY)
+
+
+_WEEKLY: Final = timedelta(days=31)
+"""Daily and weekly ones: a month leaves time for what stops and is mended."""
+_MONTHLY: Final = timedelta(days=62)
+_YEARLY: Final = timedelta(days=400)
+_USUAL_AGES: Final = MappingProxyType(
+    dict.fromkeys(("CCEW", "CCNI", "OSCR", "ACNC", "ANBI"), _WEEKLY)
+    | dict.fromkeys(("IRS", "RNA"), _MONTHLY)
+    | {"CRA": _YEARLY}
+)
 
 _STATUS_FACTS: Final = (
     "STATUS",
