@@ -25,6 +25,7 @@ commands = typer.Typer(
 
 _SAMPLE: Final = Path(__file__).parents[1] / "samples" / "ofac_sdn" / "2024-05-03"
 _SAMPLE_SOURCE: Final = "ofac-sdn-sample"
+_WHOLE_OF_SAMPLE: Final = "ofac-sdn"
 
 Source = Annotated[str, typer.Argument(help=f"The list: {', '.join(WATCHLIST_SOURCES)}.")]
 
@@ -86,6 +87,8 @@ def import_list(
     finally:
         line.clear()
     _tell(loaded, time.monotonic() - began)
+    if reader.code == _WHOLE_OF_SAMPLE and with_database(_sample_stands):
+        typer.echo(f"The sample asks the same questions a second time: `almoner watchlists retire {_SAMPLE_SOURCE}`.")
 
 
 @commands.command("retire")
@@ -142,6 +145,11 @@ async def load_sample(database: Database) -> None:
     typer.echo("Loading the watch list sample (OFAC SDN, bodies alone, 2024-05-03)")
     began = time.monotonic()
     _tell(await flows.import_files(database, watchlist_source(_SAMPLE_SOURCE), [_SAMPLE]), time.monotonic() - began)
+
+
+async def _sample_stands(database: Database) -> bool:
+    async with database.read() as tx:
+        return any(one.code == _SAMPLE_SOURCE and one.load.entries for one in await service.loaded(tx))
 
 
 def _standing(one: Version) -> tuple[object, ...]:
