@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from almoner.platform.db import Partner
+from almoner.platform.pages.catalogue import Catalogues
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import Agent
 from tests.support import factories
@@ -184,6 +185,21 @@ async def test_links_that_are_over_used_or_unknown_say_so(service: Service, api:
     assert (page.status_code, "The time to confirm is over" in page.text) == (410, True)
     assert (await browser.request("DELETE", f"/confirm/{made['id']}")).status_code == 405
     assert (await browser.open(f"/confirm/{made['id']}/more")).status_code == 404
+
+
+@pytest.mark.parametrize("language", Catalogues().offered)
+async def test_no_page_of_an_applicant_speaks_of_gifts(
+    service: Service, api: Client, browser: Browser, language: str
+) -> None:
+    """What a page only says, as after confirming, has the footer of the pages that led to it."""
+    donors = str(Catalogues().language(language).html("page.footer"))
+    _, mail = await applied(service, api, language=language)
+    page = await browser.open(path_of(link_in(mail)))
+    done = await browser.open((await browser.post(page.url.path, confirm="yes")).headers["location"])
+    unknown = await browser.get("/confirm?token=x", **{"Accept-Language": language})
+    for shown_page in (page, done, unknown):
+        assert donors not in shown_page.text
+        assert "<footer><p>Almoner</p></footer>" in shown_page.text
 
 
 @pytest.mark.parametrize(
