@@ -1,5 +1,8 @@
 """Names read and compared: one spelling, what tells bodies apart, and reasons that add up."""
 
+import csv
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import lists, sampled_from, text
@@ -10,6 +13,7 @@ from almoner.screening.matching.service import FLAGGED, LIKELY, compare, prepare
 from almoner.screening.matching.spelling import consonants, counted, numbered, plain
 from almoner.screening.matching.words import tokens
 
+COMPANIES = Path(__file__).parents[1] / "data" / "matching" / "companies.csv"
 WORDS = (
     "the of and st saint first 2nd iii 7 44 2024 north south Dallas Phoenix New York foundation trust church Crédit "
     "Красный крест AL-HARAMAIN islamic society inc llc GmbH bank (PUPIL) of a k.a. Y.M.C.A. O'Brien & Co Ltd limited "
@@ -168,3 +172,13 @@ def test_every_word_has_a_worth(name: str) -> None:
     assert len(read.words) == len(read.weights) == len(read.kinds)
     assert all(0 < weight <= 1 for weight in read.weights)
     assert all(word.isascii() and word.isalnum() for word in read.words)
+
+
+def test_names_of_companies_are_told_apart_as_people_labelled_them() -> None:
+    with COMPANIES.open(newline="") as lines:
+        pairs = list(csv.DictReader(lines))
+    found = [compare(prepare(one["name"]), prepare(one["other"])).score >= FLAGGED for one in pairs]
+    same = [one["same"] == "true" for one in pairs]
+    right = sum(one and other for one, other in zip(found, same, strict=True))
+    assert len(pairs) == 125
+    assert 2 * right / (sum(found) + sum(same)) >= 0.87, "F1"
