@@ -108,6 +108,8 @@ async def test_every_code_of_settled_4_can_be_given_and_no_other(service: Servic
     for foreign in ("not_eligible", "mood"):
         answer = await api.post(SIMULATE, {"id": made["id"], "action": "reject", "rejectionReasonCode": foreign})
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_request")
+        only = f"body.rejectionReasonCode must be one of {', '.join(REJECTIONS)} for this record"
+        assert answer.json()["error"]["reasons"] == [only]
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from almoner.kit.time import iso
-from almoner.validation.requests.domain import SENTENCES
+from almoner.validation.requests.domain import REJECTION_REASONS, SENTENCES
 from tests.support.client import Client, data
 from tests.support.service import Service
 from tests.support.validation import (
@@ -255,6 +255,8 @@ async def test_simulated_reviewers_decide_once(service: Service, api: Client, ot
     wrong = await api.post(
         SIMULATE, {"id": (await requested(api))["id"], "action": "reject", "rejectionReasonCode": "no_response"}
     )
+    only = f"body.rejectionReasonCode must be one of {', '.join(REJECTION_REASONS)} for this record"
+    assert wrong.json()["error"]["reasons"] == [only]
     assert (wrong.status_code, wrong.json()["error"]["code"]) == (400, "bad_request")
 
 

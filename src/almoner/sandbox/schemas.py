@@ -1,11 +1,13 @@
 """The sandbox's tools on the wire (settled 9)."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic.config import JsonDict
 
+from almoner.giving.verifications.domain import REJECTION_REASONS as VERIFICATION_REASONS
 from almoner.giving.verifications.domain import CheckType
 from almoner.giving.verifications.domain import RejectionReason as VerificationReason
 from almoner.kit import email, money
@@ -18,7 +20,9 @@ from almoner.platform.http.wire import CurrencyCode, In, Moment, Out, PageQuery,
 from almoner.sandbox.clock import FURTHEST, Reading
 from almoner.sandbox.mailbox import attachment_url
 from almoner.sandbox.store import SandboxMail
+from almoner.validation.agents.domain import REJECTIONS as AGENT_REASONS
 from almoner.validation.agents.domain import AgentRejection
+from almoner.validation.requests.domain import REJECTION_REASONS as REQUEST_REASONS
 from almoner.validation.requests.domain import RejectionReason as RequestReason
 
 _FURTHEST_SECONDS: Final = int(FURTHEST.total_seconds())
@@ -79,6 +83,22 @@ _Name = Annotated[Text255, BeforeValidator(_typed)]
 """As the hosted page takes it: trimmed, without control characters."""
 
 
+_REASONS: Final[Mapping[str, Sequence[str]]] = {
+    "validationrequest": REQUEST_REASONS,
+    "agentverification": AGENT_REASONS,
+    "monetarydonationverification": VERIFICATION_REASONS,
+}
+
+
+def _reason_of_its_kind(value: object, info: ValidationInfo) -> object:
+    """Of all codes, those of the record that is named are told."""
+    record = str(info.data.get("id", ""))
+    codes = next((codes for kind, codes in _REASONS.items() if f"{kind}_" in record), None)
+    if codes is not None and value not in codes:
+        raise ValueError(f"must be one of {', '.join(codes)} for this record")
+    return value
+
+
 class SimulateIn(In):
     """What somebody else does to a record.
 
@@ -126,9 +146,10 @@ class SimulateIn(In):
         None, description="The organisation that a donation is reassigned to."
     )
     type: CheckType | None = Field(None, description="The check to end.")
-    rejection_reason_code: Literal[VerificationReason, RequestReason, AgentRejection] | None = Field(
-        None, description="Why it is rejected: one of the codes of such a record, `other` unless it is given."
-    )
+    rejection_reason_code: (
+        Annotated[Literal[VerificationReason, RequestReason, AgentRejection], BeforeValidator(_reason_of_its_kind)]
+        | None
+    ) = Field(None, description="Why it is rejected: one of the codes of such a record, `other` unless it is given.")
     results: dict[str, Any] | None = Field(
         None,
         description="The results of a subscription, as its record shows them.",
