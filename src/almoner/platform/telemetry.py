@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 Write = Callable[[bytes], object]
@@ -140,6 +140,28 @@ class Counted(Collector):
         yield family
 
 
+class Total(Collector):
+    """A counter that the database counts: it is the whole deployment's, and is set, not added to."""
+
+    def __init__(self, name: str, documentation: str, labels: Sequence[str], registry: CollectorRegistry) -> None:
+        """``name`` without the ``_total`` that it is told with."""
+        self._described = (name, documentation)
+        self._labels = labels
+        self._counted: dict[tuple[str, ...], int] = {}
+        registry.register(self)
+
+    def set(self, labels: tuple[str, ...], count: int) -> None:
+        """How many there have ever been."""
+        self._counted[labels] = count
+
+    def collect(self) -> Iterator[Metric]:
+        """What it is now."""
+        family = CounterMetricFamily(*self._described, labels=self._labels)
+        for labels, count in self._counted.items():
+            family.add_metric(labels, float(count))
+        yield family
+
+
 class WatchlistFigures:
     """How the watch lists stand, of the whole deployment."""
 
@@ -172,11 +194,11 @@ class ReviewFigures:
             ("kind",),
             registry=registry,
         )
-        self.decisions = Gauge(
-            "almoner_review_decisions_total",
+        self.decisions = Total(
+            "almoner_review_decisions",
             "What was decided that had waited for a person, by the identifier of who decided.",
             ("by", "kind", "verdict"),
-            registry=registry,
+            registry,
         )
         hour, day = 3600, 86_400
         bounds = (300, 900, hour, 4 * hour, 8 * hour, day, 2 * day, 3 * day, 7 * day, 14 * day, 30 * day)

@@ -193,6 +193,6 @@ async def measure(tx: Tx, telemetry: Telemetry) -> None:
 async def measure_decided(tx: Tx, telemetry: Telemetry) -> None:
     """Who decided how often, and how long it took. It reads all that was ever decided by people."""
     for by, kind, verdict, count in await store.decided(tx, EVERYONE):
-        telemetry.reviews.decisions.labels(by, kind, verdict).set(count)
+        telemetry.reviews.decisions.set((by, kind, verdict), count)
     for kind, counts, seconds in await store.waited(tx, EVERYONE, telemetry.reviews.waited.bounds):
         telemetry.reviews.waited.set((kind,), counts, seconds)
