@@ -111,6 +111,9 @@ async def test_a_document_is_named_by_its_hash_and_no_link_is_in_it(service: Ser
     assert "documents" not in told["validationRequest"]
     assert b"signature=" not in answer.content
     assert b"/documents/" not in answer.content
+    printed = await api.get(address, headers=PDF)
+    text = " ".join("\n".join(page.extract_text() for page in PdfReader(BytesIO(printed.content)).pages).split())
+    assert f"scan: {document['scanStatus']}" in text
 
 
 @pytest.mark.parametrize("headers", [{}, PDF], ids=["json", "pdf"])
@@ -150,6 +153,9 @@ async def test_the_document_is_tagged_and_tells_the_same(service: Service, api: 
     address = await _made(service, api, name="Société de Secours & <Frères> جمعية")
     answer = await api.get(address, headers=PDF)
     assert answer.headers["content-type"] == "application/pdf"
+    name = address.split("/")[3]
+    assert answer.headers["content-disposition"] == f'attachment; filename="dossier-{name}.pdf"'
+    assert "content-disposition" not in (await api.get(address)).headers
     document = PdfReader(BytesIO(answer.content))
     root = document.root_object
     assert root.get("/MarkInfo") == {"/Marked": True, "/Suspects": False}

@@ -158,7 +158,8 @@ def _step(step: Step) -> _Row:
 def _document(ids: Ids, document: Document) -> str:
     named = ids.text(documents.TYPE, document.id)
     flags = f", {', '.join(document.flags)}" if document.flags else ""
-    return f"{named}, {document.media_type}, {document.size:,} bytes, SHA-256 {document.sha256.hex()}{flags}"
+    scanned = f"scan: {document.scan_status}"
+    return f"{named}, {document.media_type}, {document.size:,} bytes, {scanned}, SHA-256 {document.sha256.hex()}{flags}"
 
 
 def _decision(decided: Decided) -> _Row:

@@ -71,6 +71,7 @@ async def get_validation_request(call: Call, id: RequestId) -> ValidationRequest
     key=SECRET,
     scope="validation_requests:read",
     tx=None,
+    headers={"Content-Disposition": "Of a document: under which name it is kept."},
     also=PDF,
 )
 async def get_validation_request_dossier(call: Call, id: RequestId) -> ValidationRequestDossierOut | Raw:
@@ -84,6 +85,8 @@ async def get_validation_request_dossier(call: Call, id: RequestId) -> Validatio
         dossier = await dossiers.gather(tx, call.partner, id)
         if wanted != PDF:
             return Raw(dossiers.as_json(tx, dossier))
+    name = call.db.deployment.ids.text("validationrequest", id)
+    call.answer_headers["Content-Disposition"] = f'attachment; filename="dossier-{name}.pdf"'
     return Raw(await dossier_papers.as_pdf(call.db.deployment, dossier), PDF)
 
 
