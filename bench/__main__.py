@@ -1,15 +1,33 @@
-"""``make bench``: each figure beside its baseline, on this machine, in one run; written to docs/evidence/bench.md."""
+"""``make bench``: each figure beside its baseline, on this machine, in one run; written to docs/evidence/bench.md.
+
+nomenklatura is measured beside where the interpreter named by ``--nomenklatura`` has it (``matching_nomenklatura.py``).
+"""
 
 import argparse
 import asyncio
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import api, audit, imports, ledger, machine, matching_screening, page, receipts, scim, screening, search
+from bench import (
+    api,
+    audit,
+    imports,
+    ledger,
+    machine,
+    matching_pairs,
+    matching_screening,
+    page,
+    receipts,
+    scim,
+    screening,
+    search,
+)
 from bench import deliveries as webhooks
 from bench.stage import Stage, staged
 
 REPORT = Path(__file__).parents[1] / "docs" / "evidence" / "bench.md"
+NOMENKLATURA = Path("/var/tmp/nomenklatura/venv/bin/python")
 MEBIBYTE = 2**20
 NOTES = (
     """almoner: `almoner serve` with everything on: key, scope, limit, validation, Idempotency-Key, counters, outbox,
@@ -27,11 +45,21 @@ def _head(stage: Stage, seconds: float, repeat: int) -> list[str]:
     return [*lines, *(f"- {note}" for note in NOTES), ""]
 
 
+def _rival(python: Path) -> list[str]:
+    """nomenklatura on a sample of the same names, or why it is not here."""
+    if not matching_pairs.BENCHMARKS.exists():
+        return ["- beside nomenklatura: not measured, the labelled pairs are not at hand"]
+    if not python.exists() or subprocess.run([python, "-c", "import nomenklatura"], capture_output=True).returncode:
+        return [f"- beside nomenklatura: not measured, {python} has none; bench/matching_nomenklatura.py says how"]
+    return [f"- {line}" for line in matching_pairs.rivals_speed(python)]
+
+
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=5.0, help="length of one run")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each")
+    parser.add_argument("--nomenklatura", type=Path, default=NOMENKLATURA, help="interpreter of an environment with it")
     given = parser.parse_args()
     with staged() as stage:
         lines = _head(stage, given.seconds, given.repeat)
@@ -43,7 +71,7 @@ def main() -> None:
     lines += ["## Memory at rest", "", f"- server {server / MEBIBYTE:.0f} MiB, worker {worker / MEBIBYTE:.0f} MiB", ""]
     lines += ["## Import of a register", "", *imports.measure(given.repeat), ""]
     lines += ["## Organisation search", "", *search.measure(), ""]
-    lines += ["## Screening against watch lists", "", *matching_screening.speed(), ""]
+    lines += ["## Screening against watch lists", "", *matching_screening.speed(), *_rival(given.nomenklatura), ""]
     lines += ["## Watch lists as the service holds them", "", *screening.measure(), ""]
     lines += ["## Postings to the ledger", "", *ledger.measure(given.seconds, given.repeat), ""]
     lines += ["## The audit chain", "", *audit.measure(given.repeat), ""]
