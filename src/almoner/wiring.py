@@ -240,10 +240,10 @@ def _agent_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
     ]
 
 
-def _form_pages(db: Database, catalogues: Catalogues, intake: Intake) -> list[BaseRoute]:
+def _form_pages(db: Database, catalogues: Catalogues, intake: Intake, limiter: RateLimiter) -> list[BaseRoute]:
     """The hosted form of applications, and where they stand."""
     pages = Pages(db.deployment, APPLICATION_TEMPLATES, catalogues)
-    form = FormPages(db, pages)
+    form = FormPages(db, pages, limiter)
     routes = [*form.routes(), *FormDocumentPages(db, pages, intake).routes()]
     status = StatusPages(db, pages, intake)
     return [
@@ -349,7 +349,7 @@ async def open_house(
     background = Background(db, parts, telemetry)
     checker = Checker(telemetry.upload_checked)
     intake = Intake(db, checker, blobs, scans=not settings.unscanned)
-    pages += [*DocumentPages(db, blobs).routes(), *_form_pages(db, catalogues, intake)]
+    pages += [*DocumentPages(db, blobs).routes(), *_form_pages(db, catalogues, intake, limiter)]
     routes = [*ROUTES]
     if work is not None:
         routes.append(sandbox_routes(SandboxClock(background, clock), _simulation(work, rules)))

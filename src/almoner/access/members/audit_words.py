@@ -88,6 +88,7 @@ ACTIONS: Final = {
     "application.document_removed": "took back a document of the form of",
     "application.handed_over": "handed over to a colleague the form of",
     "application.evidence_added": "handed in a document with",
+    "application.language_chosen": "chose the language of the page of",
     "application.appealed": "appealed against the refusal of",
     "application.sent": "sent the form of",
     "organisation.contact_recorded": "recorded where an organisation can be asked",

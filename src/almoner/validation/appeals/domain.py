@@ -15,8 +15,9 @@ from almoner.validation.submissions.domain import Standing, Submission
 
 APPEAL: Final = Lifecycle("appeal", {"open": frozenset({"upheld", "reversed"})})
 AppealStatus = Literal["open", "upheld", "reversed"]
-Appellant = Literal["partner", "applicant"]
-"""Who appeals. The applicant does so by the link of our mails, and has shown by that whose address it is."""
+Appellant = Literal["partner", "applicant", "visitor"]
+"""Who appeals. The applicant does so by the link of our mails, and has shown by that whose address it is; a visitor has
+come by the form, or by the link of its invite, which others may know, and has shown nothing."""
 
 CHANGED: Final = "internal.appeal_changed"
 """Told when one is made and when it is decided, with an ``AppealChanged`` in it."""

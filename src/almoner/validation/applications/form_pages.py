@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 from uuid import UUID
 
 from starlette.datastructures import FormData
@@ -25,9 +25,11 @@ from almoner.platform.pages.broken import Broken
 from almoner.platform.pages.headers import NO_PAGE, origin_of
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.visits import CSRF_FIELD, Visit
+from almoner.platform.ratelimit import RateLimiter
 from almoner.validation.applications import drafts, sending, service, wording
 from almoner.validation.applications.drafts import Draft, Person, Step, Unlisted
 from almoner.validation.applications.form_views import Face, FormViews, Notice
+from almoner.validation.applications.searching import Search
 from almoner.validation.applications.service import Application
 from almoner.validation.invites.domain import PAGE, InviteExpired, InviteInvalidState
 
@@ -110,7 +112,7 @@ class FormBase:
         async with self.db.read() as tx:
             found = None if invite_id is None else await sending.sent_with(tx, invite_id)
             if found is not None:
-                return to(sending.status_link(tx, found))
+                return to(sending.form_link(tx, found))
         return self.say(request, "used", 410, "check")
 
     async def open(self, request: Request) -> Opened:
@@ -173,6 +175,10 @@ class FormBase:
 class FormPages(FormBase):
     """The pages of the form, but for its documents."""
 
+    def __init__(self, db: Database, pages: Pages, limiter: RateLimiter) -> None:
+        super().__init__(db, pages)
+        self._search = Search(limiter)
+
     def routes(self) -> list[Route]:
         """Starlette routes."""
         both = ["GET", "POST"]
@@ -230,7 +236,7 @@ class FormPages(FormBase):
     async def _search_page(self, opened: Opened, query: str, problem: str | None = None) -> Response:
         locale = opened.face.language.locale
         async with self.db.read() as tx:
-            results = await self._found(tx, opened, query)
+            results = await self._search.found(tx, opened.face, query)
             named = await service.organisation(tx, opened.application)
             chosen = wording.body_of(tx, named, locale, chosen=True) if named else None
         problems = {"q": problem} if problem else None
@@ -243,18 +249,8 @@ class FormPages(FormBase):
         """The results alone, as one types."""
         opened, query = await self.open(request), request.query_params.get("q", "")
         async with self.db.read() as tx:
-            results = await self._found(tx, opened, query)
+            results = await self._search.found(tx, opened.face, query)
         return self.views.results(opened.face, query.strip()[:200], results)
-
-    async def _found(self, tx: Tx, opened: Opened, query: str) -> dict[str, Any]:
-        language, chosen = opened.face.language, opened.application.draft.organisation
-        found = await service.search(tx, opened.application.partner, typed(query))
-        if found is None:
-            return {"bodies": [], "more": False, "found": ""}
-        bodies = [wording.body_of(tx, one, language.locale, chosen=one.id == chosen) for one in found.organisations]
-        count = len(bodies)
-        told = language.html("apply.nonprofit.found", count=count) if count else language.html("apply.nonprofit.none")
-        return {"bodies": bodies, "more": found.total > count, "found": told}
 
     @kindly
     async def unlisted(self, request: Request) -> Response:

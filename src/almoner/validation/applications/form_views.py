@@ -101,7 +101,7 @@ class FormViews:
             "until": formats.moment(application.invite.expires_at, language.locale),
             "home": face.home,
             "csrf": face.csrf,
-            "languages": self._languages(),
+            "languages": wording.choices(self.pages.catalogues.offered),
             "language": language.catalogue,
             "place": steps.index(shown) + 1 if shown in steps else None,
             "steps": [
@@ -114,9 +114,6 @@ class FormViews:
                 for step in steps
             ],
         }
-
-    def _languages(self) -> list[tuple[str, str]]:
-        return [(tag, wording.endonym(tag)) for tag in self.pages.catalogues.offered]
 
     def start(self, face: Face, notice: Notice | None = None) -> Response:
         """What the form asks for, or how far it is."""

@@ -25,7 +25,7 @@ async def write(tx: Tx, pages: Pages, submission_id: UUID, kind: Kind, of: str, 
     submission, applicant = known.submission, known.submission.applicant
     if applicant.email is None or not _holds(known, kind):
         return None
-    language = pages.language(submission.language)
+    language = pages.language(known.language)
     names = {"partner": known.partner, "organisation": submission.organisation_name}
     subject = language.text(
         "applied.mail.subject", title=language.text(f"applied.{kind}.title", **names), partner=known.partner

@@ -18,7 +18,9 @@ from almoner.validation.submissions import service as submissions
 from almoner.validation.submissions.domain import Asked, Details, OrganisationNotActive, OrganisationNotFound
 
 STATUS_PAGE: Final = "application"
-"""Purpose of the token of the page that says where an application stands, and its path."""
+"""Purpose of the token that mails lead with to the page where an application stands, and its path."""
+BY_FORM: Final = "application-by-form"
+"""Purpose of the token for who came by the form, whose link others may know: it shows nobody's address."""
 
 
 class NotSent(Exception):
@@ -55,7 +57,7 @@ async def send(tx: Tx, invite_id: UUID, language: str) -> Sent:
         raise NotSent("apply.problem.sending") from refused
     await store.forget(tx, EVERYONE, invite_id)
     name = tx.ids.text("validationsubmission", made.id)
-    url = returned(invite.redirect_url, name) if invite.redirect_url else status_link(tx, made.id)
+    url = returned(invite.redirect_url, name) if invite.redirect_url else form_link(tx, made.id)
     return Sent(made.id, name, url)
 
 
@@ -95,8 +97,17 @@ def returned(redirect_url: str, submission: str) -> str:
 
 
 def status_link(tx: Tx, submission_id: UUID) -> str:
-    """Where an application stands, for whoever has the link."""
-    return f"{tx.links.pages}/{STATUS_PAGE}?token={tx.vault.page_token(STATUS_PAGE, submission_id)}"
+    """Where an application stands, for whom it is mailed to."""
+    return _link(tx, STATUS_PAGE, submission_id)
+
+
+def form_link(tx: Tx, submission_id: UUID) -> str:
+    """The same page, for whoever has the link of the form."""
+    return _link(tx, BY_FORM, submission_id)
+
+
+def _link(tx: Tx, purpose: str, submission_id: UUID) -> str:
+    return f"{tx.links.pages}/{STATUS_PAGE}?token={tx.vault.page_token(purpose, submission_id)}"
 
 
 async def sent_with(tx: Tx, invite_id: UUID) -> UUID | None:

@@ -24,10 +24,10 @@ from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.visits import CSRF_FIELD, Visit
 from almoner.platform.uploads.files import Stored
 from almoner.validation.appeals import service as appeals
-from almoner.validation.applications import status, status_views
+from almoner.validation.applications import status, status_views, store, wording
 from almoner.validation.applications.form_documents import Body, kind_of, problem_key
 from almoner.validation.applications.form_pages import Again, FormBase, kindly, to
-from almoner.validation.applications.sending import STATUS_PAGE
+from almoner.validation.applications.sending import BY_FORM, STATUS_PAGE
 from almoner.validation.applications.status_views import Known, StatusViews
 from almoner.validation.documents import service as documents
 from almoner.validation.submission_documents import service as handed_in
@@ -35,18 +35,23 @@ from almoner.validation.submissions import service as submissions
 from almoner.validation.submissions.domain import InvalidState
 
 _COOKIE_SECONDS: Final = 30 * 24 * 3600  # the link opens it again
+_PURPOSES: Final = (STATUS_PAGE, BY_FORM)
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 65_536}
 _NOTICES: Final = {"added": "apply.documents.added", "appealed": "applied.appeal.sent"}
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A request that came with the cookie of its submission. ``name``: the submission's id in addresses."""
+    """A request that came with the cookie of its submission. ``name``: the submission's id in addresses.
+
+    ``mailed``: whether by a link that was mailed, and not by the form.
+    """
 
     request: Request
     visit: Visit
     id: UUID
     name: str
+    mailed: bool
 
 
 class StatusPages(FormBase):
@@ -63,20 +68,23 @@ class StatusPages(FormBase):
             Route(f"/{STATUS_PAGE}", self.open_link, methods=["GET"]),
             Route(f"/{STATUS_PAGE}/{{id}}", self.show, methods=["GET"]),
             Route(f"/{STATUS_PAGE}/{{id}}/appeal", self.appeal, methods=["POST"]),
+            Route(f"/{STATUS_PAGE}/{{id}}/language", self.choose_language, methods=["POST"]),
             Route(f"/{STATUS_PAGE}/{{id}}/documents", self.upload, methods=["POST"]),
         ]
 
     @kindly
     async def open_link(self, request: Request) -> Response:
         """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
-        found = self._vault.read_page_token(STATUS_PAGE, request.query_params.get("token", ""))
+        token = request.query_params.get("token", "")
+        read = ((purpose, self._vault.read_page_token(purpose, token)) for purpose in _PURPOSES)
+        purpose, found = next(((purpose, found) for purpose, found in read if found is not None), ("", None))
         if found is None:
             raise NotFound
         name = self._ids.text("validationsubmission", found)
         response = to(f"/{STATUS_PAGE}/{name}")
         # A second tab keeps the first one's visit: a new one would void the form that is open there.
-        visit = visits.find(request, self._vault, STATUS_PAGE, found, name)
-        visit = visit or visits.begin(self._vault, STATUS_PAGE, found, name)
+        visit = visits.find(request, self._vault, purpose, found, name)
+        visit = visit or visits.begin(self._vault, purpose, found, name)
         visit.keep(response, seconds=_COOKIE_SECONDS)
         return response
 
@@ -97,11 +105,25 @@ class StatusPages(FormBase):
             return await self._page(seen, code=422, problems={"text": problem}, text=text)
         try:
             async with self.db.write() as tx:
-                await appeals.create(tx, EVERYONE, seen.id, text, "applicant")
+                await appeals.create(tx, EVERYONE, seen.id, text, "applicant" if seen.mailed else "visitor")
                 await self._record(tx, seen, "application.appealed")
         except InvalidState:
             return await self._page(seen)
         return to(f"/{STATUS_PAGE}/{seen.name}?did=appealed")
+
+    @kindly
+    async def choose_language(self, request: Request) -> Response:
+        """The language of the page, and of the mails from now on."""
+        seen = self._seen(request)
+        form = await request.form(**_MAX_FORM)
+        self._ensure_given(seen, form.get(CSRF_FIELD))
+        chosen = wording.offered(str(form.get("language", "")), self.views.pages.catalogues.offered)
+        if chosen is not None:
+            async with self.db.write() as tx:
+                submission = await submissions.get(tx, EVERYONE, seen.id)
+                await store.save_language(tx, Partner(submission.partner_id), seen.id, chosen)
+                await self._record(tx, seen, "application.language_chosen")
+        return to(f"/{STATUS_PAGE}/{seen.name}")
 
     @kindly
     async def upload(self, request: Request) -> Response:
@@ -141,10 +163,12 @@ class StatusPages(FormBase):
         """Of a browser that opened the link. Raises NotFound."""
         name = request.path_params["id"]
         found = self._ids.parse("validationsubmission", name)
-        visit = None if found is None else visits.find(request, self._vault, STATUS_PAGE, found, name)
-        if found is None or visit is None:
+        if found is None:
             raise NotFound
-        return Seen(request, visit, found, name)
+        for purpose in _PURPOSES:
+            if (visit := visits.find(request, self._vault, purpose, found, name)) is not None:
+                return Seen(request, visit, found, name, mailed=purpose == STATUS_PAGE)
+        raise NotFound
 
     def _ensure_given(self, seen: Seen, csrf: object) -> None:
         """Whether this browser was given the form that it posts. Raises Again."""
@@ -167,7 +191,7 @@ class StatusPages(FormBase):
     ) -> Response:
         async with self.db.read() as tx:
             known: Known = await status_views.know(tx, seen.id)
-        seen.request.state.language = known.submission.language  # what goes wrong later is told in it
+        seen.request.state.language = known.language  # what goes wrong later is told in it
         home = f"/{STATUS_PAGE}/{seen.name}"
         return self._status.page(
             known, home, seen.visit.csrf, code=code, problems=problems or {}, notice=notice, text=text

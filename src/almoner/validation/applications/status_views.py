@@ -14,8 +14,8 @@ from almoner.platform.pages import colours
 from almoner.platform.pages.rendering import Pages
 from almoner.validation.appeals import service as appeals
 from almoner.validation.appeals.domain import Appeal
-from almoner.validation.applications import status
-from almoner.validation.applications.wording import FORMATS, monogram, size_of
+from almoner.validation.applications import status, store
+from almoner.validation.applications.wording import FORMATS, choices, monogram, size_of
 from almoner.validation.submission_documents import service as handed_in
 from almoner.validation.submission_documents.domain import SubmissionDocument
 from almoner.validation.submissions import service as submissions
@@ -44,6 +44,8 @@ class Known:
     appeal: Appeal | None
     account: PartnerAccount
     documents: Sequence[SubmissionDocument]
+    language: str
+    """The one that was chosen on the page, else the submission's."""
 
     @property
     def missing(self) -> list[Requirement]:
@@ -70,6 +72,7 @@ async def know(tx: Tx, submission_id: UUID) -> Known:
         await appeals.last(tx, partner, found.id),
         await partners.get(tx, partner),
         await handed_in.of_submission(tx, partner, found.id),
+        await store.find_language(tx, EVERYONE, found.id) or found.language,
     )
 
 
@@ -91,7 +94,7 @@ class StatusViews:
         text: str,
     ) -> HTMLResponse:
         """The page. ``problems`` and ``notice``: keys; ``text``: of an appeal that was typed."""
-        submission, language = known.submission, self._pages.language(known.submission.language)
+        submission, language = known.submission, self._pages.language(known.language)
         values = {"partner": known.partner, "organisation": submission.organisation_name}
         kinds = status.takes_documents(submission, known.appeal)
         return self._pages.page(
@@ -101,6 +104,8 @@ class StatusViews:
             face=self._face(known),
             home=home,
             csrf=csrf,
+            offered=choices(self._pages.catalogues.offered),
+            chosen_language=language.catalogue,
             state=known.state,
             state_icon=_ICONS[known.state],
             organisation=submission.organisation_name,

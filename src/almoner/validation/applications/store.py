@@ -130,6 +130,30 @@ async def sent_with(tx: Tx, _scope: Everyone, invite_id: UUID) -> UUID | None:
     return found
 
 
+async def find_language(tx: Tx, _scope: Everyone, submission_id: UUID) -> str | None:
+    """The language that was chosen on the page of an application; None where none was."""
+    found: str | None = await tx.fetchval(
+        "select language from application_language where validation_submission_id = $1", submission_id
+    )
+    return found
+
+
+async def save_language(tx: Tx, partner: Partner, submission_id: UUID, language: str) -> None:
+    """Keep what was chosen."""
+    await tx.execute(
+        """
+        insert into application_language (validation_submission_id, partner_id, language, updated_at)
+        values ($1, $2, $3, $4)
+        on conflict (validation_submission_id) do update
+            set language = excluded.language, updated_at = excluded.updated_at
+        """,
+        submission_id,
+        partner.id,
+        language,
+        tx.now,
+    )
+
+
 async def expired(tx: Tx, _scope: Everyone, limit: int) -> list[UUID]:
     """Invites that have expired with documents that nobody needs any more."""
     rows = await tx.fetch(f"select distinct i.id from {_UNUSED} and i.expires_at <= $1 limit $2", tx.now, limit)

@@ -51,6 +51,11 @@ def endonym(tag: str) -> str:
     return name[:1].upper() + name[1:]
 
 
+def choices(catalogues: Iterable[str]) -> list[tuple[str, str]]:
+    """The languages that may be chosen, each with its name."""
+    return [(tag, endonym(tag)) for tag in catalogues]
+
+
 def offered(tag: str, catalogues: Iterable[str]) -> str | None:
     """The offered language of a tag that a form may have sent."""
     return languages.nearest(tag, list(catalogues)) if languages.well_formed(tag) else None

@@ -1,0 +1,98 @@
+"""The page of an application from outside, without a screen: its language, and who came by which link (settled 4)."""
+
+from typing import Any
+
+from almoner.platform.db import EVERYONE
+from almoner.validation.appeals import service as services
+from tests.support import appeals
+from tests.support.applications import PERSON, Form, invited
+from tests.support.browsing import Browser
+from tests.support.client import Client, data
+from tests.support.service import Service
+from tests.support.submissions import ADA, applied, ended
+
+
+async def mailed(service: Service, api: Client, email: str) -> list[dict[str, Any]]:
+    """What was written to somebody about an application, newest first."""
+    await service.drain()
+    found = data(await api.get("/v1/sandbox/mailbox", to=email, pageSize=100))
+    return [mail for mail in found if any("/application?" in link for link in mail["links"])]
+
+
+async def sent(service: Service, api: Client) -> tuple[Form, dict[str, Any]]:
+    """An application that came by the form and was refused, and the browser that sent it."""
+    form = Form(service, await invited(api))
+    await form.open()
+    await form.fill(first_name="test_reject_other")
+    await form.send()
+    made = data(await api.get("/v1/validation-submissions"))[0]
+    done = await ended(service, api, made)
+    assert done["status"] == "failed", done
+    return form, done
+
+
+async def reversed_appeal(service: Service, api: Client, browser: Browser, done: dict[str, Any]) -> tuple[str, str]:
+    """Who is said to have appealed on the page, and what becomes of the agent once that was heard."""
+    answer = await browser.post(f"/application/{done['id']}/appeal", {"text": "Please look again."})
+    assert answer.status_code == 303, answer.text
+    appeal = await appeals.last_of(service, done)
+    async with service.db.read() as tx:
+        appellant = (await services.get(tx, EVERYONE, appeals.id_of(service, appeal))).appellant
+    await appeals.decide(service, appeal, "accepted")
+    after = await ended(service, api, done)
+    return appellant, after["agentVerification"]["status"]
+
+
+async def test_an_appeal_by_the_link_of_the_form_confirms_nobodys_address(service: Service, api: Client) -> None:
+    form, done = await sent(service, api)
+    await form.browser.open(form.invite["url"])
+    assert await reversed_appeal(service, api, form.browser, done) == ("visitor", "pending_user_verification")
+
+
+async def test_an_appeal_by_a_mailed_link_confirms_the_address(service: Service, api: Client) -> None:
+    form, done = await sent(service, api)
+    await form.browser.open(form.invite["url"])
+    [link] = (await mailed(service, api, PERSON["email"]))[0]["links"]
+    await form.browser.open(link)
+    assert await reversed_appeal(service, api, form.browser, done) == ("applicant", "approved")
+
+
+async def test_the_language_that_is_chosen_is_that_of_the_page_and_of_later_mails(
+    service: Service, api: Client
+) -> None:
+    made = await ended(service, api, await applied(api, organisationName="test_reject_not_eligible"))
+    [link] = (await mailed(service, api, ADA["email"]))[0]["links"]
+    home = f"/application/{made['id']}"
+    browser = Browser(service.app, service.db.deployment.links.pages)
+    assert '<html lang="en"' in (await browser.open(link)).text
+    refused = await browser.post(f"{home}/language", {"language": "de", "csrf": "x"})
+    assert refused.status_code == 403
+    await browser.open(home)
+    assert (await browser.post(f"{home}/language", {"language": "de"}, site="cross-site")).status_code == 403
+    for chosen in ("tlh", "de"):
+        await browser.open(home)
+        answer = await browser.post(f"{home}/language", {"language": chosen})
+        assert (answer.status_code, answer.headers["location"]) == (303, home)
+    assert '<html lang="de' in (await browser.open(home)).text
+    await browser.post(f"{home}/appeal", {"text": "Bitte noch einmal."})
+    written = [mail["html"] for mail in await mailed(service, api, ADA["email"])]
+    assert ['<html lang="de' in html for html in written].count(True) == 1
+
+
+async def test_no_language_is_chosen_without_the_link(service: Service, api: Client) -> None:
+    made = await ended(service, api, await applied(api, organisationName="test_reject_not_eligible"))
+    stranger = Browser(service.app, service.db.deployment.links.pages)
+    answer = await stranger.post(f"/application/{made['id']}/language", {"language": "de", "csrf": "x"})
+    assert answer.status_code == 404
+
+
+async def test_a_form_searches_as_one_types_and_not_the_register_through(service: Service, api: Client) -> None:
+    form = Form(service, await invited(api))
+    await form.open()
+    seen = [await form.page(f"/nonprofit/results?q=Nobody{number}") for number in range(70)]
+    late = [number for number, text in enumerate(seen) if "Please try again in a few minutes." in text]
+    assert late, "it may search for ever"
+    assert late[0] >= 60
+    other = Form(service, await invited(api))
+    await other.open()
+    assert "No nonprofit found" in await other.page("/nonprofit/results?q=Nobody")
