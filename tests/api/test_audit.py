@@ -13,7 +13,7 @@ from almoner.access.keys import service as keys
 from almoner.platform import audit
 from almoner.platform.audit import Actor, Entry
 from almoner.platform.http.endpoints import Endpoint
-from tests.support import agents, eligibility, factories
+from tests.support import agents, eligibility, factories, submissions
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
 from tests.support.validation import BODY as REQUEST
@@ -43,9 +43,10 @@ class World:
         for name, mark in endpoint.path_parameters.items():
             assert mark is not None
             path = path.replace(f"{{{name}}}", self.names[mark.type])
-        given = {"json": await self.body(endpoint)} if endpoint.body else {}
+        body = await self.body(endpoint) if endpoint.body else None
+        given: dict[str, Any] = {} if body is None else {"json": body}
         if endpoint.upload:
-            given = {"files": {endpoint.upload.field: ("x.png", picture(), "image/png")}}
+            given = {"files": {endpoint.upload.field: ("x.png", picture(), "image/png")}, "data": body or {}}
         return await self.api.request(endpoint.method, path, **given, **options)
 
     async def body(self, endpoint: Endpoint) -> dict[str, Any]:
@@ -62,6 +63,16 @@ class World:
             "createEligibilitySubscription": organisation,
             "createValidationRequest": REQUEST,
             "createAgentVerification": {**organisation, **agents.ADA},
+            "createDonation": {**organisation, **GIFT},
+            "createGiftAid": DECLARATION,
+            "createValidationInvite": {"redirectUrl": "https://example.org/back"},
+            "createValidationSubmissionConfiguration": {"checks": ["compliance"]},
+            "createValidationSubmission": {**organisation, **submissions.ADA},
+            "createValidationSubmissionDocument": {
+                "validationSubmissionId": self.names["validationsubmission"],
+                "type": "validation_request",
+            },
+            "createAppeal": {"text": "We are on the register."},
             "createWebhookSubscription": {"events": ["*"], "url": "http://127.0.0.1:9/hooks"},
             "replayWebhookEvents": {"startDate": self.service.clock.now().isoformat()},
             "simulate": {"id": self.names["donationsession"], "action": "donate", **DONOR},
@@ -70,6 +81,16 @@ class World:
         return bodies.get(name, {})
 
 
+GIFT = {"amount": 2500, "currencyCode": "USD"}
+DECLARATION = {
+    "title": "Dr",
+    "lastName": "Byron",
+    "buildingNameNumber": "1",
+    "roadName": "Mill Lane",
+    "city": "Leeds",
+    "country": "United Kingdom",
+    "postcode": "LS1 1AA",
+}
 DONOR = {
     "amount": 2500,
     "currencyCode": "USD",
@@ -89,7 +110,7 @@ async def world(service: Service, tenant: Tenant) -> AsyncIterator[World]:
         "organisation": organisation,
         "category": (await factories.category(api))["id"],
         "user": (await factories.user(api))["id"],
-        "donation": (await factories.donation(service, api))["id"],
+        "donation": data(await api.post("/v1/donations", {"organisationId": organisation, **GIFT}))["id"],
         "donationsession": (await factories.session(service, api))["id"],
         "monetarydonationverification": (await factories.verification(service, api))["id"],
         "webhooksubscription": (await factories.subscription(api))["id"],
@@ -100,7 +121,12 @@ async def world(service: Service, tenant: Tenant) -> AsyncIterator[World]:
             await api.post("/v1/monitoring-subscriptions", {"organisationId": organisation})
         )["id"],
         "eligibilitysubscription": (await eligibility.create(api, organisation))["id"],
+        "hostedconfiguration": await submissions.configured(api, "compliance"),
     }
+    failing = await submissions.of_organisation(
+        service, api, "-complianceStatus:fail", configurationId=names["hostedconfiguration"]
+    )
+    names["validationsubmission"] = (await submissions.ended(service, api, failing))["id"]
     await api.put(f"/v1/categories/{names['category']}/{organisation}")
     await service.drain()
     yield World(service, tenant, api, names)

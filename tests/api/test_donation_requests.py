@@ -280,7 +280,7 @@ async def test_simulate_asks_and_pays(service: Service, api: Client) -> None:
 
 
 async def test_the_books_and_their_checks_agree_afterwards(service: Service, api: Client) -> None:
-    for check in (one for one in CHECKS if one.name.startswith(("requests.", "ledger."))):
+    for check in (one for one in CHECKS if one.name.startswith(("donation_requests.", "ledger."))):
         async with service.db.read() as tx:
             row = await tx.fetchrow(check.statement, tx.now, service.clock.wall())
         assert row is not None

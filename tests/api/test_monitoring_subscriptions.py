@@ -94,7 +94,7 @@ async def test_i1_a_repeated_creation_is_answered_and_not_done_again(service: Se
 
 
 async def test_with_a_request_it_waits_for_the_decision(service: Service, api: Client) -> None:
-    request = await validation.requested(api)
+    request = await validation.requested(api, **validation.UNHEARD_OF)
     waiting = await looked(service, api, validationRequestId=request["id"])
     assert (waiting["status"], waiting["organisation"], waiting["organisationId"]) == (
         "pending_validation_request",

@@ -12,7 +12,7 @@ from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service
 from tests.support.submissions import ADA, DETAILS, PATH, applied, configured, of_organisation, refused
-from tests.support.validation import decided, requested
+from tests.support.validation import UNHEARD_OF, decided, requested
 
 AREA = "validation_submission/"
 
@@ -203,7 +203,7 @@ async def test_answers_to_the_partners_own_questions(service: Service, api: Clie
 
 async def test_without_a_validation_request_the_organisation_must_be_listed(service: Service, api: Client) -> None:
     configuration = await configured(api, "compliance")
-    code, reasons = await refused(api, **DETAILS, configurationId=configuration)
+    code, reasons = await refused(api, **{**DETAILS, **UNHEARD_OF}, configurationId=configuration)
     assert code == f"{AREA}organisation_not_found"
     assert "asks for no validation request" in reasons[0]
     async with service.db.read() as tx:

@@ -27,39 +27,41 @@ PART = "(select id from donation_request where status = 'PARTLY_PAID' limit 1)"
 def of_requests() -> Iterator[Fault]:
     """One of each kind, and more where a check can be broken from two sides."""
     for check, kinds in {
-        "requests.transfers_are_posted": ("request_paid", "request_over"),
-        "requests.received_are_posted": ("request_covered",),
+        "donation_requests.transfers_are_posted": ("request_paid", "request_over"),
+        "donation_requests.received_are_posted": ("request_covered",),
     }.items():
         for kind in kinds:
             yield Fault(check, f"delete from ledger_transfer where kind = '{kind}'")
             yield Fault(check, f"update ledger_transfer set amount_minor = amount_minor + 1 where kind = '{kind}'")
             yield Fault(check, f"update ledger_transfer set owner_id = gen_random_uuid() where kind = '{kind}'")
     yield Fault(
-        "requests.transfers_are_posted",
+        "donation_requests.transfers_are_posted",
         f"""
         update request_payment set status = 'returned', decided_at = {OLD}, decided_by = 'x', note = 'x'
         where status = 'held'
         """,
     )
     yield Fault(
-        "requests.sums_of_donations", f"update donation_request set donations = donations + 1 where id = {PART}"
+        "donation_requests.sums_of_donations",
+        f"update donation_request set donations = donations + 1 where id = {PART}",
     )
     yield Fault(
-        "requests.sums_of_donations",
+        "donation_requests.sums_of_donations",
         f"update donation set status = 'REQUESTED_PAYMENT', settled_at = null, settled_minor = null, "
         f"settled_currency = null, disbursement_id = null where request_id = {PART}",
     )
-    yield Fault("requests.paid_by_transfers", "update request_payment set request_id = gen_random_uuid()")
+    yield Fault("donation_requests.paid_by_transfers", "update request_payment set request_id = gen_random_uuid()")
     yield Fault(
-        "requests.clearing_closes", f"update donation_request set paid_minor = paid_minor - 1 where id = {PART}"
+        "donation_requests.clearing_closes",
+        f"update donation_request set paid_minor = paid_minor - 1 where id = {PART}",
     )
     yield Fault(
-        "requests.are_finished",
+        "donation_requests.are_finished",
         f"update donation_request set covering = true where id = {PART}; "
         f"update request_payment set received_at = {OLD}",
     )
     yield Fault(
-        "requests.are_finished",
+        "donation_requests.are_finished",
         f"update donation_request set gathering = true, created_at = {OLD} where status = 'OPEN'",
     )
     covered = "(select organisation_id from donation where gift_aid_id is not null limit 1)"

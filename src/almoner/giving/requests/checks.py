@@ -8,7 +8,7 @@ _ADVICE: Final = "Stop payouts, compare the request with our bank's statement, a
 
 checks: Final = (
     Check(
-        "requests.sums_of_donations",
+        "donation_requests.sums_of_donations",
         "A request is the sum of its donations, and what is covered is the sum of those that were received",
         _ADVICE,
         """
@@ -23,7 +23,7 @@ checks: Final = (
         "donationrequest",
     ),
     Check(
-        "requests.paid_by_transfers",
+        "donation_requests.paid_by_transfers",
         "What was paid on a request is the sum of what it took of transfers",
         _ADVICE,
         """
@@ -35,7 +35,7 @@ checks: Final = (
         "donationrequest",
     ),
     Check(
-        "requests.transfers_are_posted",
+        "donation_requests.transfers_are_posted",
         "A partner's transfer has the postings of its parts and its state; and no such posting has no transfer",
         _ADVICE,
         """
@@ -55,7 +55,7 @@ checks: Final = (
         """,
     ),
     Check(
-        "requests.received_are_posted",
+        "donation_requests.received_are_posted",
         "A direct donation that was received has its posting, for its amount; and no such posting has no donation",
         _ADVICE,
         """
@@ -70,7 +70,7 @@ checks: Final = (
         """,
     ),
     Check(
-        "requests.clearing_closes",
+        "donation_requests.clearing_closes",
         "Request clearing holds what partners paid and covers no whole donation yet",
         _ADVICE,
         """
@@ -81,7 +81,7 @@ checks: Final = (
         """,
     ),
     Check(
-        "requests.are_finished",
+        "donation_requests.are_finished",
         "A request is filled, and what its money covers is received, within 15 minutes",
         "See that a worker runs, and look for sweep_failed and dead requests.run jobs; `almoner requests run` fills",
         """
