@@ -41,6 +41,8 @@ async def test_the_queue_in_figures(empty_database: TestDatabase) -> None:
         by = 'almoner_review_decisions_total{{by="{}",kind="match",verdict="{}"}}'
         assert told[by.format(olive.id, "accepted")] == told[by.format(otto.id, "rejected")] == 1
         assert not any(olive.name in name or otto.name in name for name in told)
+        exposed = service.house.telemetry.exposition().decode()
+        assert "# TYPE almoner_review_decisions_total counter" in exposed
 
         upto = 'almoner_review_wait_seconds_bucket{{kind="match",le="{}"}}'
         counts = [told[upto.format(bound)] for bound in ("300.0", "900.0", "28800.0", "86400.0", "+Inf")]
