@@ -79,6 +79,18 @@ async def test_the_language_that_is_chosen_is_that_of_the_page_and_of_later_mail
     assert ['<html lang="de' in html for html in written].count(True) == 1
 
 
+async def test_a_page_that_was_left_open_appeals_no_second_time(service: Service, api: Client) -> None:
+    form, done = await sent(service, api)
+    await form.browser.open(form.invite["url"])
+    path, csrf = f"/application/{done['id']}/appeal", form.browser.csrf
+    assert (await form.browser.post(path, {"text": "Once."})).status_code == 303
+    appeal = await appeals.last_of(service, done)
+    await appeals.decide(service, appeal, "rejected")
+    again = await form.browser.post(path, {"text": "Twice.", "csrf": csrf})
+    assert (again.status_code, "The decision stands" in again.text) == (200, True)
+    assert await appeals.last_of(service, done) == appeal
+
+
 async def test_no_language_is_chosen_without_the_link(service: Service, api: Client) -> None:
     made = await ended(service, api, await applied(api, organisationName="test_reject_not_eligible"))
     stranger = Browser(service.app, service.db.deployment.links.pages)

@@ -105,6 +105,9 @@ class StatusPages(FormBase):
             return await self._page(seen, code=422, problems={"text": problem}, text=text)
         try:
             async with self.db.write() as tx:
+                held = await submissions.hold(tx, EVERYONE, seen.id)
+                if not status.may_appeal(held, await appeals.last(tx, EVERYONE, held.id)):
+                    raise InvalidState("the page offers no appeal any more")  # it was open since before the answer
                 await appeals.create(tx, EVERYONE, seen.id, text, "applicant" if seen.mailed else "visitor")
                 await self._record(tx, seen, "application.appealed")
         except InvalidState:
