@@ -249,6 +249,7 @@ def test_why_a_nonprofit_is_refused() -> None:
 
 DOCUMENT = Document(A, P, "application/pdf", 1, b"", "k", "clean", (), NOW, None, None)
 GONE = Document(A, P, "application/pdf", 1, b"", "k", "clean", (), NOW, NOW, None)
+INFECTED = Document(A, P, "application/pdf", 1, b"", "k", "rejected", (), NOW, None, None)
 IN_REVIEW = Evaluated(("not_listed",), LATER)
 EVIDENCE = Requirement("validation_request", "registration_evidence", "applicant", LATER)
 CONFIRMATION = Requirement("agent_verification", "confirmation", "applicant", NOW, NOW + agents.LIFETIME)
@@ -274,6 +275,7 @@ COMPARED = watched("live", screened_at=LATER)
         ({"agent": APPROVED, "evaluated": Evaluated((), LATER)}, []),
         ({"agent": APPROVED, "evaluated": IN_REVIEW}, [EVIDENCE]),
         ({"agent": APPROVED, "evaluated": IN_REVIEW, "request": request(documents=(GONE,))}, [EVIDENCE]),
+        ({"agent": APPROVED, "evaluated": IN_REVIEW, "request": request(documents=(INFECTED,))}, [EVIDENCE]),
         (
             {"agent": REVIEWED, "evaluated": IN_REVIEW, "monitoring": COMPARED},
             [

@@ -70,7 +70,8 @@ def _of_nonprofit(submission: Submission) -> Requirement | None:
     evaluated, request = submission.parts.evaluated, submission.parts.request
     if evaluated is None or request is None or not evaluated.reasons:
         return None
-    if any(document.deleted_at is None for document in request.documents):
+    # What the scanner has refused nobody can look at.
+    if any(one.deleted_at is None and one.scan_status != "rejected" for one in request.documents):
         return Requirement("validation_request", "review", "reviewer", evaluated.since)
     return Requirement("validation_request", "registration_evidence", "applicant", evaluated.since)
 
