@@ -49,7 +49,7 @@ def _rival(python: Path) -> list[str]:
     """nomenklatura on a sample of the same names, or why it is not here."""
     if not matching_pairs.BENCHMARKS.exists():
         return ["- beside nomenklatura: not measured, the labelled pairs are not at hand"]
-    asked = [python, "-c", "import nomenklatura"]
+    asked = [str(python), "-c", "import nomenklatura"]
     if not python.exists() or subprocess.run(asked, capture_output=True, check=False).returncode:
         return [f"- beside nomenklatura: not measured, {python} has none; bench/matching_nomenklatura.py says how"]
     return [f"- {line}" for line in matching_pairs.rivals_speed(python)]
