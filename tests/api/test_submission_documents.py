@@ -18,7 +18,7 @@ PERSON = {"firstName": "Amina", "lastName": "El-Sayed", "email": "amina@relief.e
 UNLISTED = {
     "organisationName": "Hill Road Relief",
     "registryName": "IRS",
-    "registryId": "53-0196605",
+    "registryId": "85-0196605",
     "website": "relief.example",
     "countryCode": "USA",
     "language": "en",

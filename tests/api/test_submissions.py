@@ -75,7 +75,7 @@ async def test_of_an_organisation(service: Service, api: Client) -> None:
 
 async def test_who_was_accepted_before_is_not_asked_again(service: Service, api: Client, other: Client) -> None:
     before = await accepted(service, api, name=DETAILS["organisationName"])
-    made = await applied(api, registryId="53 0196605", firstName="test_accept")  # in another spelling
+    made = await applied(api, registryId="85 0196605", firstName="test_accept")  # in another spelling
     assert made["organisationId"] == before["organisationId"]
     assert made["validationRequestId"] == before["id"]
     assert made["monitoring"]["status"] == "pending"  # of the organisation, at once

@@ -21,7 +21,7 @@ SCRIPT = Path(__file__).parents[2] / "docs" / "verify_document.py"
 BODY = {
     "name": "Casper Relief Fund",
     "registryName": "IRS",
-    "registryId": "53-0196605",
+    "registryId": "85-0196605",
     "website": "https://example.org",
     "countryCode": "USA",
 }
@@ -162,7 +162,7 @@ async def test_the_document_is_tagged_and_tells_the_same(service: Service, api: 
     assert root.get("/Lang") == "en-GB"
     assert b"pdfuaid" in answer.content
     text = "\n".join(page.extract_text() for page in document.pages)
-    for said in ("Société de Secours & <Frères>", "53-0196605", "Look-up in the register", "unknown"):
+    for said in ("Société de Secours & <Frères>", "85-0196605", "Look-up in the register", "unknown"):
         assert said in text, said
 
 
@@ -194,7 +194,7 @@ async def test_what_is_copied_from_the_document_is_what_was_written(service: Ser
         address = await _made(service, api, name=f"Fund {'x' * 43}{sign}abc")
         answer = await api.get(address, headers=PDF)
         text = "\n".join(page.extract_text() for page in PdfReader(BytesIO(answer.content)).pages)
-        assert "53-0196605" in text, sign
+        assert "85-0196605" in text, sign
         assert "\u200b" not in text, sign
 
 

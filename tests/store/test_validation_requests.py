@@ -295,7 +295,7 @@ async def used(service: Service, partner: Partner, filters: Filters, page: Page,
 
 
 async def test_numbers_of_the_same_body_have_one_key(service: Service, api: Client) -> None:
-    made = [await requested(api, registryId=number) for number in (BODY["registryId"], "530196605", "US-EIN-530196605")]
+    made = [await requested(api, registryId=number) for number in (BODY["registryId"], "850196605", "US-EIN-850196605")]
     ids = service.db.deployment.ids
     async with service.db.read() as tx:
         keys = [
@@ -304,4 +304,4 @@ async def test_numbers_of_the_same_body_have_one_key(service: Service, api: Clie
             )
             for one in made
         ]
-    assert set(keys) == {"530196605"}
+    assert set(keys) == {"850196605"}

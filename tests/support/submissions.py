@@ -18,7 +18,7 @@ ADA: Final = {"firstName": "Ada", "lastName": "Example", "email": "ada@example.n
 DETAILS: Final = {
     "organisationName": "Casper Relief Fund",
     "registryName": "IRS",
-    "registryId": "53-0196605",
+    "registryId": "85-0196605",
     "website": "https://example.org",
     "countryCode": "USA",
     "language": "en",

@@ -24,7 +24,7 @@ INVALID_STATE = (400, "validation_request/invalid_state")
 BODY: Final[dict[str, Any]] = {
     "name": "Casper Relief Fund",
     "registryName": "IRS",
-    "registryId": "53-0196605",
+    "registryId": "85-0196605",
     "website": "https://example.org",
     "countryCode": "USA",
 }
