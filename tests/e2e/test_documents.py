@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +94,7 @@ def asked(service: Running, path: str, body: object = None) -> Any:
 
 def settle_one(service: Running) -> None:
     """Settle the newest gift, so that there is a payout to read."""
-    (gift,) = asked(service, "/v1/donations?pageSize=1")
+    (gift,) = asked(service, "/v1/donations?pageSize=1&status=RECEIVED_PAYMENT")
     asked(service, "/v1/sandbox/simulate", {"id": gift["id"], "action": "settle"})
     asyncio.run(eventually(lambda: asked(service, "/v1/disbursements")))
 
@@ -109,6 +109,30 @@ def refuse_one(service: Running) -> None:
     asyncio.run(eventually(lambda: asked(service, path)["status"] == "failed"))
 
 
+def give_one(service: Running) -> str:
+    """Make a direct donation: the newest gift, which its partner may still cancel."""
+    (organisation,) = asked(service, "/v1/organisations?pageSize=1&countryCode=USA&active=true&direction=ASC")
+    body = {"organisationId": organisation["id"], "amount": 1000, "currencyCode": "USD"}
+    return str(asked(service, "/v1/donations", body)["id"])
+
+
+def request_one(service: Running) -> None:
+    """Have the partner asked for a direct donation."""
+    asked(service, "/v1/sandbox/simulate", {"id": give_one(service), "action": "request"})
+
+
+BEFORE: Mapping[str, Callable[[Running], object]] = {
+    "getDisbursement": settle_one,
+    "createAppeal": refuse_one,
+    "getAppeal": refuse_one,
+    "cancelDonation": give_one,
+    "getDonationRequest": request_one,
+}
+"""What somebody else has to do before the example can be typed."""
+FINDS_NONE = {"hasGiftAid": '"not_found"'}
+"""The user that the example makes has declared nothing."""
+
+
 def test_every_example_of_the_reference(sandbox: Running) -> None:
     with urllib.request.urlopen(f"{sandbox.base_url}/openapi.json") as answer:
         content = Content(json.load(answer))
@@ -117,11 +141,12 @@ def test_every_example_of_the_reference(sandbox: Running) -> None:
     assert len(operations) > 30
     failed = {}
     for operation in operations:
-        if operation.id == "getDisbursement":
-            settle_one(sandbox)
-        if operation.id in ("createAppeal", "getAppeal"):
-            refuse_one(sandbox)
+        if operation.id in BEFORE:
+            BEFORE[operation.id](sandbox)
         printed = typed(sandbox, start + operation.shell)
-        if not succeeded(printed) or (operation.answer and '"object":' not in printed):
+        if expected := FINDS_NONE.get(operation.id):
+            if expected not in printed:
+                failed[operation.id] = f"{operation.shell}\n{printed}"
+        elif not succeeded(printed) or (operation.answer and '"object":' not in printed):
             failed[operation.id] = f"{operation.shell}\n{printed}"
     assert failed == {}

@@ -1,13 +1,15 @@
 """Donations on the wire (spec 2.8; settled 4)."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic.config import JsonDict
 
 from almoner.giving.donations.domain import Donation, DonationStatus, DonationType, Filters
 from almoner.kit import email, money
 from almoner.kit.errors import IncorrectParams
+from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
 from almoner.kit.text import typed
 from almoner.kit.time import iso, iso_or_none
@@ -48,8 +50,18 @@ def _typed(value: object) -> object:
 Name = Annotated[Text255, BeforeValidator(_typed)]
 
 
+_GIFT: Final[JsonDict] = {
+    "organisationId": Ids(sandbox=True).example("organisation"),
+    "amount": 2500,
+    "currencyCode": "USD",
+    "metadata": {"campaign": "winter"},
+}
+
+
 class DonationIn(In):
     """A new direct donation: for an organisation, or for the default organisation of a user."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_GIFT]})
 
     amount: Annotated[
         int, Field(ge=1, le=money.MAX_MINOR, examples=[2500], description="In the currency's minor unit.")
