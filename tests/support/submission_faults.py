@@ -59,7 +59,8 @@ def of_submissions() -> Iterator[Fault]:
     yield Fault(
         "submissions.lead_to_organisations",
         """
-        update validation_submission set organisation_id = (select id from organisation order by id desc limit 1)
+        update validation_submission s
+        set organisation_id = (select o.id from organisation o where o.id <> s.organisation_id limit 1)
         where status = 'succeeded' and validation_request_id is not null
         """,
     )
