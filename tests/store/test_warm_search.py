@@ -1,7 +1,6 @@
 """A start reads what search reads, where the database's server can, and waits for it no longer than it may."""
 
 import asyncpg
-import pytest
 
 from almoner.nonprofits.organisations import flows, store_index
 from almoner.platform.db import EVERYONE
@@ -16,10 +15,6 @@ async def test_what_search_reads_is_read_by_the_service_where_the_server_can(emp
         async with service.db.read() as tx:
             assert await store_index.warm(tx, EVERYONE) == 0  # nobody added the extension
         connection = await asyncpg.connect(service.database.server.superuser_url(service.database.name))
-        if not await connection.fetchval(
-            "select exists (select from pg_available_extensions where name = 'pg_prewarm')"
-        ):
-            pytest.skip("this PostgreSQL comes without pg_prewarm")
         await connection.execute("create extension pg_prewarm")
         parts = "('organisation_search'::regclass), ('organisation_search_words'), ('organisation_word_slips')"
         least = await connection.fetchval(f"select sum(pg_relation_size(part)) from (values {parts}) found (part)")
