@@ -4,7 +4,7 @@ import asyncio
 import socket
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import asyncpg
 import typer
@@ -17,7 +17,9 @@ from almoner.platform.telemetry import Telemetry
 from almoner.settings import Settings, UnsafeSettings
 from almoner.wiring import House, open_house
 
-_BANNER = """
+_PATIENCE_SECONDS: Final = 30.0
+_LOOK_SECONDS: Final = 0.05
+_BANNER: Final = """
 Almoner runs at {baseUrl}; stop it with Ctrl-C.
 
   secret key       {secretKey}
@@ -91,9 +93,19 @@ async def _live(
         local.write_private(file, sandbox)
         async with asyncio.TaskGroup() as group:
             group.create_task(live(house, "server and worker", stop, sockets, provider_sockets))
+            await _until_ready(house, stop)
             _show_banner(house, sandbox, file, log, time.monotonic() - began)
     finally:
         await house.close()
+
+
+async def _until_ready(house: House, stop: asyncio.Event) -> None:
+    """Wait until ``/readyz`` would say yes: events of the first start's registers have waited for a dispatcher."""
+    patience = time.monotonic() + _PATIENCE_SECONDS
+    while not stop.is_set() and time.monotonic() < patience:
+        if not [wrong for check in house.checks.values() if (wrong := await check())]:
+            return
+        await asyncio.sleep(_LOOK_SECONDS)
 
 
 def _show_banner(house: House, sandbox: dict[str, Any], file: Path, log: Path, seconds: float) -> None:
