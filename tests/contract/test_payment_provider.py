@@ -13,6 +13,7 @@ import pytest
 
 from almoner.adapters.payments_test import TestProvider
 from almoner.giving.payments.domain import (
+    DisputeStatus,
     NoSuchPayment,
     NoticeRefused,
     ProviderEvent,
@@ -38,6 +39,8 @@ class Contract:
 
     provider: PaymentProvider
     pay: Callable[[str], Awaitable[None]]
+    dispute: Callable[[str], Awaitable[None]]
+    decide: Callable[[str, DisputeStatus], Awaitable[None]]
 
 
 def order(**changed: object) -> Order:
@@ -61,18 +64,26 @@ def order(**changed: object) -> Order:
 async def built_in(service: Service) -> AsyncIterator[Contract]:
     """The built-in provider behind its adapter."""
     async with serving_provider(service) as till:
-        yield Contract(till.provider, till.pay)
+        yield Contract(till.provider, till.pay, till.dispute, till.decide)
 
 
 @asynccontextmanager
-async def in_memory(_service: Service) -> AsyncIterator[Contract]:
+async def in_memory(service: Service) -> AsyncIterator[Contract]:
     """The one that the other tests use."""
     fake = FakeProvider()
 
     async def pay(payment: str) -> None:
         fake.pay(payment)
 
-    yield Contract(fake, pay)
+    async def dispute(payment: str) -> None:
+        left = fake.payments[payment].money.minor
+        left -= sum(made.money.minor for of, made in fake.refunds.values() if of == payment)
+        fake.dispute(payment, service.clock.now(), left)
+
+    async def decide(payment: str, outcome: DisputeStatus) -> None:
+        fake.decide(payment, outcome)
+
+    yield Contract(fake, pay, dispute, decide)
 
 
 @pytest.fixture(params=[in_memory, built_in], ids=["in_memory", "built_in"])
@@ -177,6 +188,45 @@ class TestPaymentProvider:
         with pytest.raises(NoSuchPayment):
             await contract.provider.refund("tp_nowhere", "sandbox:refund:nowhere", Money(1, "USD"))
 
+    async def test_what_was_not_disputed_has_no_dispute(self, contract: Contract) -> None:
+        made = await contract.provider.create(order())
+        assert await contract.provider.disputes(made.id) == []
+        await contract.pay(made.id)
+        assert await contract.provider.disputes(made.id) == []
+        with pytest.raises(NoSuchPayment):
+            await contract.provider.disputes("tp_nowhere")
+
+    @pytest.mark.parametrize("outcome", [DisputeStatus.WON, DisputeStatus.LOST])
+    async def test_a_disputed_payment_shows_its_dispute_until_it_is_decided_and_after(
+        self, contract: Contract, service: Service, outcome: DisputeStatus
+    ) -> None:
+        made = await contract.provider.create(order())
+        await contract.pay(made.id)
+        await contract.provider.refund(made.id, f"{made.id}:part", Money(500, "USD"))
+        await contract.dispute(made.id)
+        (opened,) = await contract.provider.disputes(made.id)
+        assert (opened.status, opened.money, opened.live) == (DisputeStatus.OPEN, Money(2000, "USD"), False)
+        assert abs(service.clock.now() - opened.opened_at) < timedelta(minutes=1)
+        await contract.decide(made.id, outcome)
+        assert await contract.provider.disputes(made.id) == [replace(opened, status=outcome)]
+        assert (await contract.provider.fetch(made.id)).status is ProviderStatus.SUCCEEDED
+
+    async def test_what_the_bank_has_drawn_is_not_sent_back_too(self, contract: Contract) -> None:
+        made = await contract.provider.create(order())
+        await contract.pay(made.id)
+        await contract.dispute(made.id)
+        with pytest.raises(RefundRefused):
+            await contract.provider.refund(made.id, f"{made.id}:open", Money(1, "USD"))
+        await contract.decide(made.id, DisputeStatus.WON)
+        await contract.provider.refund(made.id, f"{made.id}:won", made.money)
+
+    async def test_a_notice_of_a_dispute_says_so(self, contract: Contract, service: Service) -> None:
+        at = service.clock.wall()
+        body, header = signed(at, "dispute.opened")
+        event = contract.provider.read_notice({"provider-signature": header}, body, at)
+        assert (event.about, event.payment) == ("dispute", "tp_1")
+        assert read(contract.provider, at, at=at).about == "payment"
+
     async def test_a_notice_is_read_when_its_signature_is_right_and_fresh(
         self, contract: Contract, service: Service
     ) -> None:
@@ -220,9 +270,9 @@ class TestPaymentProvider:
             contract.provider.read_notice({"provider-signature": header}, content, at)
 
 
-def signed(at: datetime) -> tuple[bytes, str]:
+def signed(at: datetime, kind: str = "payment.succeeded") -> tuple[bytes, str]:
     """A notice's body and the header that signs it, by the provider's own hand."""
-    body = json.dumps({"id": "tpe_1", "type": "payment.succeeded", "payment": "tp_1", "livemode": False}).encode()
+    body = json.dumps({"id": "tpe_1", "type": kind, "payment": "tp_1", "livemode": False}).encode()
     return body, signature(SECRET, int(at.timestamp()), body)
 
 

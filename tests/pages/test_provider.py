@@ -368,7 +368,7 @@ async def test_a_card_that_disputes_does_so_a_day_later(till: Till, service: Ser
     assert len(till.merchant.received) == 1
     service.clock.advance(milliseconds=1)
     await drain(till)
-    assert b"payment.disputed" in till.merchant.received[1].body
+    assert b"dispute.opened" in till.merchant.received[1].body
 
 
 async def test_h5_no_card_number_is_stored_or_logged(till: Till, service: Service) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import uvicorn
 
 from almoner.adapters.payments_test import TestProvider
+from almoner.giving.payments.domain import DisputeStatus
 from almoner.platform.addresses import Policy
 from almoner.platform.outbound import Outbound
 from almoner.provider_test import service as till
@@ -30,6 +31,16 @@ class Till:
         """The donor pays with a card that works."""
         async with self.service.db.write() as tx:
             await till.pay(tx, payment, Card("4242424242424242"))
+
+    async def dispute(self, payment: str) -> None:
+        """The donor's bank wants it back."""
+        async with self.service.db.write() as tx:
+            await till.dispute(tx, payment)
+
+    async def decide(self, payment: str, outcome: DisputeStatus) -> None:
+        """The donor's bank decides."""
+        async with self.service.db.write() as tx:
+            await till.decide_dispute(tx, payment, won=outcome is DisputeStatus.WON)
 
     async def payments(self, reference: str) -> list[str]:
         """What it was asked to collect under a reference of ours."""

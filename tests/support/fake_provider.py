@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from almoner.giving.payments.domain import (
+    DisputeStatus,
     NoSuchPayment,
     NoticeRefused,
+    ProviderDispute,
     ProviderEvent,
     ProviderFailure,
     ProviderPayment,
@@ -22,7 +24,7 @@ from almoner.giving.payments.domain import (
 from almoner.giving.payments.ports import Order
 from almoner.kit.money import Money
 
-A = TypeVar("A", ProviderPayment, ProviderRefund)
+A = TypeVar("A", ProviderPayment, ProviderRefund, list[ProviderDispute])
 SECRET = "fake-provider-secret"
 TARIFF = Tariff(basis_points=250)
 ENDED = (ProviderStatus.SUCCEEDED, ProviderStatus.FAILED, ProviderStatus.CANCELLED)
@@ -41,6 +43,7 @@ class FakeProvider:
     payments: dict[str, ProviderPayment] = field(default_factory=dict)
     orders: dict[str, tuple[Order, str]] = field(default_factory=dict)
     refunds: dict[str, tuple[str, ProviderRefund]] = field(default_factory=dict)
+    disputed: dict[str, list[ProviderDispute]] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     lose_answers: int = 0
     refuse: int = 0
@@ -86,11 +89,18 @@ class FakeProvider:
         gone = sum(made.money.minor for of, made in self.refunds.values() if of == payment)
         if paid.status is not ProviderStatus.SUCCEEDED or paid.money.currency != money.currency:
             raise RefundRefused("nothing was paid in this currency")
+        gone += sum(one.money.minor for one in self.disputed.get(payment, ()) if one.status is not DisputeStatus.WON)
         if gone + money.minor > paid.money.minor:
             raise RefundRefused("less was paid, or it was refunded already")
         made = ProviderRefund(f"tpr_fake{next(_numbers)}", money)
         self.refunds[key] = (payment, made)
         return self._answered(made)
+
+    async def disputes(self, payment: str) -> list[ProviderDispute]:
+        """Those of the payment, oldest first."""
+        self._called("disputes")
+        self._known(payment)
+        return self._answered(list(self.disputed.get(payment, ())))
 
     def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
         """Signature and age are checked as every provider's are."""
@@ -100,8 +110,9 @@ class FakeProvider:
             raise NoticeRefused("the signature is wrong")
         try:
             told = json.loads(body)
-            return ProviderEvent(told["id"], told["type"], told["payment"], told["livemode"])
-        except (ValueError, KeyError, TypeError) as error:
+            about: Literal["payment", "dispute"] = "dispute" if told["type"].startswith("dispute.") else "payment"
+            return ProviderEvent(told["id"], told["type"], told["payment"], told["livemode"], about)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise NoticeRefused("the body is no notice") from error
 
     def become(self, payment: str, status: ProviderStatus, **changed: Any) -> ProviderPayment:
@@ -113,6 +124,19 @@ class FakeProvider:
         """The donor pays."""
         tries = self.payments[payment].tries + 1
         return self.become(payment, ProviderStatus.SUCCEEDED, **{"tries": tries, **changed})
+
+    def dispute(self, payment: str, at: datetime, minor: int | None = None) -> ProviderDispute:
+        """The donor's bank wants the payment back, or ``minor`` of it."""
+        money = self._known(payment).money
+        amount = money if minor is None else Money(minor, money.currency)
+        opened = ProviderDispute(f"tpd_fake{next(_numbers)}", amount, DisputeStatus.OPEN, "fraudulent", at, live=False)
+        self.disputed.setdefault(payment, []).append(opened)
+        return opened
+
+    def decide(self, payment: str, outcome: DisputeStatus) -> None:
+        """The newest dispute of a payment is won or lost."""
+        *earlier, newest = self.disputed[payment]
+        self.disputed[payment] = [*earlier, replace(newest, status=outcome)]
 
     def only(self) -> str:
         """The id of the one payment there is."""

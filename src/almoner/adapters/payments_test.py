@@ -11,8 +11,10 @@ import aiohttp
 import msgspec
 
 from almoner.giving.payments.domain import (
+    DisputeStatus,
     NoSuchPayment,
     NoticeRefused,
+    ProviderDispute,
     ProviderEvent,
     ProviderFailure,
     ProviderPayment,
@@ -57,6 +59,25 @@ class _Refund(msgspec.Struct, frozen=True):
     payment: _Text
     amount: Annotated[int, msgspec.Meta(ge=1, le=MAX_MINOR)]
     currency: str
+
+
+class _Dispute(msgspec.Struct, frozen=True, rename="camel"):
+    """A dispute as the provider answers it."""
+
+    id: _Text
+    payment: _Text
+    amount: Annotated[int, msgspec.Meta(ge=1, le=MAX_MINOR)]
+    currency: str
+    status: DisputeStatus
+    reason: _Text
+    opened_at: Annotated[datetime, msgspec.Meta(tz=True)]
+    livemode: bool = False
+
+
+class _Disputes(msgspec.Struct, frozen=True):
+    """The disputes of one payment."""
+
+    data: list[_Dispute]
 
 
 class _Notice(msgspec.Struct, frozen=True):
@@ -128,6 +149,18 @@ class TestProvider:
             raise ProviderFailure("the provider answered with another refund")
         return ProviderRefund(made.id, money)
 
+    async def disputes(self, payment: str) -> list[ProviderDispute]:
+        """The disputes of a payment, oldest first. Raises NoSuchPayment, ProviderFailure."""
+        shown = _decoded(await self._ask("GET", f"/v1/payments/{quote(payment, safe='')}/disputes"), _Disputes)
+        if any(one.payment != payment or one.currency not in EXPONENTS for one in shown.data):
+            raise ProviderFailure("the provider answered with disputes of another payment, or of no currency")
+        return [
+            ProviderDispute(
+                one.id, Money(one.amount, one.currency), one.status, one.reason, one.opened_at, live=one.livemode
+            )
+            for one in shown.data
+        ]
+
     def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
         """A notice whose signature is right and not older than five minutes. Raises NoticeRefused."""
         match = _SIGNATURE.fullmatch(headers.get("provider-signature", ""))
@@ -142,7 +175,8 @@ class TestProvider:
             notice = msgspec.json.decode(body, type=_Notice)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise NoticeRefused("body is not a notice of this provider") from None
-        return ProviderEvent(notice.id, notice.type, notice.payment, notice.livemode)
+        about: Literal["payment", "dispute"] = "dispute" if notice.type.startswith("dispute.") else "payment"
+        return ProviderEvent(notice.id, notice.type, notice.payment, notice.livemode, about)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -1,4 +1,4 @@
-"""The provider's API for the merchant: create, read, cancel and refund payments, by bearer secret and key."""
+"""The provider's API for the merchant: payments, refunds and disputes, by bearer secret and idempotency key."""
 
 import hmac
 from dataclasses import dataclass
@@ -75,9 +75,28 @@ class RefundOut(msgspec.Struct, frozen=True, rename="camel"):
     currency: str
 
 
+class DisputeOut(msgspec.Struct, frozen=True, rename="camel"):
+    """A dispute as the merchant sees it."""
+
+    id: str
+    payment: str
+    amount: int
+    currency: str
+    status: str
+    reason: str
+    opened_at: datetime
+    livemode: bool = False
+
+
+class DisputesOut(msgspec.Struct, frozen=True):
+    """The disputes of one payment."""
+
+    data: list[DisputeOut]
+
+
 @dataclass(frozen=True, slots=True)
 class MerchantApi:
-    """The four calls. ``secret`` is the bearer secret, ``url`` the provider's own address."""
+    """The five calls. ``secret`` is the bearer secret, ``url`` the provider's own address."""
 
     database: Database
     secret: str
@@ -90,6 +109,7 @@ class MerchantApi:
             Route("/v1/payments/{id}", self.read, methods=["GET"]),
             Route("/v1/payments/{id}/cancel", self.cancel, methods=["POST"]),
             Route("/v1/payments/{id}/refunds", self.refund, methods=["POST"]),
+            Route("/v1/payments/{id}/disputes", self.disputes, methods=["GET"]),
         ]
 
     async def create(self, request: Request) -> Response:
@@ -142,6 +162,24 @@ class MerchantApi:
                 return _refusal(409, "idempotency_key_reused", "This Idempotency-Key was used with other data.")
             case NoRefund.TOO_MUCH:
                 return _refusal(422, "not_refundable", "Only what was paid and is not refunded yet can be sent back.")
+
+    async def disputes(self, request: Request) -> Response:
+        """What the donor's bank wants back of a payment, or wanted."""
+        if not self._knows(request):
+            return _refusal(401, "unauthorized", "The Authorization header must be Bearer and the provider's secret.")
+        async with self.database.read() as tx:
+            payment = await store.find(tx, request.path_params["id"])
+            found = await store.disputes(tx, request.path_params["id"])
+        if payment is None:
+            return _refusal(404, "not_found", "There is no such payment.")
+        return _shown(
+            DisputesOut(
+                [
+                    DisputeOut(one.id, one.payment_id, one.amount, one.currency, one.status, one.reason, one.opened_at)
+                    for one in found
+                ]
+            )
+        )
 
     def _knows(self, request: Request) -> bool:
         given = request.headers.get("authorization", "").encode()

@@ -17,6 +17,8 @@ PAYMENT: Final = Lifecycle(
     },
 )
 
+DISPUTE: Final = Lifecycle("provider_test.dispute", {"open": frozenset({"won", "lost"})})
+
 MAX_ATTEMPTS: Final = 5  # H6: a card tester gets no sixth try on one payment; the merchant may ask for fewer
 DISPUTED_AFTER: Final = timedelta(days=1)  # settled 9
 
@@ -87,6 +89,22 @@ class Refund:
     payment_id: str
     amount: int
     currency: str
+
+
+DISPUTE_OPENED: Final = "dispute.opened"
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """A payment that the card's bank wants back, from ``opened_at`` on. ``amount`` in minor units."""
+
+    id: str
+    payment_id: str
+    amount: int
+    currency: str
+    status: str
+    reason: str
+    opened_at: datetime
 
 
 class NoRefund(Enum):

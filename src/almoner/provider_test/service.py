@@ -11,9 +11,11 @@ from almoner.platform.db import Tx
 from almoner.provider_test import store
 from almoner.provider_test.domain import (
     ATTEMPT_FAILED,
+    DISPUTE_OPENED,
     DISPUTED_AFTER,
     Card,
     Decline,
+    Dispute,
     NoRefund,
     Outcome,
     Payment,
@@ -83,17 +85,51 @@ async def refund(tx: Tx, payment_id: str, amount: int, currency: str, key: str, 
         return earlier if replace(earlier, id=new_id) == asked else NoRefund.KEY_REUSED
     if payment.status != "succeeded" or payment.currency != currency:
         return NoRefund.TOO_MUCH
-    if amount > payment.amount - await store.refunded(tx, payment_id):
+    if amount > payment.amount - await store.refunded(tx, payment_id) - await store.disputed(tx, payment_id):
         return NoRefund.TOO_MUCH
     await store.insert_refund(tx, asked, key)
+    await store.lessen_dispute(tx, payment_id, amount)
     return asked
+
+
+async def dispute(tx: Tx, payment_id: str) -> Dispute | None:
+    """The card's bank wants back what is left of a paid payment, now; its dispute, None when nothing is left of it.
+
+    A payment is disputed once: asking again shows how that one stands.
+    """
+    payment = await store.lock(tx, payment_id)
+    if payment is None or payment.status != "succeeded":
+        return None
+    return await _open_dispute(tx, payment, _NOW)
+
+
+async def decide_dispute(tx: Tx, payment_id: str, *, won: bool) -> Dispute | None:
+    """The card's bank decides for the merchant or for the donor; a dispute that was decided stays as it is."""
+    payment = await store.lock(tx, payment_id)
+    found = await store.disputes(tx, payment_id) if payment else []
+    if payment is None or not found or found[0].status != "open":
+        return found[0] if found else None
+    outcome = "won" if won else "lost"
+    decided = await store.decide_dispute(tx, payment_id, outcome)
+    await _notify(tx, payment, f"dispute.{outcome}", after=_NOW)
+    return decided
 
 
 async def _succeed(tx: Tx, payment: Payment) -> Payment | None:
     ended = await _end(tx, payment, "succeeded")
     if ended is not None and ended.disputes_later:
-        await _notify(tx, ended, "payment.disputed", after=DISPUTED_AFTER)
+        await _open_dispute(tx, ended, DISPUTED_AFTER)
     return ended
+
+
+async def _open_dispute(tx: Tx, payment: Payment, after: timedelta) -> Dispute | None:
+    left = payment.amount - await store.refunded(tx, payment.id)
+    opened_at = tx.now + after
+    asked = Dispute(f"tpd_{token_hex(16)}", payment.id, left, payment.currency, "open", "fraudulent", opened_at)
+    kept = await store.keep_dispute(tx, asked) if left else None
+    if kept is not None and kept.opened_at == opened_at:
+        await _notify(tx, payment, DISPUTE_OPENED, after=after)
+    return kept
 
 
 async def _decline(tx: Tx, payment: Payment, reason: Decline) -> Payment | None:

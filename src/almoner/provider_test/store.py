@@ -7,9 +7,10 @@ from typing import Final
 from asyncpg import Record
 
 from almoner.platform.db import Tx
-from almoner.provider_test.domain import ATTEMPT_FAILED, PAYMENT, Callback, Payment, Refund
+from almoner.provider_test.domain import ATTEMPT_FAILED, DISPUTE, PAYMENT, Callback, Dispute, Payment, Refund
 
 _FIELDS: Final = tuple(field.name for field in fields(Payment))
+_DISPUTE: Final = ", ".join(field.name for field in fields(Dispute))
 
 
 def _payment(row: Record) -> Payment:
@@ -106,11 +107,69 @@ async def insert_refund(tx: Tx, refund: Refund, idempotency_key: str) -> None:
     )
 
 
+async def keep_dispute(tx: Tx, dispute: Dispute) -> Dispute:
+    """Keep the one dispute of a payment; one that is still to open opens when the earlier of the two does."""
+    rows = await tx.fetch(
+        f"""insert into provider_test.dispute as d ({_DISPUTE}) values ($1, $2, $3, $4, $5, $6, $7)
+            on conflict (payment_id) do update set opened_at = least(d.opened_at, excluded.opened_at)
+            returning {_DISPUTE}""",
+        dispute.id,
+        dispute.payment_id,
+        dispute.amount,
+        dispute.currency,
+        dispute.status,
+        dispute.reason,
+        dispute.opened_at,
+    )
+    return Dispute(**rows[0])
+
+
+async def disputes(tx: Tx, payment_id: str) -> list[Dispute]:
+    """The dispute of a payment, if it has opened."""
+    rows = await tx.fetch(
+        f"select {_DISPUTE} from provider_test.dispute where payment_id = $1 and opened_at <= $2 and amount > 0",
+        payment_id,
+        tx.now,
+    )
+    return [Dispute(**row) for row in rows]
+
+
+async def disputed(tx: Tx, payment_id: str) -> int:
+    """How much of a payment its card's bank has drawn and not given back."""
+    found = await disputes(tx, payment_id)
+    return sum(one.amount for one in found if one.status != "won")
+
+
+async def lessen_dispute(tx: Tx, payment_id: str, amount: int) -> None:
+    """What has gone back is not disputed any more, in a dispute that is still to open."""
+    await tx.execute(
+        "update provider_test.dispute set amount = amount - $2 where payment_id = $1 and opened_at > $3",
+        payment_id,
+        amount,
+        tx.now,
+    )
+
+
+async def decide_dispute(tx: Tx, payment_id: str, outcome: str) -> Dispute | None:
+    """End a dispute; None when it has ended."""
+    row = await tx.fetchrow(
+        f"""update provider_test.dispute set status = $2, decided_at = $4
+            where payment_id = $1 and status = any($3) returning {_DISPUTE}""",
+        payment_id,
+        outcome,
+        DISPUTE.sources_of(outcome),
+        tx.now,
+    )
+    return None if row is None else Dispute(**row)
+
+
 async def add_callback(tx: Tx, callback_id: str, payment: Payment, kind: str, body: bytes, due_at: datetime) -> None:
-    """Owe the merchant a notice; one of each kind for a payment, and one for each declined card."""
+    """Owe the merchant a notice, of each kind one for a payment, at the earlier moment; one for each declined card."""
     await tx.execute(
         """insert into provider_test.callback (id, payment_id, type, attempt, body, due_at, attempts, created_at)
-           values ($1, $2, $3, $7, $4, $5, 0, $6) on conflict on constraint callback_once do nothing""",
+           values ($1, $2, $3, $7, $4, $5, 0, $6) on conflict on constraint callback_once
+           do update set due_at = excluded.due_at
+           where callback.due_at > excluded.due_at and callback.attempts = 0""",
         callback_id,
         payment.id,
         kind,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit.errors import BadRequest, ServiceUnavailable
@@ -98,11 +98,38 @@ class ProviderPayment:
 
 @dataclass(frozen=True, slots=True)
 class ProviderEvent:
-    """A notice of a provider. Its signature was right; what it says is a hint and no more (M5)."""
+    """A notice of a provider. Its signature was right; what it says is a hint and no more (M5).
+
+    ``payment``: the provider's id of the payment that it is about, or that is disputed.
+    """
 
     id: str
     type: str
     payment: str
+    live: bool
+    about: Literal["payment", "dispute"] = "payment"
+
+
+class DisputeStatus(StrEnum):
+    """Where a dispute stands at its provider. Money is drawn when it opens and comes back when it is won."""
+
+    OPEN = "open"
+    WON = "won"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderDispute:
+    """A payment that its donor's bank wants back, as the provider shows it. ``id``, ``reason``: the provider's.
+
+    ``money``: what the provider has drawn, without its own fee. ``live``: real money.
+    """
+
+    id: str
+    money: Money
+    status: DisputeStatus
+    reason: str
+    opened_at: datetime
     live: bool
 
 

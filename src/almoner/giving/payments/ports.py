@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from almoner.giving.payments.domain import ProviderEvent, ProviderPayment, ProviderRefund, Tariff
+from almoner.giving.payments.domain import ProviderDispute, ProviderEvent, ProviderPayment, ProviderRefund, Tariff
 from almoner.kit.money import Money
 
 
@@ -64,9 +64,17 @@ class PaymentProvider(Protocol):
         """
         ...
 
+    async def disputes(self, payment: str) -> list[ProviderDispute]:
+        """What the payment's donor disputed, ended or not, oldest first; an inquiry that draws no money is none.
+
+        Raises NoSuchPayment, ProviderFailure.
+        """
+        ...
+
     def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
         """A notice whose signature is right and not older than five minutes at ``at`` (real time).
 
+        ``about`` of the event: "dispute" means look at the payment's disputes, "payment" at the payment.
         ``headers``: lower-case names. Raises NoticeRefused.
         """
         ...
