@@ -263,4 +263,4 @@ async def test_m5_the_database_refuses_to_send_back_what_is_none_of_ours(giving:
                 "update held_payment set status = 'refunding', decided_at = held_at, decided_by = 'rule' where id = $1",
                 found.id,
             )
-    assert refused.value.constraint_name == "held_payment_other_mode"
+    assert refused.value.constraint_name == "held_payment_none_of_ours"

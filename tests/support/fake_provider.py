@@ -2,7 +2,7 @@
 
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count
@@ -22,7 +22,7 @@ from almoner.giving.payments.domain import (
     Tariff,
 )
 from almoner.giving.payments.ports import Order
-from almoner.kit.money import Money
+from almoner.kit.money import EXPONENTS, Money
 
 A = TypeVar("A", ProviderPayment, ProviderRefund, list[ProviderDispute])
 SECRET = "fake-provider-secret"
@@ -48,6 +48,7 @@ class FakeProvider:
     lose_answers: int = 0
     refuse: int = 0
     tariff: Tariff = TARIFF
+    currencies: Collection[str] = tuple(EXPONENTS)
 
     async def create(self, order: Order) -> ProviderPayment:
         """A new payment, or the one of the same key; other data under the same key is refused."""

@@ -54,6 +54,7 @@ async def held_for(giving: Giving, reason: str) -> Held:
         "other_currency": {"money": Money(2500, "EUR")},
         "other_reference": {"reference": "7zzzzzzzzzzzzzzzzzzzzzzzzz"},
         "other_mode": {"live": True},
+        "other_account": {"ours": False},
     }
     match reason:
         case "donation_cancelled":

@@ -2,7 +2,7 @@
 
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Annotated, Final, Literal, TypeVar
 from urllib.parse import quote, urlsplit
@@ -114,6 +114,11 @@ class TestProvider:
     def tariff(self) -> Tariff:
         """What it keeps of each payment."""
         return TARIFF
+
+    @property
+    def currencies(self) -> Collection[str]:
+        """All that there are."""
+        return EXPONENTS.keys()
 
     async def create(self, order: Order) -> ProviderPayment:
         """A new open payment, or the one made earlier with this key. Raises ProviderFailure."""

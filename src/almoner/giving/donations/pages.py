@@ -22,7 +22,8 @@ def callback_routes(work: PaymentWork) -> list[BaseRoute]:
             raise NotFound("there is no such payment provider")
         body = await _read(request)
         event = work.provider.read_notice(dict(request.headers), body, work.db.deployment.clock.wall())
-        await flows.hear(work, event)
+        if event is not None:
+            await flows.hear(work, event)
         return Response(status_code=204, headers={"Cache-Control": "no-store"})
 
     return [Route("/callbacks/{provider}", hear, methods=["POST"])]

@@ -48,6 +48,7 @@ class HoldReason(StrEnum):
     OTHER_CURRENCY = "other_currency"
     OTHER_REFERENCE = "other_reference"
     OTHER_MODE = "other_mode"
+    OTHER_ACCOUNT = "other_account"
     UNKNOWN_PAYMENT = "unknown_payment"
 
 
@@ -84,23 +85,26 @@ class Payment:
 class ProviderPayment:
     """A payment as its provider shows it: fetched from there, never taken from a notice.
 
-    ``tries``: how many times a card was tried. ``live``: real money.
+    ``url``: None once nothing can be paid there any more. ``tries``: how many times a card was tried. ``live``: real
+    money. ``ours``: whether it goes to our own account there.
     """
 
     id: str
-    url: str
+    url: str | None
     status: ProviderStatus
     money: Money
     reference: str
     tries: int
     live: bool
+    ours: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderEvent:
     """A notice of a provider. Its signature was right; what it says is a hint and no more (M5).
 
-    ``payment``: the provider's id of the payment that it is about, or that is disputed.
+    ``payment``: what the provider calls the payment that it is about, or that is disputed. It may have several names
+    for it: ``id`` of what ``fetch`` answers to any of them is the one that is kept.
     """
 
     id: str
@@ -196,6 +200,8 @@ def difference(expected: Money, reference: str, found: ProviderPayment, *, live:
     """How what the provider shows differs from what was asked for, None when all agrees."""
     if found.live is not live:
         return HoldReason.OTHER_MODE
+    if not found.ours:
+        return HoldReason.OTHER_ACCOUNT
     if found.reference != reference:
         return HoldReason.OTHER_REFERENCE
     if found.money.currency != expected.currency:

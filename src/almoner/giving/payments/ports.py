@@ -1,6 +1,6 @@
 """What giving needs of a payment provider. Implementations are adapters; one contract test runs on all of them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -45,12 +45,17 @@ class PaymentProvider(Protocol):
         """What it keeps of each payment."""
         ...
 
+    @property
+    def currencies(self) -> Collection[str]:
+        """Those in which it takes every amount exactly, to the minor unit."""
+        ...
+
     async def create(self, order: Order) -> ProviderPayment:
         """A new open payment, or the one made earlier with this key. Raises ProviderFailure."""
         ...
 
     async def fetch(self, payment: str) -> ProviderPayment:
-        """The payment as it stands. Raises NoSuchPayment, ProviderFailure."""
+        """The payment as it stands, by any name that the provider has for it. Raises NoSuchPayment, ProviderFailure."""
         ...
 
     async def cancel(self, payment: str) -> ProviderPayment:
@@ -71,10 +76,10 @@ class PaymentProvider(Protocol):
         """
         ...
 
-    def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
+    def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
         """A notice whose signature is right and not older than five minutes at ``at`` (real time).
 
         ``about`` of the event: "dispute" means look at the payment's disputes, "payment" at the payment.
-        ``headers``: lower-case names. Raises NoticeRefused.
+        None: it is about nothing that matters here. ``headers``: lower-case names. Raises NoticeRefused.
         """
         ...

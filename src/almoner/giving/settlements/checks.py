@@ -59,7 +59,7 @@ checks: Final = (
                 select provider, currency, amount_minor as minor from payment where status = 'succeeded'
                 union all
                 select provider, currency, amount_minor from held_payment
-                where reason <> 'other_mode' and status in ('held', 'refunding')
+                where reason not in ('other_mode', 'other_account') and status in ('held', 'refunding')
                 union all
                 select provider, currency, -gross_minor from settlement_line where status = 'matched'
             ) moves group by provider, currency
@@ -76,7 +76,7 @@ checks: Final = (
             select provider, provider_payment, status_changed_at as since from payment where status = 'succeeded'
             union all
             select provider, provider_payment, held_at from held_payment
-            where status = 'held' and reason <> 'other_mode'
+            where status = 'held' and reason not in ('other_mode', 'other_account')
         ) paid
         where since < (select at from moment) - interval '{DAYS_TO_ARRIVE} days'
           and provider in (select provider from settlement where reference not like 'simulated-%')

@@ -18,7 +18,7 @@ checks: Final = (
                 ('refund_paid', '{refunded}'),
                 ('held_dismissed', '{dismissed}')
             ) as posting (kind, states) on status = any(states)
-            where reason <> 'other_mode'
+            where reason not in ('other_mode', 'other_account')
         ) h full join (
             select t.owner_id, t.kind, t.amount_minor, a.currency || ':' || a.provider as whose
             from ledger_transfer t join ledger_account a on a.id = t.debit_account
@@ -35,7 +35,8 @@ checks: Final = (
         select key from ledger_account a left join (
             select case status when 'held' then 'suspense' else 'refunds' end as kind, provider, currency,
                    sum(amount_minor) as minor
-            from held_payment where reason <> 'other_mode' and status in ('held', 'refunding') group by 1, 2, 3
+            from held_payment
+            where reason not in ('other_mode', 'other_account') and status in ('held', 'refunding') group by 1, 2, 3
             union all select 'suspense', 'partner_transfers', currency, sum(over_minor)
             from request_payment where status = 'held' group by currency
         ) h using (kind, provider, currency)

@@ -54,6 +54,7 @@ RULES: Final[Mapping[HoldReason, Rule]] = {
     HoldReason.OTHER_REFERENCE: Rule(Action.REFUND, _WAITS_FOR_A_PERSON),
     HoldReason.UNKNOWN_PAYMENT: Rule(Action.REFUND, _WAITS_FOR_A_PERSON),
     HoldReason.OTHER_MODE: Rule(Action.DISMISS, _AT_ONCE),
+    HoldReason.OTHER_ACCOUNT: Rule(Action.DISMISS, _AT_ONCE),
 }
 
 
@@ -72,8 +73,8 @@ def decide(reason: HoldReason, held_at: datetime) -> Decision:
 
 
 def posted(reason: HoldReason) -> bool:
-    """Whether it is in the books: test money in production, or real money in a sandbox, is none of ours (M5)."""
-    return reason is not HoldReason.OTHER_MODE
+    """Whether it is in the books: what went to another account, and money of the other mode, is none of ours (M5)."""
+    return reason not in (HoldReason.OTHER_MODE, HoldReason.OTHER_ACCOUNT)
 
 
 @dataclass(frozen=True, slots=True)
