@@ -23,6 +23,34 @@ OWED, TRANSIT, OWED_TO_OTHER = (
 )
 
 
+def _refunds_of_gifts() -> list[tuple[list[Transfer], list[tuple[str, str, str, int]]]]:
+    clearing, fees, bank = "provider_clearing:USD:test", "fees:USD:test", "bank:USD"
+    owed, back, by_bank = f"donation_liability:USD:{CAUSE}", "refunds:USD:test", "refunds:USD:partner_transfers"
+    none, net = Money(0, "USD"), GIFT - FEE
+    return [
+        (books.gift_refund_begun(OWNER, "test", CAUSE, GIFT, GIFT), [("gift_refund_begun", owed, back, 2500)]),
+        (
+            books.gift_refund_begun(OWNER, "test", CAUSE, GIFT, net),
+            [("gift_refund_begun", owed, back, 2425), ("gift_refund_topped_up", fees, back, 75)],
+        ),
+        (books.gift_refund_begun(OWNER, "test", CAUSE, GIFT, none), [("gift_refund_topped_up", fees, back, 2500)]),
+        (books.gift_refund_sent(OWNER, "test", GIFT), [("gift_refund_sent", back, clearing, 2500)]),
+        (books.gift_refund_sent(OWNER, books.PARTNERS, GIFT), [("gift_refund_sent", by_bank, bank, 2500)]),
+        (
+            books.gift_refund_undone(OWNER, "test", CAUSE, GIFT, net),
+            [("gift_refund_undone", back, owed, 2425), ("gift_refund_untopped", back, fees, 75)],
+        ),
+        (
+            books.settled(OWNER, "test", GIFT, FEE, CAUSE, left=Money(50, "USD")),
+            [
+                ("settled", bank, clearing, 2425),
+                ("provider_fee", fees, clearing, 75),
+                ("fee_charged", owed, fees, 50),
+            ],
+        ),
+    ]
+
+
 def test_m3_movements_stand_in_the_books_under_these_names() -> None:
     clearing, fees, bank = "provider_clearing:USD:test", "fees:USD:test", "bank:USD"
     suspense, refunds = "suspense:USD:test", "refunds:USD:test"
@@ -60,6 +88,7 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
         (books.request_paid(OWNER, Money(0, "EUR"), FEE), [("request_over", bank, partners, 75)]),
         (books.request_covered(OWNER, CAUSE, GIFT), [("request_covered", asked, owed, 2500)]),
         (books.over_returned(OWNER, FEE), [("over_returned", partners, bank, 75)]),
+        *_refunds_of_gifts(),
     ):
         assert [(one.kind.value, one.debit.key, one.credit.key, one.minor) for one in made] == told
         assert {one.owner_id for one in made} == {OWNER}

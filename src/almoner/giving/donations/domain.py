@@ -38,6 +38,7 @@ SETTLED: Final = "donation.settled"
 DISBURSED: Final = "donation.disbursed"
 PAYOUT_RETURNED: Final = "donation.payout_returned"
 REASSIGNED: Final = "donation.reassigned"
+REFUNDED: Final = "donation.refunded"
 
 
 class InvalidState(BadRequest):
@@ -116,11 +117,20 @@ class Settlement:
     money: Money
 
 
+@dataclass(frozen=True, slots=True)
+class Refunded:
+    """What is back with whoever paid, all refunds together, and since when the last of it."""
+
+    at: datetime
+    money: Money
+
+
 @record
 class Donation:
     """One donation. ``consented``: the nonprofit may contact the donor. ``disbursement_id``: the payout it is in.
 
     ``gift_aid_id``: the declaration that covers it. ``request_id``: the donation request that asks the partner for it.
+    ``withdrawn_minor``: of refunds begun and sent, and of a dispute. ``disputed_at``: since when it is disputed.
     ``donor_shown``: the partner's answers and events name the donor.
     """
 
@@ -143,14 +153,28 @@ class Donation:
     cancelled_at: datetime | None
     cover_minor: int
     message: str | None
-    settlement: Settlement | None
-    disbursement_id: UUID | None
-    disbursed_at: datetime | None
-    reassigned_at: datetime | None
-    reassigned_from: UUID | None
-    request_id: UUID | None
     gift_aid_id: UUID | None
     donor_shown: bool
+    settlement: Settlement | None = None
+    disbursement_id: UUID | None = None
+    disbursed_at: datetime | None = None
+    reassigned_at: datetime | None = None
+    reassigned_from: UUID | None = None
+    request_id: UUID | None = None
+    withdrawn_minor: int = 0
+    refunded: Refunded | None = None
+    disputed_at: datetime | None = None
+
+    @property
+    def left(self) -> Money:
+        """What is not on its way back."""
+        return Money(self.money.minor - self.withdrawn_minor, self.money.currency)
+
+    @property
+    def owed(self) -> Money:
+        """What of a received gift is owed to its nonprofit, or was paid: gross less fee less what goes back."""
+        arrived = self.settlement.money if self.settlement else self.money
+        return Money(max(0, arrived.minor - self.withdrawn_minor), arrived.currency)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,12 +303,6 @@ def promised(
         cancelled_at=None,
         cover_minor=gift.cover_minor,
         message=gift.message,
-        settlement=None,
-        disbursement_id=None,
-        disbursed_at=None,
-        reassigned_at=None,
-        reassigned_from=None,
-        request_id=None,
         gift_aid_id=gift_aid_id,
         donor_shown=donor_shown,
     )
@@ -324,12 +342,6 @@ def active(
         cancelled_at=None,
         cover_minor=0,
         message=None,
-        settlement=None,
-        disbursement_id=None,
-        disbursed_at=None,
-        reassigned_at=None,
-        reassigned_from=None,
-        request_id=None,
         gift_aid_id=gift_aid_id,
         donor_shown=donor_shown,
     )

@@ -174,7 +174,7 @@ _ONE_OFF = SubscriptionOut(initial=True)
 
 def donation_out(tx: Tx, donation: Donation) -> DonationOut:
     """The answer for one donation, and the record in its events."""
-    ids, settlement, shown = tx.ids, donation.settlement, donation.donor_shown
+    ids, settlement, shown, refunded = tx.ids, donation.settlement, donation.donor_shown, donation.refunded
     return DonationOut(
         id=ids.text("donation", donation.id),
         user_id=ids.optional("user", donation.user_id),
@@ -200,6 +200,6 @@ def donation_out(tx: Tx, donation: Donation) -> DonationOut:
         disbursed_at=iso_or_none(donation.disbursed_at),
         reassigned_at=iso_or_none(donation.reassigned_at),
         reassigned_from_organisation_id=ids.optional("organisation", donation.reassigned_from),
-        refunded_at=None,
-        refunded_amount=None,
+        refunded_at=iso(refunded.at) if refunded else None,
+        refunded_amount=refunded.money.minor if refunded else None,
     )

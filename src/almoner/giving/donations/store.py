@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.donations.domain import Donation, Filters, Gift, Settlement
+from almoner.giving.donations.domain import Donation, Filters, Gift, Refunded, Settlement
 from almoner.kit.money import Money
 from almoner.platform import counters, lists
 from almoner.platform.db import Everyone, Partner, Tx
@@ -17,8 +17,8 @@ LIST: Final = "donation"
 PLAIN: Final = (
     "id, partner_id, organisation_id, user_id, type, session_id, payment_id, status, amount_minor, currency, "
     "first_name, last_name, email, consented, anonymous, metadata, created_at, cancelled_at, cover_minor, message, "
-    "settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, reassigned_from, "
-    "request_id, gift_aid_id"
+    "gift_aid_id, settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, "
+    "reassigned_from, request_id, withdrawn_minor, refunded_at, refunded_minor, disputed_at"
 )
 SHOWN: Final = "(select shows_donors from partner where partner.id = partner_id) as donor_shown"
 COLUMNS: Final = f"{PLAIN}, {SHOWN}"
@@ -37,9 +37,12 @@ _CONDITIONS: Final = {
 def donation_of(row: Record) -> Donation:
     """From a row that begins with ``COLUMNS``."""
     minor, currency = row[8:10]
-    settled_at, settled_minor, settled_currency = row[20:23]
+    settled_at, settled_minor, settled_currency = row[21:24]
     settlement = Settlement(settled_at, Money(settled_minor, settled_currency)) if settled_at else None
-    values: list[Any] = [*row[:8], Money(minor, currency), *row[10:20], settlement, *row[23:30]]
+    withdrawn, refunded_at, refunded_minor, disputed_at, shown = row[29:34]
+    refunded = Refunded(refunded_at, Money(refunded_minor, currency)) if refunded_at else None
+    values: list[Any] = [*row[:8], Money(minor, currency), *row[10:21], shown, settlement, *row[24:29]]
+    values += [withdrawn, refunded, disputed_at]
     return Donation(*values)
 
 

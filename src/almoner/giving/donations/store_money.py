@@ -38,9 +38,17 @@ async def settle(tx: Tx, _scope: Everyone, donation_ids: Sequence[UUID], nets: S
     return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
 
 
-BUCKETS: Final = """
-select distinct partner_id, organisation_id, settled_currency from donation
-where settled_at is not null and disbursement_id is null order by 1, 2, 3
+PAYABLE: Final = """
+settled_at is not null and disbursement_id is null and disputed_at is null and withdrawn_minor = refunded_minor
+    and (withdrawn_minor = 0 or withdrawn_minor < settled_minor)
+"""
+"""Not on its way back, not disputed, and something left; as the index ``donation_payable`` has it."""
+
+OWED: Final = "greatest(0, settled_minor - withdrawn_minor)"
+"""Of a settled one, in minor units."""
+
+BUCKETS: Final = f"""
+select distinct partner_id, organisation_id, settled_currency from donation where {PAYABLE} order by 1, 2, 3
 """
 
 
@@ -49,9 +57,9 @@ async def loose_buckets(tx: Tx, _scope: Everyone) -> list[Bucket]:
     return [Bucket(*row) for row in await tx.fetch(BUCKETS)]
 
 
-BUCKETS_OF: Final = """
+BUCKETS_OF: Final = f"""
 select distinct partner_id, organisation_id, settled_currency from donation
-where partner_id = $1 and organisation_id = $2 and settled_at is not null and disbursement_id is null order by 3
+where partner_id = $1 and organisation_id = $2 and {PAYABLE} order by 3
 """
 
 
@@ -60,11 +68,9 @@ async def loose_buckets_of(tx: Tx, partner: Partner, organisation_id: UUID) -> l
     return [Bucket(*row) for row in await tx.fetch(BUCKETS_OF, partner.id, organisation_id)]
 
 
-LOOSE: Final = """
+LOOSE: Final = f"""
 select exists (
-    select from donation
-    where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and settled_at is not null
-      and disbursement_id is null
+    select from donation where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and {PAYABLE}
 )
 """
 
@@ -74,16 +80,15 @@ async def has_loose(tx: Tx, partner: Partner, bucket: Bucket) -> bool:
     return bool(await tx.fetchval(LOOSE, partner.id, bucket.organisation_id, bucket.currency))
 
 
-COLLECT: Final = """
+COLLECT: Final = f"""
 with chosen as (
     select id from donation
-    where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and settled_at is not null
-      and disbursement_id is null
+    where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and {PAYABLE}
     order by id limit $5 for no key update skip locked
 ), taken as (
-    update donation d set disbursement_id = $4 from chosen where d.id = chosen.id returning d.settled_minor
+    update donation d set disbursement_id = $4 from chosen where d.id = chosen.id returning {OWED} as minor
 )
-select count(*)::int as donations, coalesce(sum(settled_minor), 0)::bigint as minor from taken
+select count(*)::int as donations, coalesce(sum(minor), 0)::bigint as minor from taken
 """
 
 
@@ -118,9 +123,10 @@ async def pay_out(tx: Tx, _scope: Everyone, disbursement_id: UUID, limit: int) -
 
 TAKE_BACK: Final = f"""
 with chosen as materialized (
-    select id from donation where disbursement_id = $1 order by status, id limit $3 for no key update
+    select id, {OWED} as minor from donation where disbursement_id = $1
+    order by status, id limit $3 for no key update
 ), kept as (
-    insert into returned_gift (disbursement_id, donation_id) select $1, id from chosen
+    insert into returned_gift (disbursement_id, donation_id, amount_minor) select $1, id, minor from chosen
 )
 update donation d
 set status = 'RECEIVED_PAYMENT', disbursed_at = null, disbursement_id = null, status_changed_at = $2
@@ -157,7 +163,8 @@ async def hand_over(
         f"""
         update donation d set reassigned_from = organisation_id, organisation_id = $2, reassigned_at = $3,
             gift_aid_id = case when $4 then gift_aid_id end
-        where id = $1 and status = 'RECEIVED_PAYMENT' and disbursement_id is null returning {_RETURNED}
+        where id = $1 and status = 'RECEIVED_PAYMENT' and disbursement_id is null and disputed_at is null
+        returning {_RETURNED}
         """,
         donation_id,
         organisation_id,

@@ -21,8 +21,20 @@ Each transfer debits one account and credits another. Read ``debit`` as where th
     request_over       bank -> suspense                            and more than that
     request_covered    request clearing -> donation liability      a whole direct donation is paid
     over_returned      suspense -> bank                            what was over went back to the partner
+    gift_refund_begun       donation liability -> refunds          a gift goes back to who gave it
+    gift_refund_topped_up   fees -> refunds                        and what its provider's fee makes missing of it
+    gift_refund_sent        refunds -> provider clearing, or bank  the provider, or we by bank, sent it
+    gift_refund_undone      refunds -> donation liability          the provider refused it: it is owed again
+    gift_refund_untopped    refunds -> fees                        and what was ours of it is ours again
+    dispute_drawn      disputed -> provider clearing               a donor's bank took a payment back
+    dispute_returned   provider clearing -> disputed               and gave it back
+    dispute_lost       donation liability -> disputed              it keeps it: the gift bears it
+    dispute_borne      fees -> disputed                            what no gift bears, we do
+    dispute_recovered  donation liability -> fees                  a payout came back: the gift bears it after all
+    dispute_settled    provider clearing -> bank                   the provider drew it from us
+    dispute_won_settled  bank -> provider clearing                 and paid it out to us again
 
-Provider clearing, payout in transit and refunds return to zero when their flow ends. Request clearing holds what
+Provider clearing, payout in transit, refunds and disputed return to zero when their flow ends. Request clearing holds what
 partners have paid and covers no whole donation yet.
 """
 
@@ -52,6 +64,8 @@ class AccountKind(StrEnum):
     """What is on its way back to a donor."""
     REQUEST_CLEARING = "request_clearing"
     """What partners paid of what they were asked for, and no whole donation takes yet."""
+    DISPUTED = "disputed"
+    """What donors' banks have drawn from a provider and may give back."""
 
 
 class TransferKind(StrEnum):
@@ -75,6 +89,18 @@ class TransferKind(StrEnum):
     REQUEST_OVER = "request_over"  # request_payment
     REQUEST_COVERED = "request_covered"  # donation
     OVER_RETURNED = "over_returned"  # request_payment
+    DISPUTE_DRAWN = "dispute_drawn"  # dispute
+    DISPUTE_RETURNED = "dispute_returned"  # dispute
+    DISPUTE_LOST = "dispute_lost"  # dispute
+    DISPUTE_BORNE = "dispute_borne"  # dispute
+    DISPUTE_RECOVERED = "dispute_recovered"  # dispute
+    DISPUTE_SETTLED = "dispute_settled"  # settlement_line
+    DISPUTE_WON_SETTLED = "dispute_won_settled"  # settlement_line
+    GIFT_REFUND_BEGUN = "gift_refund_begun"  # refund
+    GIFT_REFUND_TOPPED_UP = "gift_refund_topped_up"  # refund
+    GIFT_REFUND_SENT = "gift_refund_sent"  # refund
+    GIFT_REFUND_UNDONE = "gift_refund_undone"  # refund
+    GIFT_REFUND_UNTOPPED = "gift_refund_untopped"  # refund
 
 
 PARTNERS: Final = "partner_transfers"
@@ -150,6 +176,11 @@ def liability(organisation_id: UUID, currency: str) -> Account:
     return Account(AccountKind.DONATION_LIABILITY, currency, organisation_id=organisation_id)
 
 
+def disputed(provider: str, currency: str) -> Account:
+    """What donors' banks have drawn from a provider."""
+    return Account(AccountKind.DISPUTED, currency, provider=provider)
+
+
 def in_transit(organisation_id: UUID, currency: str) -> Account:
     """What is on its way to a nonprofit."""
     return Account(AccountKind.PAYOUT_IN_TRANSIT, currency, organisation_id=organisation_id)
@@ -177,16 +208,20 @@ def payment_held(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
     return [Transfer(TransferKind.PAYMENT_HELD, held_id, debit, credit, money.minor)]
 
 
-def settled(line_id: UUID, provider: str, gross: Money, fee: Money, charged_to: UUID | None) -> list[Transfer]:
+def settled(
+    line_id: UUID, provider: str, gross: Money, fee: Money, charged_to: UUID | None, left: Money | None = None
+) -> list[Transfer]:
     """The provider paid out ``gross`` less its ``fee``.
 
-    ``charged_to``: the nonprofit whose gift bears the fee; None for held money, whose fee is ours.
+    ``charged_to``: the nonprofit whose gift bears the fee, up to what is ``left`` of it after refunds (None: all);
+    None for held money, whose fee is ours.
     """
     currency = gross.currency
     moves = [(TransferKind.SETTLED, bank(currency), clearing(provider, currency), (gross - fee).minor)]
     moves.append((TransferKind.PROVIDER_FEE, fees(provider, currency), clearing(provider, currency), fee.minor))
     if charged_to is not None:
-        moves.append((TransferKind.FEE_CHARGED, liability(charged_to, currency), fees(provider, currency), fee.minor))
+        charged = min(fee.minor, left.minor if left is not None else fee.minor)
+        moves.append((TransferKind.FEE_CHARGED, liability(charged_to, currency), fees(provider, currency), charged))
     return [Transfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]
 
 
@@ -260,3 +295,76 @@ def over_returned(payment_id: UUID, over: Money) -> list[Transfer]:
     """What was over went back to the partner."""
     debit, credit = suspense(PARTNERS, over.currency), bank(over.currency)
     return [Transfer(TransferKind.OVER_RETURNED, payment_id, debit, credit, over.minor)]
+
+
+def gift_refund_begun(
+    refund_id: UUID, provider: str, organisation_id: UUID, money: Money, borne: Money
+) -> list[Transfer]:
+    """A gift is on its way back: ``borne`` of it by what is owed to its nonprofit, the rest by us."""
+    currency, on_its_way = money.currency, refunds(provider, money.currency)
+    moves = [(TransferKind.GIFT_REFUND_BEGUN, liability(organisation_id, currency), borne.minor)]
+    moves.append((TransferKind.GIFT_REFUND_TOPPED_UP, fees(provider, currency), (money - borne).minor))
+    return [Transfer(kind, refund_id, debit, on_its_way, minor) for kind, debit, minor in moves if minor]
+
+
+def gift_refund_sent(refund_id: UUID, provider: str, money: Money) -> list[Transfer]:
+    """The provider has sent a gift back; what partners had paid for, we have sent by bank."""
+    currency = money.currency
+    source = bank(currency) if provider == PARTNERS else clearing(provider, currency)
+    return [Transfer(TransferKind.GIFT_REFUND_SENT, refund_id, refunds(provider, currency), source, money.minor)]
+
+
+def gift_refund_undone(
+    refund_id: UUID, provider: str, organisation_id: UUID, money: Money, back: Money
+) -> list[Transfer]:
+    """A gift does not go back after all: ``back`` of it is owed to its nonprofit again, the rest is ours."""
+    currency, on_its_way = money.currency, refunds(provider, money.currency)
+    moves = [(TransferKind.GIFT_REFUND_UNDONE, liability(organisation_id, currency), back.minor)]
+    moves.append((TransferKind.GIFT_REFUND_UNTOPPED, fees(provider, currency), (money - back).minor))
+    return [Transfer(kind, refund_id, on_its_way, credit, minor) for kind, credit, minor in moves if minor]
+
+
+def dispute_drawn(dispute_id: UUID, provider: str, money: Money) -> list[Transfer]:
+    """A donor's bank has drawn a payment from its provider."""
+    debit, credit = disputed(provider, money.currency), clearing(provider, money.currency)
+    return [Transfer(TransferKind.DISPUTE_DRAWN, dispute_id, debit, credit, money.minor)]
+
+
+def dispute_returned(dispute_id: UUID, provider: str, money: Money) -> list[Transfer]:
+    """The bank gave back what it had drawn."""
+    debit, credit = clearing(provider, money.currency), disputed(provider, money.currency)
+    return [Transfer(TransferKind.DISPUTE_RETURNED, dispute_id, debit, credit, money.minor)]
+
+
+def dispute_lost(
+    dispute_id: UUID, provider: str, organisation_id: UUID | None, of_gift: Money, borne: Money
+) -> list[Transfer]:
+    """The bank keeps what it had drawn: ``of_gift`` is no longer owed to the nonprofit, ``borne`` is our loss."""
+    currency, moves = borne.currency, list[tuple[TransferKind, Account, int]]()
+    if organisation_id is not None:
+        moves.append((TransferKind.DISPUTE_LOST, liability(organisation_id, currency), of_gift.minor))
+    moves.append((TransferKind.DISPUTE_BORNE, fees(provider, currency), borne.minor))
+    credit = disputed(provider, currency)
+    return [Transfer(kind, dispute_id, debit, credit, minor) for kind, debit, minor in moves if minor]
+
+
+def dispute_recovered(dispute_id: UUID, provider: str, organisation_id: UUID, money: Money) -> list[Transfer]:
+    """A payout came back, and with it what we had borne of a dispute."""
+    debit, credit = liability(organisation_id, money.currency), fees(provider, money.currency)
+    return [Transfer(TransferKind.DISPUTE_RECOVERED, dispute_id, debit, credit, money.minor)]
+
+
+def dispute_settled(line_id: UUID, provider: str, money: Money, fee: Money) -> list[Transfer]:
+    """The provider drew a dispute, and its fee for it, from what it paid out to us."""
+    currency = money.currency
+    moves = [(TransferKind.DISPUTE_SETTLED, clearing(provider, currency), bank(currency), (money + fee).minor)]
+    moves.append((TransferKind.PROVIDER_FEE, fees(provider, currency), clearing(provider, currency), fee.minor))
+    return [Transfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]
+
+
+def dispute_won_settled(line_id: UUID, provider: str, money: Money, fee: Money) -> list[Transfer]:
+    """The provider paid a dispute that was won out to us again, less its fee."""
+    currency = money.currency
+    moves = [(TransferKind.DISPUTE_WON_SETTLED, bank(currency), clearing(provider, currency), (money - fee).minor)]
+    moves.append((TransferKind.PROVIDER_FEE, fees(provider, currency), clearing(provider, currency), fee.minor))
+    return [Transfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]

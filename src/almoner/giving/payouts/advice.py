@@ -15,7 +15,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 def cells(ids: Ids, donation: Donation) -> list[str]:
     """One gift, as its row under ``TITLES``; amounts are plain decimals."""
     donor = " ".join(name for name in (donation.first_name, donation.last_name) if name)
-    net = donation.settlement.money if donation.settlement else donation.money
+    net = donation.owed
     return [
         ids.text("donation", donation.id),
         iso(donation.created_at),

@@ -48,7 +48,8 @@ checks: Final = (
         _ADVICE,
         """
         select key from ledger_account a full join (
-            select g.organisation_id, g.currency, sum(coalesce(g.settled_minor, g.amount_minor)) as minor
+            select g.organisation_id, g.currency, sum(
+                greatest(0, coalesce(g.settled_minor, g.amount_minor) - g.withdrawn_minor)) as minor
             from donation g left join disbursement d on d.id = g.disbursement_id
             where g.status in ('RECEIVED_PAYMENT', 'DISBURSED')
               and (d.id is null or d.status in ('PENDING', 'RETURNED')) group by 1, 2
@@ -63,7 +64,8 @@ checks: Final = (
         _ADVICE,
         """
         select p.id from disbursement p left join (
-            select disbursement_id, count(*) as n, sum(settled_minor) as minor, bool_or(status = 'DISBURSED') as paid,
+            select disbursement_id, count(*) as n, sum(greatest(0, settled_minor - withdrawn_minor)) as minor,
+                   bool_or(status = 'DISBURSED') as paid,
                    bool_and(status = 'DISBURSED') as all_paid
             from donation where disbursement_id is not null group by 1
         ) g on g.disbursement_id = p.id
@@ -77,12 +79,14 @@ checks: Final = (
     ),
     Check(
         "payouts.settled_are_collected",
-        "A settled donation is in a payout within 15 minutes",
+        "A settled donation is in a payout within 15 minutes, unless nothing is owed of it or it goes back",
         "See that a worker runs, and look for dead payouts.collect jobs; `almoner payouts run` collects, too",
         """
         select id from donation
-        where settled_at is not null and disbursement_id is null
-          and greatest(settled_at, reassigned_at, status_changed_at) < (select at from moment) - interval '15 min'
+        where settled_at is not null and disbursement_id is null and disputed_at is null
+          and withdrawn_minor = refunded_minor and (withdrawn_minor = 0 or withdrawn_minor < settled_minor)
+          and greatest(settled_at, reassigned_at, refunded_at, status_changed_at)
+              < (select at from moment) - interval '15 min'
         """,
         "donation",
     ),
@@ -102,8 +106,7 @@ checks: Final = (
         _ADVICE,
         """
         select d.id from disbursement d left join (
-            select r.disbursement_id, count(*) as n, sum(g.settled_minor) as minor
-            from returned_gift r join donation g on g.id = r.donation_id group by 1
+            select disbursement_id, count(*) as n, sum(amount_minor) as minor from returned_gift group by 1
         ) kept on kept.disbursement_id = d.id
         where not d.moving and (coalesce(kept.n, 0), coalesce(kept.minor, 0)) is distinct from
               case d.status when 'RETURNED' then (d.donations::bigint, d.amount_minor::numeric)

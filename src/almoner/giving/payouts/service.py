@@ -80,9 +80,8 @@ async def waiting_reason(tx: Tx, partner: Partner, donation: Donation, rules: Ru
 
 async def _with_others(tx: Tx, partner: Partner, bucket: Bucket, donation: Donation) -> Money:
     """What its bucket comes to once a settled donation is in it."""
-    money = donation.settlement.money if donation.settlement else donation.money
     held = await store.find_open(tx, partner, bucket)
-    return money + held.money if held else money
+    return donation.owed + held.money if held else donation.owed
 
 
 async def returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datetime | None:
@@ -150,7 +149,7 @@ async def let_go(tx: Tx, donation_id: UUID, rules: Rules) -> Donation:
         named = tx.ids.text("disbursement", held.id)
         raise PayoutRefused(f"the donation is in {named}, which is {held.status}")
     await donations.release(tx, donation.id)
-    await _refill(tx, held, held.money - donation.settlement.money, held.donations - 1, rules)
+    await _refill(tx, held, held.money - donation.owed, held.donations - 1, rules)
     return replace(donation, disbursement_id=None)
 
 
@@ -310,6 +309,11 @@ async def moving(tx: Tx, limit: int = BATCH) -> list[UUID]:
 async def with_status(tx: Tx, status: Status, after: UUID | None = None, limit: int = BATCH) -> list[UUID]:
     """Payouts of a status, by creation, after one of them."""
     return await store.with_status(tx, EVERYONE, status, after, limit)
+
+
+async def sent(tx: Tx, currency: str, after: UUID | None, limit: int) -> list[Disbursement]:
+    """Payouts of a currency that are SENT and wait for our bank, by creation, after one of them."""
+    return await store.sent(tx, EVERYONE, currency, after, limit)
 
 
 async def has_loose(tx: Tx, bucket: Bucket) -> bool:

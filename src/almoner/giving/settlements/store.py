@@ -114,12 +114,12 @@ async def known(
 
 COUNTED: Final = """
 select provider_payment, kind from settlement_line
-where provider = $1 and provider_payment = any($2) and status = 'matched'
+where provider = $1 and provider_payment = any($2) and status = 'matched' and refund_id is null
 """
 
 
 async def counted(tx: Tx, _scope: Everyone, provider: str, payments: Sequence[str]) -> set[tuple[str, LineKind]]:
-    """For which of a provider's payments a line is booked."""
+    """For which of a provider's payments a line is booked; those of gifts' refunds are told apart by the refund."""
     return {(row[0], LineKind(row[1])) for row in await tx.fetch(COUNTED, provider, payments)}
 
 
