@@ -12,11 +12,15 @@ from almoner.access.letters import service as letters
 from almoner.access.sign_ins import jobs as sign_in_jobs
 from almoner.giving.brakes import jobs as brake_jobs
 from almoner.giving.brakes.domain import Figures
+from almoner.giving.claims import jobs as claim_jobs
 from almoner.giving.donations import jobs as donation_jobs
 from almoner.giving.donations import service as gifts
 from almoner.giving.payments.ports import PaymentProvider
 from almoner.giving.payouts import jobs as payout_jobs
 from almoner.giving.payouts.domain import Rules
+from almoner.giving.reassignment_notices import jobs as reassignment_notice_jobs
+from almoner.giving.reassignment_notices import service as reassignment_notices
+from almoner.giving.reassignments import jobs as reassignment_jobs
 from almoner.giving.receipts import jobs as receipt_jobs
 from almoner.giving.receipts import service as receipts
 from almoner.giving.refund_notices import jobs as refund_notice_jobs
@@ -82,7 +86,9 @@ SCHEDULES = (
     *agent_jobs.schedules,
     *document_jobs.schedules,
     *invite_jobs.schedules,
+    *match_jobs.schedules,
     *submission_jobs.schedules,
+    *appeal_jobs.schedules,
     *application_jobs.schedules,
     *selfcheck.schedules,
     *TIDYING,
@@ -95,8 +101,11 @@ FOLLOWERS = (category_members.followers, gifts.followers, monitoring.followers, 
 REACTIONS = (
     *webhook_jobs.reactions,
     *receipt_jobs.reactions,
+    *claim_jobs.reactions,
     *payout_jobs.reactions,
     *refund_notice_jobs.reactions,
+    *reassignment_jobs.reactions,
+    *reassignment_notice_jobs.reactions,
     *organisation_jobs.reactions(FOLLOWERS),
     *register_jobs.reactions,
     *request_jobs.reactions,
@@ -134,7 +143,9 @@ def duties(
         **webhook_jobs.handlers(db, outbound),
         **verification_jobs.handlers,
         **payout_jobs.handlers(rules, telemetry),
+        **reassignment_jobs.handlers(rules),
         **donation_request_jobs.handlers,
+        **claim_jobs.handlers,
         **selfcheck.handlers(CHECKS, telemetry),
     }
     handlers |= _mailing(db, transport, catalogues, hosts, screener)
@@ -175,6 +186,7 @@ def _mailing(
     return {
         **receipt_jobs.handlers(mails(receipts.MAILS), transport),
         **refund_notice_jobs.handlers(mails(refund_notices.MAILS), transport),
+        **reassignment_notice_jobs.handlers(mails(reassignment_notices.MAILS), transport),
         **letter_jobs.handlers(mails(letters.MAILS), transport),
         **account_jobs.handlers(mails(accounts.MAILS), transport),
         **brake_jobs.handlers(mails(brake_jobs.MAILS), transport),

@@ -1,12 +1,17 @@
 """A gift that is given to another nonprofit takes along what is owed of it (settled 4, 5, 9)."""
 
+from typing import Any
+from uuid import uuid4
+
 import pytest
 
+from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged
+from almoner.platform import outbox
 from tests.support import books, factories
 from tests.support import payouts as support
-from tests.support.client import Client
+from tests.support.client import Client, data
 from tests.support.payouts import gift, payouts, refused, run, settled, simulate, verified
-from tests.support.service import Service
+from tests.support.service import Service, Tenant
 
 
 async def test_a_reassigned_gift_is_the_other_nonprofits_and_paid_out_to_it(service: Service, api: Client) -> None:
@@ -86,3 +91,83 @@ async def test_a_gift_of_a_returned_payout_can_be_reassigned(service: Service, a
     await support.came_back(service, payout, "dissolved")
     await simulate(api, one["id"], "reassign", organisationId=second)
     assert (await books.owed(service, first), await books.owed(service, second)) == (0, 2437)
+
+
+async def mails_to(api: Client, address: str) -> list[dict[str, Any]]:
+    """What the donor was sent but the receipt."""
+    mails = (await api.get("/v1/sandbox/mailbox", to=address)).json()["data"]
+    return [mail for mail in mails if not mail["attachments"]]
+
+
+@pytest.mark.parametrize(
+    ("ground", "said"),
+    [
+        ("failed_compliance", "First Aid no longer meets the conditions under which a nonprofit can be paid."),
+        ("payment_impossible", "The money could not be paid to First Aid."),
+        ("merged", "By the register, First Aid has become part of Second Aid or carries on under that registration."),
+    ],
+)
+async def test_the_donor_is_told_once_by_mail_why_and_what_to_do(
+    service: Service, api: Client, tenant: Tenant, ground: str, said: str
+) -> None:
+    first = await factories.nonprofit(service, name="First Aid")
+    second = await factories.nonprofit(service, name="Second Aid")
+    email = f"{uuid4().hex}@example.org"
+    made = await factories.donation(service, api, organisation=first, email=email)
+    await service.drain()
+    await simulate(api, made["id"], "reassign", organisationId=second, ground=ground)
+    await service.drain()
+    await service.drain()
+    [mail] = await mails_to(api, email)
+    assert mail["subject"] == "Your gift is now for Second Aid"
+    assert "your gift of $25.00 was passed on: it was for First Aid and is now for Second Aid." in mail["text"]
+    assert said in mail["text"]
+    assert f"write to {tenant.name} soon" in mail["text"]
+    assert any("/gift?token=" in link for link in mail["links"])
+
+
+async def test_who_gave_by_the_partner_is_told_by_the_partner(service: Service, api: Client) -> None:
+    first, second = [await factories.nonprofit(service) for _ in range(2)]
+    email = f"{uuid4().hex}@example.org"
+    body = {"organisationId": first, "amount": 2500, "currencyCode": "USD", "email": email}
+    made = data(await api.post("/v1/donations", body))
+    await simulate(api, made["id"], "request")
+    await simulate(api, made["id"], "pay")
+    await simulate(api, made["id"], "reassign", organisationId=second)
+    await service.drain()
+    assert await mails_to(api, email) == []
+
+
+async def test_gifts_follow_a_nonprofit_that_went_over_into_another(service: Service, api: Client) -> None:
+    first, second = [await factories.nonprofit(service) for _ in range(2)]
+    nowhere, closed = await factories.nonprofit(service), await factories.nonprofit(service, active=False)
+    follows = await settled(service, api, first)
+    stays = await settled(service, api, nowhere)
+    async with service.db.write() as tx:
+        for one, other in ((first, second), (nowhere, closed)):
+            await tx.execute(
+                "update organisation set overruled = 'merged', active = false, succeeded_by = $2 where id = $1",
+                *[support.uuid_of(service, "organisation", name) for name in (one, other)],
+            )
+        registry = await tx.fetchval("select id from registry limit 1")
+        await outbox.emit(tx, None, CHANGED, RegisterChanged(registry, tx.new_id()))
+    await service.drain()
+    moved = await gift(api, follows)
+    assert (moved["organisationId"], moved["reassignedFromOrganisationId"]) == (second, first)
+    assert (await books.owed(service, first), await books.owed(service, second)) == (
+        0,
+        moved["settledAmount"]["amount"],
+    )
+    assert (await gift(api, stays))["organisationId"] == nowhere  # nobody there to take it: officers decide
+    async with service.db.read() as tx:
+        kept = await tx.fetchrow(
+            "select ground, reassigned_by from reassignment where donation_id = $1",
+            support.uuid_of(service, "donation", follows["id"]),
+        )
+        told = await tx.fetchval(
+            "select count(*) from audit_entry where action = 'donation.reassigned' and subject = $1", follows["id"]
+        )
+    assert kept is not None
+    assert tuple(kept) == ("merged", "reassignments.follow")
+    assert told == 1
+    assert await books.balanced(service)

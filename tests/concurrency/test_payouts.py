@@ -103,7 +103,14 @@ async def reassign(service: Service, made: dict[str, Any], target: str) -> None:
     with suppress(InvalidState):
         async with service.db.write() as tx:
             await reassignments.reassign(
-                tx, EVERYONE, donation, organisation, reason="by chance", reassigned_by="tests", rules=Rules()
+                tx,
+                EVERYONE,
+                donation,
+                organisation,
+                ground="merged",
+                reason="by chance",
+                reassigned_by="tests",
+                rules=Rules(),
             )
 
 

@@ -294,7 +294,7 @@ async def payouts_and_reassignments(world: World) -> None:
     service, api = world.service, world.api
     nonprofit, other = [await factories.nonprofit(service) for _ in range(2)]
     given = await factories.donation(service, api)
-    await world.does("donations", "reassign", given["id"], other, "--reason", "the nonprofit merged")
+    await world.does("donations", "reassign", given["id"], other, "--ground", "merged", "--reason", "it merged")
     await verified(service, api, nonprofit)
     await settled(service, api, nonprofit)
     await world.does("payouts", "hold", nonprofit, *NOTE)

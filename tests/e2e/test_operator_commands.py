@@ -159,7 +159,7 @@ async def test_every_deciding_command_asks_who(service: Service, api: Client, tm
         ("payouts", "return", payout, "--reason", "x"),
         ("payouts", "hold", organisation, *note),
         ("payouts", "release", organisation, *note),
-        ("donations", "reassign", donation, organisation, "--reason", "x"),
+        ("donations", "reassign", donation, organisation, "--ground", "merged", "--reason", "x"),
         ("suspense", "refund", held, *note),
         ("suspense", "dismiss", held, *note),
         ("settlements", "import", "test", str(report)),

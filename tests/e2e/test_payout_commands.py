@@ -186,20 +186,22 @@ async def test_a_gift_is_reassigned_and_who_decided_is_kept(
     other = await factories.nonprofit(service)
     made = await factories.donation(service, api)
     words = ("donations", "reassign", made["id"], other)
+    assert (await almoner(*words, "--reason", "x"))[0] == 2  # the donor is to be told why
+    words = (*words, "--ground", "merged")
     assert (await almoner(*words, "--reason", "the nonprofit merged")) == (0, f"{made['id']} is for {other} now.\n")
     assert (await gift(api, made))["organisationId"] == other
     async with service.db.read() as tx:
-        kept = await tx.fetchrow("select reason, reassigned_by from reassignment")
+        kept = await tx.fetchrow("select ground, reason, reassigned_by from reassignment")
     assert kept is not None
-    assert tuple(kept) == ("the nonprofit merged", olive.id)
+    assert tuple(kept) == ("merged", "the nonprofit merged", olive.id)
     status, refused = await almoner(*words, "--reason", "again")
     assert (status, refused) == (1, "the donation is this organisation's already\n")
     assert (await almoner(*words, "--reason", " "))[0] == 1
     unknown = "0123456789abcdefghjkmnpqrs"
     donation, organisation = f"sandbox_donation_{unknown}", f"sandbox_organisation_{unknown}"
-    _, refused = await almoner("donations", "reassign", donation, other, "--reason", "x")
+    _, refused = await almoner("donations", "reassign", donation, other, "--ground", "merged", "--reason", "x")
     assert refused.startswith(f"there is no donation {donation}")
-    _, refused = await almoner("donations", "reassign", made["id"], organisation, "--reason", "x")
+    _, refused = await almoner("donations", "reassign", made["id"], organisation, "--ground", "merged", "--reason", "x")
     assert refused == f"there is no organisation {organisation}\n"
     _, refused = await almoner("payouts", "confirm", f"sandbox_disbursement_{unknown}")
     assert refused == f"there is no payout sandbox_disbursement_{unknown}: see `almoner payouts list`\n"

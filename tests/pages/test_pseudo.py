@@ -11,6 +11,7 @@ from playwright.async_api import Page
 
 from almoner.access.partners import service as partners
 from almoner.giving.payments.domain import HoldReason
+from almoner.giving.reassignment_notices import service as reassignment_notices
 from almoner.giving.refund_notices import service as refund_notices
 from almoner.platform import images
 from almoner.platform.db import Partner
@@ -154,6 +155,7 @@ async def test_h9_no_word_that_a_donor_meets_is_outside_the_catalogues(strict: S
         await reader.shown(page)
     walk_what_only_says_something(strict, catalogues, reader)
     walk_refunds(strict, catalogues, reader)
+    walk_reassignments(strict, catalogues, reader)
     assert reader.seen <= KEYS
     assert KEYS - reader.seen - ELSEWHERE == set()
     assert strict.complaints == []
@@ -184,6 +186,16 @@ def walk_refunds(site: Site, catalogues: Catalogues, reader: Reader) -> None:
         facts = {"organisation": "Q", "name": "Q", "amount": "1", "why": f"refund.why.{reason}", "reference": "1"}
         html, text = (pages.text(f"refund.{form}", language, **facts) for form in ("html", "txt"))
         reader.mail({"html": html, "text": text, "subject": language.text("refund.subject", amount="1")})
+
+
+def walk_reassignments(site: Site, catalogues: Catalogues, reader: Reader) -> None:
+    """The mail that a gift is for another nonprofit, on every ground."""
+    pages = Pages(site.service.db.deployment, reassignment_notices.MAILS, catalogues)
+    language = pages.language(None)
+    named = dict.fromkeys(("organisation", "former", "issuer", "name", "amount", "on", "reference", "link"), "Q")
+    for why in (key for key in KEYS if key.startswith("reassigned.why.")):
+        html, text = (pages.text(f"reassigned.{form}", language, why=why, **named) for form in ("html", "txt"))
+        reader.mail({"html": html, "text": text, "subject": language.text("reassigned.subject", organisation="Q")})
 
 
 async def test_h9_no_word_that_an_applicant_or_a_nonprofit_meets_is_outside_the_catalogues(

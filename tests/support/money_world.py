@@ -263,6 +263,7 @@ class World(Directly):
                     EVERYONE,
                     self.chance.choice(found),
                     target,
+                    ground="merged",
                     reason="merged",
                     reassigned_by="officer",
                     rules=RULES,

@@ -19,7 +19,8 @@ BUILT = re.compile(
     r"|^receipt\.(issuer|receipt_number|donor|gift|cover)$|^gift\.(step|next|wait|unknown)\."
     r"|^apply\.(step|start|documents|expired|used|unknown|again|broken)\."
     r"|^applied\.(\w+\.(title|text)|(missing|check|standing|reason)\..+)$"
-    r"|^give\.giftaid\.(title|house|road|city|postcode)$|^give\.problem\.|^refund\.why\.|^(agent|answer)\.(done|expired|closed|unknown|broken)\."
+    r"|^give\.giftaid\.(title|house|road|city|postcode)$|^give\.problem\.|^(refund|reassigned)\.why\."
+    r"|^(agent|answer)\.(done|expired|closed|unknown|broken)\."
 )
 
 
@@ -70,7 +71,7 @@ def test_h9_every_key_is_used_and_every_used_key_is_there() -> None:
         for path in SOURCE.glob(pattern)
         if "migrations" not in path.parts
     )
-    areas = "page|give|gift|thanks|waiting|till|receipt|refund|embed|agent|answer|apply|applied"
+    areas = "page|give|gift|thanks|waiting|till|receipt|refund|reassigned|statement|embed|agent|answer|apply|applied"
     used = set(re.findall(rf"[\"']((?:{areas})\.[a-z_.]+[a-z_])[\"']", text))
     assert {key for key in ENGLISH if key not in used and not BUILT.match(key)} == set()
     kinds = {key for key in used if key not in ENGLISH and not key.endswith((".html", ".txt", ".typ", ".js"))}

@@ -7,6 +7,7 @@ import msgspec
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic.config import JsonDict
 
+from almoner.giving.reassignments.domain import Ground
 from almoner.giving.verifications.domain import REJECTION_REASONS as VERIFICATION_REASONS
 from almoner.giving.verifications.domain import CheckType
 from almoner.giving.verifications.domain import RejectionReason as VerificationReason
@@ -145,6 +146,7 @@ class SimulateIn(In):
     organisation_id: Annotated[str, IdText("organisation")] | None = Field(
         None, description="The organisation that a donation is reassigned to."
     )
+    ground: Ground = Field("payment_impossible", description="Why it is reassigned, as its donor is told.")
     type: CheckType | None = Field(None, description="The check to end.")
     rejection_reason_code: (
         Annotated[Literal[VerificationReason, RequestReason, AgentRejection], BeforeValidator(_reason_of_its_kind)]

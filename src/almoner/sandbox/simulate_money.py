@@ -99,7 +99,14 @@ class _Money:
             if target is None:
                 raise UnknownOrganisation(f"body.organisationId '{body.organisation_id}' names no organisation")
             await reassignments.reassign(
-                tx, partner, donation_id, target, reason=_WHY, reassigned_by="sandbox", rules=self._rules
+                tx,
+                partner,
+                donation_id,
+                target,
+                ground=body.ground,
+                reason=_WHY,
+                reassigned_by="sandbox",
+                rules=self._rules,
             )
             return await self._record(tx, partner, donation_id)
 

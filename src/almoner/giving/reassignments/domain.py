@@ -1,7 +1,7 @@
 """Reassigning a gift: what it takes, and what is owed of it (settled 5); pure."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 from almoner.giving.donations.domain import CannotAcceptDonations, Donation, InvalidState, ensure_receivable
@@ -9,6 +9,10 @@ from almoner.kit.money import Money
 from almoner.nonprofits.organisations.domain import Organisation
 
 MAX_REASON_LENGTH: Final = 500
+Ground = Literal["failed_compliance", "payment_impossible", "merged"]  # spec 6
+"""What the donor is told of the reason."""
+
+SUCCEEDED: Final = "A register says that the nonprofit went over into this one."
 
 
 class UnknownOrganisation(CannotAcceptDonations):
@@ -17,20 +21,24 @@ class UnknownOrganisation(CannotAcceptDonations):
 
 @dataclass(frozen=True, slots=True)
 class Reassignment:
-    """A gift given to another nonprofit. ``money``: what is owed of it. ``reassigned_by``: who decided."""
+    """A gift given to another nonprofit. ``money``: what is owed of it. ``reassigned_by``: who decided.
+
+    ``ground``: None for one that was made before it was asked for.
+    """
 
     id: UUID
     donation_id: UUID
     source: UUID
     target: UUID
     money: Money
+    ground: Ground | None
     reason: str
     reassigned_by: str
 
 
 def owed(donation: Donation) -> Money:
-    """What we owe of a received gift: what was settled, else the whole of it."""
-    return donation.settlement.money if donation.settlement else donation.money
+    """What we owe of a received gift: what was settled, else the whole of it; less what goes back."""
+    return donation.owed
 
 
 def ensure_possible(donation: Donation, target: Organisation | None) -> None:

@@ -1,19 +1,23 @@
 """Giving a gift to another nonprofit."""
 
+from typing import Final
 from uuid import UUID
 
 from almoner.giving.donations import service as donations
-from almoner.giving.donations.domain import Donation, InvalidState
+from almoner.giving.donations.domain import CannotAcceptDonations, Donation, InvalidState, WrongTargetCurrency
 from almoner.giving.ledger import domain as books
 from almoner.giving.ledger import service as ledger
 from almoner.giving.payouts import service as payouts
 from almoner.giving.payouts.domain import PayoutRefused, Rules
 from almoner.giving.reassignments import domain, store
-from almoner.giving.reassignments.domain import Reassignment
+from almoner.giving.reassignments.domain import Ground, Reassignment
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
+from almoner.platform import audit
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+
+_REGISTERS: Final = audit.Actor("system", "reassignments.follow")
 
 
 async def reassign(
@@ -22,14 +26,15 @@ async def reassign(
     donation_id: UUID,
     organisation_id: UUID,
     *,
+    ground: Ground,
     reason: str,
     reassigned_by: str,
     rules: Rules,
 ) -> Donation:
     """Give a received gift, that no payout was sent with, to another nonprofit; what is owed of it goes along.
 
-    ``reason``: 1 to 500 characters. Raises NotFound, IncorrectParams; InvalidState, CannotAcceptDonations,
-    WrongTargetCurrency of donations.
+    ``ground``: what the donor is told; ``reason``: 1 to 500 characters, kept. Raises NotFound, IncorrectParams;
+    InvalidState, CannotAcceptDonations, WrongTargetCurrency of donations.
     """
     if not 1 <= len(reason) <= domain.MAX_REASON_LENGTH:
         raise IncorrectParams(f"the reason must have 1 to {domain.MAX_REASON_LENGTH} characters")
@@ -45,11 +50,47 @@ async def reassign(
     given = await donations.hand_over(tx, held, target)
     money = domain.owed(held)
     source = held.organisation_id
-    made = Reassignment(tx.new_id(), held.id, source, organisation_id, money, reason, reassigned_by)
+    made = Reassignment(tx.new_id(), held.id, source, organisation_id, money, ground, reason, reassigned_by)
     await store.insert(tx, EVERYONE, made)
     if money:
         await ledger.post(tx, books.reassigned(made.id, source, organisation_id, money))
     return given
+
+
+async def newest(tx: Tx, donation_id: UUID) -> Reassignment | None:
+    """How a gift came to the nonprofit that it is for now; None when it was made for it."""
+    return await store.newest(tx, EVERYONE, donation_id)
+
+
+async def left_behind(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
+    """Received gifts to nonprofits that the registers say went over into another: by creation, after one of them."""
+    return await store.left_behind(tx, EVERYONE, after, limit)
+
+
+async def follow(tx: Tx, donation_id: UUID, rules: Rules) -> bool:
+    """Give one of them to what its nonprofit became; whether that was possible. The audit log is told."""
+    seen = await donations.get(tx, EVERYONE, donation_id)
+    former = await organisations.get(tx, Partner(seen.partner_id), seen.organisation_id)
+    if former.succeeded_by is None:
+        return False
+    try:
+        given = await reassign(
+            tx,
+            EVERYONE,
+            donation_id,
+            former.succeeded_by,
+            ground="merged",
+            reason=domain.SUCCEEDED,
+            reassigned_by=_REGISTERS.id,
+            rules=rules,
+        )
+    except (InvalidState, CannotAcceptDonations, WrongTargetCurrency):
+        return False
+    named = {"organisation": tx.ids.text("organisation", given.organisation_id)}
+    await audit.record(
+        tx, given.partner_id, _REGISTERS, "donation.reassigned", tx.ids.text("donation", given.id), details=named
+    )
+    return True
 
 
 async def _find(tx: Tx, partner: Partner, organisation_id: UUID) -> Organisation | None:

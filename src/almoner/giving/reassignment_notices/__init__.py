@@ -1,0 +1,1 @@
+"""The mail that tells a donor that their gift is for another nonprofit now, and why."""

@@ -1,0 +1,71 @@
+"""Telling a donor that their gift is for another nonprofit: which, why, and what they can do."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from almoner.access.partners import service as partners
+from almoner.giving.donations import service as donations
+from almoner.giving.donations.domain import Donation
+from almoner.giving.gateway import service as gateway
+from almoner.giving.reassignments import service as reassignments
+from almoner.giving.receipts import domain as receipt_pages
+from almoner.giving.receipts import service as receipts
+from almoner.giving.sessions import service as sessions
+from almoner.kit.errors import NotFound
+from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.mail import Mail
+from almoner.platform.pages import formats
+from almoner.platform.pages.rendering import Pages
+
+MAILS: Final = Path(__file__).parent / "mails"
+
+
+async def compose(tx: Tx, pages: Pages, donation_id: UUID, at: datetime) -> Mail | None:
+    """The mail about the last reassignment of a gift; None where nobody gave it on a page of ours.
+
+    Raises NotFound.
+    """
+    donation = await donations.get(tx, EVERYONE, donation_id)
+    made = await reassignments.newest(tx, donation_id)
+    if made is None or donation.session_id is None or donation.email is None:
+        return None
+    partner = Partner(donation.partner_id)
+    session = await sessions.get(tx, partner, donation.session_id)
+    language = pages.language(session.language)
+    organisation = (await gateway.cause_of(tx, partner, made.target)).name
+    facts = {
+        "organisation": organisation,
+        "former": (await gateway.cause_of(tx, partner, made.source)).name,
+        "issuer": await _issuer(tx, partner, donation),
+        "name": formats.called(donation.first_name or "", donation.last_name or "", language.locale),
+        "amount": formats.money(donation.money.minor, donation.money.currency, language.locale),
+        "on": formats.day(donation.reassigned_at or at, language.locale),
+        "why": f"reassigned.why.{made.ground or 'unknown'}",
+        "reference": pages.deployment.ids.text("donation", donation.id),
+        "link": _link(pages, donation),
+    }
+    return Mail(
+        key=f"reassigned:{made.id}",
+        at=at,
+        partner=donation.partner_id,
+        to=donation.email,
+        subject=language.text("reassigned.subject", organisation=organisation),
+        text=pages.text("reassigned.txt", language, **facts),
+        html=pages.text("reassigned.html", language, **facts),
+        language=language.html_lang,
+    )
+
+
+async def _issuer(tx: Tx, partner: Partner, donation: Donation) -> str:
+    """Whom the donor may write to: who issued the receipt, or will."""
+    try:
+        return (await receipts.get(tx, donation.id)).issuer
+    except NotFound:
+        return (await partners.get(tx, partner)).name
+
+
+def _link(pages: Pages, donation: Donation) -> str:
+    deployment = pages.deployment
+    return f"{deployment.links.pages}/gift?token={deployment.vault.page_token(receipt_pages.PAGE, donation.id)}"

@@ -1,0 +1,50 @@
+"""A register changed: gifts to nonprofits that went over into another follow them (spec 6)."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.payouts.domain import Rules
+from almoner.giving.reassignments import service
+from almoner.nonprofits.registers.domain import CHANGED
+from almoner.platform import queue
+from almoner.platform.db import Tx
+from almoner.platform.outbox import Event, Reaction
+from almoner.platform.queue import Done, Job, Result
+from almoner.platform.work import Handler, Work
+
+FOLLOW: Final = "reassignments.follow"
+BATCH: Final = 1000
+"""Gifts that are looked up at a time; each is given on in a transaction of its own."""
+
+
+async def on_change(tx: Tx, _events: Sequence[Event]) -> None:
+    """Have the gifts looked at."""
+    await queue.enqueue(tx, FOLLOW, {}, unique=FOLLOW)
+
+
+async def follow(rules: Rules, work: Work, _job: Job) -> Result:
+    """Give every received gift to what its nonprofit became.
+
+    One that cannot go there, or that a payout was sent with, stays for officers to decide; it is looked at again after
+    the next load.
+    """
+    after: UUID | None = None
+    while True:
+        async with work.db.read() as tx:
+            found = await service.left_behind(tx, after, BATCH)
+        for donation_id in found:
+            async with work.db.write() as tx:
+                await service.follow(tx, donation_id, rules)
+        if len(found) < BATCH:
+            return Done()
+        after = found[-1]
+
+
+reactions: Final = (Reaction(CHANGED, on_change),)
+
+
+def handlers(rules: Rules) -> Mapping[str, Handler]:
+    """The job, with the least amounts that are paid out."""
+    return {FOLLOW: partial(follow, rules)}
