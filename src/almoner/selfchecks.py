@@ -4,6 +4,8 @@ from typing import Final
 
 from almoner.access.credentials import checks as credential_checks
 from almoner.access.sign_ins import checks as sign_in_checks
+from almoner.giving.bank_files import checks as bank_file_checks
+from almoner.giving.claims import checks as claim_checks
 from almoner.giving.donations import checks as donation_checks
 from almoner.giving.giftaid import checks as gift_aid_checks
 from almoner.giving.ledger import checks as ledger_checks
@@ -40,8 +42,10 @@ CHECKS: Final[tuple[Check, ...]] = (
     *suspense_checks.checks,
     *settlement_checks.checks,
     *payout_checks.checks,
+    *bank_file_checks.checks,
     *donation_request_checks.checks,
     *gift_aid_checks.checks,
+    *claim_checks.checks,
     *reassignment_checks.checks,
     *receipt_checks.checks,
     *credential_checks.checks,

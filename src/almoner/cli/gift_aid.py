@@ -1,4 +1,4 @@
-"""``almoner gift-aid``: what donors tell of their declarations."""
+"""``almoner gift-aid``: what donors tell of their declarations, and what charities claim."""
 
 from datetime import datetime
 from typing import Annotated
@@ -6,14 +6,18 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import read_id
+from almoner.cli.gift_aid_claims import claims
 from almoner.cli.officer import Officer, decide
-from almoner.giving.donations import service
+from almoner.giving.claims import service
 from almoner.giving.giftaid.domain import Declaration, GiftAidRefused
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, parse_day_or_moment
 from almoner.platform.db import Tx
 
-commands = typer.Typer(help="What donors tell of their gift aid declarations.", no_args_is_help=True)
+commands = typer.Typer(
+    help="What donors tell of their gift aid declarations, and what charities claim by them.", no_args_is_help=True
+)
+commands.add_typer(claims, name="claims")
 
 
 @commands.command("cancel")
@@ -28,7 +32,7 @@ def cancel(
 
     async def use(tx: Tx, officer: Officer) -> Declaration:
         try:
-            cancelled = await service.cancel_gift_aid(tx, read_id(tx, "giftaid", declaration), begins)
+            cancelled = await service.cancel_declaration(tx, read_id(tx, "giftaid", declaration), begins)
         except NotFound:
             raise GiftAidRefused(f"there is no gift aid declaration {declaration}") from None
         await officer.record(tx, cancelled.partner_id, "gift_aid.cancelled", declaration)

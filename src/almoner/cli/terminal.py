@@ -23,7 +23,10 @@ from almoner.access.operators.service import NoSuchToken
 from almoner.access.partners.service import NoSuchPartner
 from almoner.access.people.domain import NoSuchPerson
 from almoner.cli.ports import PortBusy
+from almoner.giving.bank_files.domain import BankFileRefused
+from almoner.giving.claims.domain import ClaimRefused
 from almoner.giving.giftaid.domain import GiftAidRefused
+from almoner.giving.payees.domain import PayeeRefused
 from almoner.giving.payouts.domain import PayoutRefused
 from almoner.giving.requests.domain import RequestRefused
 from almoner.giving.settlements.domain import ImportInterrupted, NotCleared, ReportRefused
@@ -55,6 +58,8 @@ _PLACES: Final = {
     "agents": "agents.commands",
     "settlements": "settlements.commands",
     "payouts": "payouts.commands",
+    "payees": "payees.commands",
+    "bank-files": "bank_files.commands",
     "donations": "donations.commands",
     "requests": "requests.commands",
     "gift-aid": "gift_aid.commands",
@@ -105,6 +110,8 @@ commands = typer.Typer(
 )
 
 _TOLD_AS_THEY_ARE = (
+    ClaimRefused,
+    BankFileRefused,
     NotExported,
     DatabaseUnavailable,
     FetchRefused,
@@ -115,6 +122,7 @@ _TOLD_AS_THEY_ARE = (
     NoSuchHeldPayment,
     NotCleared,
     NotDecidable,
+    PayeeRefused,
     PayoutRefused,
     PortBusy,
     Refused,

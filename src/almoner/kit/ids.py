@@ -14,7 +14,8 @@ TYPES = frozenset(
     "validationrequest validationrequestdocument validationinvite validationsubmission validationsubmissiondocument "
     "hostedconfiguration monitoringsubscription eligibilitysubscription activitytag activitysubtag agentverification "
     "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment requestpayment "
-    "operator operatortoken signin passkey registerload screeningmatch appeal".split()
+    "operator operatortoken signin passkey registerload screeningmatch appeal payeeaccount bankfile "
+    "giftaidclaim".split()
 )
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
