@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final
 
 from bench import machine, matching_pairs, matching_persons, matching_screening
-from bench.matching_lists import lists
 
 REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "matching.md"
 MEASURED: Final = "## Measured\n"
@@ -29,7 +28,7 @@ def main() -> None:
     lines += [*matching_pairs.registers(given.nomenklatura), ""]
     lines += [*matching_pairs.companies(given.nomenklatura), ""]
     lines += matching_screening.measure(given.share, given.bodies)
-    lines += ["", *matching_persons.measure(lists(), given.share / 4)]
+    lines += ["", *matching_persons.measure(given.share / 4)]
     if given.nomenklatura:
         lines += ["", *matching_pairs.rivals_speed(given.nomenklatura)]
     report = "\n".join(lines) + "\n"

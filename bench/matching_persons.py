@@ -8,14 +8,14 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
-from almoner.screening.matching.domain import Entry, Subject
-from almoner.screening.matching.screening import Watchlist, match, subject
 from almoner.screening.matching.words import prepare
-from bench.matching_lists import Listed
-from bench.matching_screening import master_file
+from almoner.screening.screenings.domain import Asked
+from almoner.screening.screenings.indexing import Lists
+from almoner.screening.watchlists.domain import Entry
+from bench.matching_lists import compared, of
+from bench.matching_screening import found, master_file
 from bench.matching_slips import KINDS
 
 SEED: Final = 20261122
@@ -26,26 +26,23 @@ _COUPLE: Final = re.compile(
 )
 
 
-def _applicant(name: str, countries: Sequence[str] = ()) -> Subject:
-    return replace(subject([name], countries), unplaced=True)
-
-
 def _common(rng: random.Random) -> list[str]:
     """Names as they are common in the master file."""
     given: Counter[str] = Counter()
     surnames: dict[str, None] = {}
     for row in master_file():
-        if found := _COUPLE.match(row["NAME"]):
-            given.update(found.group(1, 2))
-            surnames[found[3]] = None
+        if couple := _COUPLE.match(row["NAME"]):
+            given.update(couple.group(1, 2))
+            surnames[couple[3]] = None
     first, last = [name for name, count in given.items() if count > 1], list(surnames)
     return _distinct(f"{rng.choice(first)} {rng.choice(last)}" for _ in range(NAMES))
 
 
-def _recombined(persons: Sequence[Listed], rng: random.Random) -> list[str]:
+def _recombined(persons: Sequence[Entry], rng: random.Random) -> list[str]:
     """Names of listed persons put together anew, without those that are listed."""
-    parts = [name.split(",", 1) for one in persons for name, _ in one.names[:1] if "," in name]
-    listed = {_words(name) for one in persons for name, _ in one.names}
+    texts = [[name.text for name in one.listed.names] for one in persons]
+    parts = [names[0].split(",", 1) for names in texts if "," in names[0]]
+    listed = {_words(name) for names in texts for name in names}
     made = (f"{rng.choice(parts)[1].strip()} {rng.choice(parts)[0].strip()}" for _ in range(NAMES))
     return [name for name in _distinct(made) if _words(name) not in listed]
 
@@ -58,38 +55,29 @@ def _words(name: str) -> tuple[str, ...]:
     return tuple(sorted(prepare(name).words))
 
 
-def _flagged(watched: Watchlist, names: Sequence[str]) -> float:
-    return sum(bool(watched.matches(_applicant(name))) for name in names) / len(names)
+def _flagged(held: Lists, names: Sequence[str]) -> float:
+    return sum(bool(held.hits(Asked("person", (name,)))) for name in names) / len(names)
 
 
-def _recall(watched: Watchlist, persons: Sequence[Listed], share: float, *, placed: bool) -> dict[str, tuple[int, int]]:
+def _recall(held: Lists, persons: Sequence[Entry], share: float, *, placed: bool) -> dict[str, tuple[int, int]]:
     """(found, asked) of every form; ``placed``: the nonprofit is where the list says that the person is."""
     rng = random.Random(SEED)
-    of = {entry.id: place for place, entry in enumerate(watched.entries)}
-    found: dict[str, tuple[int, int]] = {}
+    counted: dict[str, tuple[int, int]] = {}
     for one in persons:
-        for name, weak in one.names:
+        for listed in one.listed.names:
             for form, change in KINDS.items() if rng.random() < share else ():
-                sought = _applicant(change(name, rng), sorted(one.countries) if placed else ())
-                entry = watched.entries[of[one.id]]
-                good = _is_found(watched, sought, of[one.id], entry)
-                single = "one word" if len(prepare(name).words) < 2 else "more words"
-                for group in (form, "weak" if weak else "strong", single, "all"):
-                    right, asked = found.get(group, (0, 0))
-                    found[group] = right + good, asked + 1
-    return found
+                name = change(listed.text, rng)
+                good = found(held, one, "person", name, one.listed.countries if placed else ())
+                single = "one word" if len(prepare(listed.text).words) < 2 else "more words"
+                for group in (form, "weak" if listed.kind == "weak_alias" else "strong", single, "all"):
+                    right, asked = counted.get(group, (0, 0))
+                    counted[group] = right + good, asked + 1
+    return counted
 
 
-def _is_found(watched: Watchlist, sought: Subject, number: int, entry: Entry) -> bool:
-    names = watched.candidates(sought).get(number)
-    return names is not None and match(sought, entry, names, home=watched.home).flagged
-
-
-def measure(entries: Sequence[Listed], share: float) -> list[str]:
+def measure(share: float) -> list[str]:
     """Both, in Markdown."""
-    rng = random.Random(SEED)
-    persons = [one for one in entries if one.person]
-    watched = Watchlist((one.entry() for one in persons), home=["united states"])
+    rng, held, persons = random.Random(SEED), compared(), of("person")
     lines = [
         "### Persons by their names alone, as applicants are compared",
         "",
@@ -97,8 +85,8 @@ def measure(entries: Sequence[Listed], share: float) -> list[str]:
         "|---|---|---|",
     ]
     for title, names in (("common ones", _common(rng)), ("of listed persons, recombined", _recombined(persons, rng))):
-        lines.append(f"| {title} | {len(names):,} | {_flagged(watched, names):.2%} |")
-    alone, placed = (_recall(watched, persons, share, placed=where) for where in (False, True))
+        lines.append(f"| {title} | {len(names):,} | {_flagged(held, names):.2%} |")
+    alone, placed = (_recall(held, persons, share, placed=where) for where in (False, True))
     lines += [
         "",
         "| listed names found again | of | by the name alone | of a nonprofit in their country |",

@@ -1,4 +1,7 @@
-"""Watch lists: how many listed names are found again, how many bodies are flagged, how fast, in how much memory."""
+"""Watch lists: how many listed names are found again, how many bodies are flagged, how fast, in how much memory.
+
+Everything is asked as the service asks it: ``Lists.hits`` over what its own readers read.
+"""
 
 import csv
 import multiprocessing
@@ -12,17 +15,25 @@ from typing import Final
 
 import psutil
 
-from almoner.screening.matching.domain import Subject
-from almoner.screening.matching.screening import Watchlist, match, subject
+from almoner.adapters.watchlist_values import country_of
+from almoner.screening.matching.domain import Entry as Compared
+from almoner.screening.matching.domain import ListedName, Party
+from almoner.screening.matching.screening import match, subject
 from almoner.screening.matching.words import prepare
-from bench.matching_lists import SHARED, Listed, country, lists
+from almoner.screening.screenings import programmes
+from almoner.screening.screenings.domain import Asked, Hit
+from almoner.screening.screenings.indexing import Lists
+from almoner.screening.watchlists.domain import Entry, SubjectKind
+from bench.matching_lists import SHARED, compared, of
 from bench.matching_slips import KINDS
 
 SEED: Final = 20261122
-HOME: Final = "united states"
+HOME: Final = "USA"
 EVIDENCE: Final = {"country", "identifier", "street"}
 CORES: Final = 2
-
+_KEPT: Final = ("EIN", "NAME", "STREET", "CITY", "STATE", "ZIP")
+ASKED_FROM: Final = ("the list's country", "or its programme's", f"or {HOME}")
+"""Where the body is that bears a listed name; the last two hold where the list tells no country."""
 
 Row = dict[str, str]
 Flagged = tuple[str, str, float, bool]
@@ -35,58 +46,63 @@ def master_file() -> Iterator[Row]:
             yield from csv.DictReader(lines)
 
 
-def watchlist(entries: Sequence[Listed], *, persons: bool) -> Watchlist:
-    """One list of all entries of a kind."""
-    return Watchlist((one.entry() for one in entries if one.person == persons), home=[HOME])
+def places(entry: Entry) -> list[tuple[str, ...]]:
+    """The countries of a body that bears the name of an entry, in each way of ``ASKED_FROM``."""
+    told = entry.listed.countries
+    concerned = tuple(sorted(programmes.countries(entry.listed.programmes)))
+    return [told, told or concerned or (HOME,), told or (HOME,)]
 
 
-def _found(watched: Watchlist, sought: Subject, entry: int) -> bool:
-    names = watched.candidates(sought).get(entry)
-    return names is not None and match(sought, watched.entries[entry], names, home=watched.home).flagged
+def found(held: Lists, entry: Entry, kind: SubjectKind, name: str, countries: Sequence[str]) -> bool:
+    """Whether an entry is among those of which a person is told."""
+    hits = held.hits(Asked(kind, (name,), countries))
+    return any((one.list, one.entry_key) == (entry.list, entry.listed.key) for one in hits)
 
 
-def recall(entries: Sequence[Listed], share: float) -> list[str]:
-    """Every name of the lists, and each in other forms, with the countries that the list gives."""
-    lines = ["| names of | form | of | found |", "|---|---|---|---|"]
-    both: Counter[str] = Counter()
-    for kind, persons in (("bodies", False), ("persons", True)):
-        rng = random.Random(SEED)
-        watched = watchlist(entries, persons=persons)
-        places = {entry.id: place for place, entry in enumerate(watched.entries)}
-        right: Counter[str] = Counter()
-        asked: Counter[str] = Counter()
-        for one in entries:
-            for name, weak in one.names if one.person == persons else ():
-                for form, change in KINDS.items() if rng.random() < share else ():
-                    sought = subject([change(name, rng)], one.countries)
-                    told = "strong" if not weak else "weak"
-                    good = _found(watched, sought, places[one.id])
-                    for group in (form, told, "all"):
-                        asked[group] += 1
-                        right[group] += good
-        lines += [f"| {kind} | {form} | {asked[form]:,} | {right[form] / asked[form]:.2%} |" for form in asked]
-        both["asked"] += asked["all"]
-        both["right"] += right["all"]
-    return [*lines, f"| both | **all** | {both['asked']:,} | **{both['right'] / both['asked']:.2%}** |"]
+def recall(share: float) -> list[str]:
+    """Every name of the lists, and each in other forms, with the countries that the list gives and without."""
+    rng, held = random.Random(SEED), compared()
+    right: list[Counter[str]] = [Counter() for _ in ASKED_FROM]
+    asked: Counter[str] = Counter()
+    for entry in of("organisation"):
+        ways = places(entry)
+        for listed in entry.listed.names:
+            for form, change in KINDS.items() if rng.random() < share else ():
+                name = change(listed.text, rng)
+                once = {way: found(held, entry, "organisation", name, way) for way in set(ways)}
+                told = "weak" if listed.kind == "weak_alias" else "strong"
+                placed = "listed with a country" if entry.listed.countries else "listed without a country"
+                for group in (form, told, placed, "**all**"):
+                    asked[group] += 1
+                    for way, counted in zip(ways, right, strict=True):
+                        counted[group] += once[way]
+    head = f"| names of bodies | of | {' | '.join(ASKED_FROM)} |"
+    lines = [head, "|---|---|---|---|---|"]
+    for group, count in asked.items():
+        lines.append(f"| {group} | {count:,} | {' | '.join(f'{one[group] / count:.2%}' for one in right)} |")
+    return lines
 
 
-def _body(row: Row) -> Subject:
-    here = HOME if row["STATE"] else country(row["CITY"])
-    return subject([row["NAME"]], [here] if here else [])
+def asked_of(row: Row) -> Asked:
+    """A body of the master file as monitoring has it compared: with its number, its address and its country."""
+    country = HOME if row["STATE"] else country_of(row["CITY"]) or HOME
+    address = Party((), row["STREET"], row["CITY"], row["STATE"], row["ZIP"], country)
+    return Asked("organisation", (row["NAME"],), (country,), (row["EIN"],), address)
 
 
-def _flagged(work: tuple[list[Listed], list[Row]]) -> tuple[int, float, float, int, list[Flagged]]:
+def _flagged(rows: list[Row]) -> tuple[int, float, float, int, list[Flagged]]:
     """(bodies, seconds, those of the processor, MB, flagged: name, listed name, score, has anything but the name)."""
-    entries, rows = work
-    watched = watchlist(entries, persons=False)
+    held = compared()
     begun, worked = time.perf_counter(), time.process_time()
-    found = []
-    for row in rows:
-        for one in watched.matches(_body(row)):
-            supported = any(part.finding in EVIDENCE and part.points > 0 for part in one.parts)
-            found.append((row["NAME"], one.listed, one.score, supported))
+    flagged = [
+        (row["NAME"], one.listed, one.score, _supported(one)) for row in rows for one in held.hits(asked_of(row))
+    ]
     seconds, worked = time.perf_counter() - begun, time.process_time() - worked
-    return len(rows), seconds, worked, psutil.Process().memory_info().rss // 2**20, found
+    return len(rows), seconds, worked, psutil.Process().memory_info().rss // 2**20, flagged
+
+
+def _supported(hit: Hit) -> bool:
+    return any(part.finding in EVIDENCE and part.points > 0 for part in hit.parts)
 
 
 def _halves(rows: Sequence[Row]) -> Iterator[list[Row]]:
@@ -94,30 +110,30 @@ def _halves(rows: Sequence[Row]) -> Iterator[list[Row]]:
         yield list(rows[half::CORES])
 
 
-def register(entries: Sequence[Listed], count: int | None) -> list[str]:
+def register(count: int | None) -> list[str]:
     """The bodies of the master file against all lists, on two cores."""
-    rows = [{key: row[key] for key in ("NAME", "STATE", "CITY")} for row in islice(master_file(), count)]
-    listed = {prepare(name).whole for one in entries if not one.person for name, _ in one.names}
+    rows = [{key: row[key] for key in _KEPT} for row in islice(master_file(), count)]
+    texts = [listed.text for one in of("organisation") for listed in one.listed.names]
+    listed = {prepare(text).whole for text in texts}
     bare = [row for row in rows if prepare(row["NAME"]).whole in listed]
     context = multiprocessing.get_context("spawn")
     with context.Pool(CORES) as pool:
-        parts = pool.map(_flagged, [(list(entries), half) for half in _halves(rows)])
-    found = [one for *_, flagged in parts for one in flagged]
-    alone = [one for one in found if not one[3]]
+        parts = pool.map(_flagged, _halves(rows))
+    flagged = [one for *_, some in parts for one in some]
+    alone = [one for one in flagged if not one[3]]
     speed = sum(done / seconds for done, seconds, *_ in parts)
     undisturbed, load = sum(done / worked for done, _, worked, *_ in parts), os.getloadavg()[0]
     memory = max(mebibytes for *_, mebibytes, _ in parts)
-    names = sum(len(one.names) for one in entries if not one.person)
-    flagged = len({one[0] for one in found})
-    exactly = sum(any(one[0] == row["NAME"] for one in found) for row in bare)
+    bodies = len({one[0] for one in flagged})
+    exactly = sum(any(one[0] == row["NAME"] for one in flagged) for row in bare)
     lines = [
-        f"- {len(rows):,} bodies of the master file against {names:,} names of bodies on the lists",
+        f"- {len(rows):,} bodies of the master file against {len(texts):,} names of bodies on the lists",
         f"- {speed:,.0f} bodies/s on {CORES} cores at a load of {load:.1f}; {undisturbed:,.0f} by processor time",
-        f"- {memory} MB in each process, its half of the bodies in it",
-        f"- flagged: {flagged}, {1e4 * flagged / len(rows):.2f} in 10,000; by the name alone: {len(alone)}",
+        f"- {memory} MB in each process, which holds the lists of persons too, and its half of the bodies",
+        f"- flagged: {bodies}, {1e4 * bodies / len(rows):.2f} in 10,000; by the name alone: {len(alone)}",
         f"- with the very name of one on a list, legal forms aside: {len(bare)}, of them flagged: {exactly}",
     ]
-    shown = sorted(found, key=lambda one: -one[2])[:30]
+    shown = sorted(flagged, key=lambda one: -one[2])[:30]
     return [*lines, "", *(f"  - {name} ~ {other}: {score:.2f}" for name, other, score, _ in shown)]
 
 
@@ -128,7 +144,7 @@ def aliases() -> list[str]:
     lines_out = ["| aliases | of | with the country | without |", "|---|---|---|---|"]
     groups: dict[str, list[tuple[bool, bool]]] = {}
     for row in rows:
-        entry = Listed("one", person=False, names=[(row["primary_name"], False)], countries={"elsewhere"}).entry()
+        entry = Compared("one", (ListedName(prepare(row["primary_name"])),), frozenset(("elsewhere",)))
         known = match(subject([row["alias"]], ["elsewhere"]), entry).flagged
         unknown = match(subject([row["alias"]]), entry).flagged
         groups.setdefault(row["alias_type"], []).append((known, unknown))
@@ -142,20 +158,19 @@ def speed(count: int = 20_000) -> list[str]:
     """Bodies against all lists, for ``make bench``."""
     if not SHARED.exists():
         return ["- not measured: the watch lists are not at hand"]
-    return register(lists(), count)
+    return register(count)
 
 
 def measure(share: float, count: int | None) -> list[str]:
     """All of it."""
-    entries = lists()
     return [
         "### Listed names found again, in other forms",
         "",
-        *recall(entries, share),
+        *recall(share),
         "",
         "### Bodies of the register against the lists",
         "",
-        *register(entries, count),
+        *register(count),
         "",
         "### Aliases of OFAC by the principal name alone",
         "",

@@ -34,7 +34,7 @@ from almoner.sources import WATCHLIST_SOURCES
 from almoner.validation.matches import service as matches
 from bench import bodies, machine
 from bench.imports import database
-from bench.matching_lists import SHARED
+from bench.matching_lists import AFTER, BEFORE, SHARED, others, sdn
 
 REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "screening.md"
 CORES: Final = 2
@@ -46,17 +46,6 @@ NOTES: Final = (
     "machine where others work, the figure by processor time tells what is left when they stop.",
 )
 _AT_ONCE: Final = 1_000
-BEFORE, AFTER = "sdn_2024-05-01.csv", "sdn_2024-05-03.csv"
-_BESIDE: Final = ("alt_2021-07.csv", "add_2021-07.csv", "sdn_comments_2021-07.csv")
-LISTS: Final = {
-    "ofac-consolidated": ("ofac", "cons_*.csv"),
-    "un-consolidated": ("un", "*.xml"),
-    "us-bis-dpl": ("us_other", "bis_dpl.txt"),
-}
-
-
-def _sdn(name: str) -> list[Path]:
-    return [SHARED / "ofac" / one for one in (name, *_BESIDE)]
 
 
 def _asked(row: bodies.Row) -> Asked:
@@ -88,8 +77,8 @@ async def _load(db: Database, code: str, files: Sequence[Path]) -> tuple[Load, f
 async def _loaded(db: Database) -> list[str]:
     """The lists, the SDN list in two versions."""
     lines = ["| list | entries | in | out | changed | aside | s |", "|---|---|---|---|---|---|---|"]
-    given = [("ofac-sdn", _sdn(BEFORE)), ("ofac-sdn", _sdn(AFTER))]
-    given += [(code, sorted((SHARED / folder).glob(name))) for code, (folder, name) in LISTS.items()]
+    given = [("ofac-sdn", sdn(BEFORE)), ("ofac-sdn", sdn(AFTER))]
+    given += others().items()
     for code, files in given:
         made, seconds = await _load(db, code, files)
         counts = (made.entries, made.added, made.removed, made.changed, made.bad)
@@ -141,7 +130,7 @@ async def _update(db: Database, count: int) -> list[str]:
     for number, row in enumerate(_bodies(count), 1):
         who = Who("organisation", UUID(int=number), partner)
         await screener.comparing(db, partial(_look, screener, who, _asked(row)))
-    made, _ = await _load(db, "ofac-sdn", _sdn(AFTER))
+    made, _ = await _load(db, "ofac-sdn", sdn(AFTER))
     begun = time.perf_counter()
     async with db.read() as tx:
         found = list(await screenings.affected(tx, made.id))
@@ -165,7 +154,7 @@ async def _look(screener: Screener, who: Who, asked: Asked, tx: Tx) -> None:
 async def _as_before(db: Database) -> tuple[Load, float]:
     """The SDN list as it was two days before."""
     begun = time.perf_counter()
-    made = await flows.import_files(db, WATCHLIST_SOURCES["ofac-sdn"], _sdn(BEFORE), force=True)
+    made = await flows.import_files(db, WATCHLIST_SOURCES["ofac-sdn"], sdn(BEFORE), force=True)
     return made, time.perf_counter() - begun
 
 

@@ -40,10 +40,12 @@ async def test_subjects_and_matches_are_found_by_record_by_entry_and_in_turn(ask
     await store.lock(tx, EVERYONE, "organisation", ONE)
     await store.watched(tx, EVERYONE, ONE, 100)
     await store.watched_up_to(tx, EVERYONE, ONE, ONE)
+    await store.outdated(tx, EVERYONE, 2, ONE, 100)
+    await store.any_outdated(tx, EVERYONE, 2)
     await store.of(tx, EVERYONE, "organisation", ONE)
     await store.matches(tx, EVERYONE, ONE)
     await store.matching(tx, EVERYONE, "ofac-sdn", ["1"])
     await store.find(tx, EVERYONE, ONE)
     assert asked.scans() == set()
     wanted = {"screening_subject_watched", "screening_subject_type_subject_id_key", "screening_match_once"}
-    assert wanted | {"screening_match_of_entry"} <= asked.indexes()
+    assert wanted | {"screening_match_of_entry", "screening_subject_outdated"} <= asked.indexes()

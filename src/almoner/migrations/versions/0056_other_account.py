@@ -1,13 +1,13 @@
 """Money that a provider took for an account that is not ours.
 
 Revision ID: 0056
-Revises: 0054
+Revises: 0055
 """
 
 from alembic import op
 
 revision = "0056"
-down_revision = "0054"
+down_revision = "0055"
 
 UPGRADE = """
 alter table held_payment drop constraint held_payment_reason_check, drop constraint held_payment_other_mode;

@@ -17,7 +17,6 @@ _INITIALS: Final = 0.75
 _CUT: Final = 0.95
 _OPEN: Final = 0.5
 _SHORTENED: Final = 0.85
-_KNOWN_TO_MANY: Final = 12
 _BOTH_KNOWN: Final = 0.7
 _LONG: Final = 6
 _SOUNDS_ALIKE: Final = 0.88
@@ -45,8 +44,8 @@ def alike(one: str, other: str, *, loose: bool = False) -> float:
         return 0.0
     if other == one + "s":
         return 0.97
-    known = tables.words().of
-    usual, strange = known.get(one, 0) >= _KNOWN_TO_MANY, known.get(other, 0) < _KNOWN_TO_MANY
+    known = tables.words()
+    usual, strange = known.exists(one), not known.exists(other)
     if not usual and not strange and other.startswith(one[:3]) and _shortens(one, other):
         return _SHORTENED
     both = usual and not strange and not loose  # words that exist are seldom slips of each other: ACTION and AUCTION

@@ -67,8 +67,12 @@ def _bounded(asked: Prepared, listed: Prepared, same: Part) -> Likeness:
 
 
 def _letters(asked: Prepared, listed: Prepared) -> float:
-    """How alike two names are letter by letter: an eighth of the letters may be slips for three quarters."""
-    return 1 - _COST_OF_LETTERS * OSA.normalized_distance(asked.joined, listed.joined)
+    """How alike two names are letter by letter: an eighth of the letters may be slips for three quarters.
+
+    As they are written too, since a slip may hide that a word is short for another: TEVCH for TECH.
+    """
+    pairs = (asked.joined, listed.joined), (asked.whole, listed.whole)
+    return 1 - _COST_OF_LETTERS * min(OSA.normalized_distance(*pair) for pair in pairs)
 
 
 def compare(asked: Prepared, listed: Prepared, *, loose: bool = False) -> Likeness:

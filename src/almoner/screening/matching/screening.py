@@ -25,6 +25,8 @@ _SAYS_WHO: Final = 1.5
 """What the words of a name must be worth, counted among registered bodies, for the very name to say who is meant."""
 _NO_ABBREVIATION: Final = 4
 """Letters of a word that is more than initials: those are soon somebody else's too."""
+_SAY_IT: Final = 6
+"""Letters of a name of which slips are forgiven: those of shorter ones make another name of it."""
 _ALONE: Final = 0.8
 """How alike names are of which nothing but themselves is known."""
 _SELDOM: Final = 1.5
@@ -107,6 +109,19 @@ def _the_very(asked: Prepared, listed: ListedName, evidence: _Evidence) -> bool:
     return same and not listed.weak and not evidence.placed and says_who(asked) and says_who(listed.name)
 
 
+def _nearly(likeness: Likeness, asked: Prepared, listed: ListedName, evidence: _Evidence) -> bool:
+    """Whether it is a strong name that says who is meant, but for a slip, its order or a word that tells little.
+
+    Of an entry in another country it would say nothing.
+    """
+    if listed.weak or (evidence.placed and not evidence.supports):
+        return False
+    letters = min(len(asked.joined), len(listed.name.joined))
+    if likeness.score < _ALONE or letters < _SAY_IT or asked.bearers or not says_who(listed.name):
+        return False
+    return not any(part.finding == "spelling" and tables.words().exists(part.asked) for part in likeness.parts)
+
+
 def _tells_alone(likeness: Likeness, asked: Prepared, listed: Prepared) -> bool:
     """Whether two names of which nothing else is known may be of one person: two words that are alike, and seldom."""
     if min(len(asked.words), len(listed.words)) < _FEWEST_WORDS:
@@ -125,7 +140,7 @@ def _ceilings(likeness: Likeness, asked: Prepared, listed: ListedName, evidence:
         return
     if evidence.strongly or not evidence.possible or (telling(asked) and telling(listed.name)):
         return
-    if _the_very(asked, listed, evidence):
+    if _the_very(asked, listed, evidence) or _nearly(likeness, asked, listed, evidence):
         return
     if not evidence.supports or likeness.score < _EXACT:
         yield Part("common", _COMMON)

@@ -12,6 +12,7 @@ from almoner.screening.matching.spelling import plain
 
 _DATA: Final = files("almoner.screening.matching") / "data"
 _LEAST: Final = 0.12
+_KNOWN_TO_MANY: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,10 @@ class Counts:
     def weight(self, word: str) -> float:
         """0.12 for the most frequent words to 1 for those that occur nowhere: what an equal word is worth."""
         return max(_LEAST, 1 - log(1 + self.of.get(word, 0)) / log(self.total))
+
+    def exists(self, word: str) -> bool:
+        """Whether so many hold it that it is a word of its own, and no slip of another."""
+        return self.of.get(word, 0) >= _KNOWN_TO_MANY
 
 
 def _lines(name: str) -> Iterator[str]:

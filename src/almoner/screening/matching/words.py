@@ -1,10 +1,12 @@
 """A name, read once: its words in one spelling, what each is worth, its legal forms. All comparisons are of these."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from almoner.screening.matching import tables
@@ -42,7 +44,9 @@ _OPEN: Final = (" of", " for", " and")
 _SHORTEST_ACRONYM: Final = 3
 _FORMAL: Final = frozenset(("trust", "company", "corporation", "organization"))
 _FORMAL_WEIGHT: Final = 0.15
-_EVERYWHERE: Final = frozenset(("inc", "incorporated", "corp", "corporation", "llc", "ltd", "co"))
+_EVERYWHERE: Final = frozenset(
+    "inc incorporated corp corporation llc llp ltd limited co gmbh kg sarl jsc ojsc pjsc cjsc oao ooo zao".split()
+)
 """Legal forms wherever they stand: MOTHER THEODORE CORP III."""
 _LEGAL: Final = frozenset(
     "liability joint stock obshchestvo obschestvo otvetstvennostyu ogranichennoi ogranichennoy ogranichenoi "
@@ -53,7 +57,7 @@ _LEGAL: Final = frozenset(
 _LEGAL_BESIDE: Final = frozenset("limited company open closed public private corporation foreign".split())
 _LONG_LEGAL: Final = 6
 _SHORT_LEGAL: Final = 4
-_EXISTS: Final = 12
+_OF_SEVERAL: Final = 3
 _LONGEST_FORM: Final = 7
 _NUMBER: Final = 0.9
 _WORN: Final = 0.55
@@ -91,10 +95,38 @@ def _form_at_an_end(words: list[str]) -> tuple[list[str], str | None]:
     return words, None
 
 
+@lru_cache(maxsize=1)
+def _of_forms() -> tuple[str, ...]:
+    """Words of several legal forms that are long enough to be known again with a slip in them."""
+    counts = Counter(word for form in tables.legal_forms() for word in form if len(word) >= _LONG_LEGAL)
+    return tuple(sorted(word for word, count in counts.items() if count >= _OF_SEVERAL))
+
+
+@lru_cache(maxsize=65_536)
+def _mended(word: str) -> str:
+    """A word that is none, but nearly one of a legal form: LIMITID, COMAPANY. Several of them are no slip."""
+    known = _of_forms()
+    if len(word) < _LONG_LEGAL - 1 or tables.words().of.get(word, 0) >= _OF_SEVERAL or word.removesuffix("s") in known:
+        return word
+    slips = 2 if len(word) > _LONG_LEGAL + 2 else 1
+    return (process.extractOne(word, known, scorer=OSA.distance, score_cutoff=slips) or (word,))[0]
+
+
+def _form_with_slips(words: list[str]) -> tuple[list[str], str | None]:
+    """As ``_form_at_an_end``, of words that are mended."""
+    mended = [_mended(word) for word in words]
+    if mended == words:
+        return words, None
+    rest, kind = _form_at_an_end(mended)
+    return words[: len(rest)] if rest == mended[: len(rest)] else words[-len(rest) :], kind
+
+
 def _stripped(words: list[str], forms: set[str]) -> list[str]:
     """Legal forms at both ends are taken off as long as something is left."""
     while len(words) > 1:
         words, kind = _form_at_an_end(words)
+        if not kind:
+            words, kind = _form_with_slips(words)
         if kind:
             forms.add(kind)
         if len(words) > 1 and words[-1] in ("the", "and"):
@@ -106,20 +138,23 @@ def _stripped(words: list[str], forms: set[str]) -> list[str]:
 
 def _meant(word: str, legal: frozenset[str]) -> bool:
     """Whether it is one of these words, or none that exists and a slip of one."""
-    if word in legal or len(word) < _SHORT_LEGAL or tables.words().of.get(word, 0) >= _EXISTS:
+    if word in legal or len(word) < _SHORT_LEGAL or tables.words().exists(word):
         return word in legal
     slips = 2 if len(word) > _LONG_LEGAL else 1
     return any(OSA.distance(word, one, score_cutoff=slips) <= slips for one in legal)
 
 
-def _without_legal(words: list[str]) -> list[str]:
-    """A long legal form that stands in the middle, or has slips: JOINT STCOK COMPANY."""
+def _without_legal(words: list[str], *, beside: bool) -> list[str]:
+    """A long legal form that stands in the middle, or has slips: JOINT STCOK COMPANY.
+
+    ``beside``: some of a legal form was taken off already: LIMITED of LIMITED LIABILITY.
+    """
     if _LEGAL.isdisjoint(words) and _LEGAL_BESIDE.isdisjoint(words):
         return words
     core = {word for word in words if _meant(word, _LEGAL)}
     legal = core | {word for word in words if _meant(word, _LEGAL_BESIDE)}
     rest = [word for word in words if word not in legal]
-    return rest if core and len(legal) > 1 and rest else words
+    return rest if core and (beside or len(legal) > 1) and rest else words
 
 
 @lru_cache(maxsize=1)
@@ -151,7 +186,8 @@ def tokens(name: str) -> Tokens:
     """The words of a name in one spelling."""
     forms: set[str] = set()
     written = plain(name[:_LONGEST])
-    words = _without_legal(_stripped(counted(written).split(), forms))
+    words = _stripped(counted(written).split(), forms)
+    words = _without_legal(words, beside=bool(forms))
     if not words:
         return Tokens((), frozenset(forms), "", written)
     words = _phrased(numbered(words))

@@ -85,12 +85,16 @@ class ScreeningChanged:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A subject as it looked when it was compared last. ``watched``: it is compared again when a list changes."""
+    """A subject as it looked when it was compared last.
+
+    ``watched``: it is compared again when a list changes, or the engine, which was of the version ``engine`` then.
+    """
 
     id: UUID
     who: Who
     asked: Asked
     watched: bool
+    engine: int
     screened_at: datetime
 
 
@@ -172,6 +176,16 @@ class Match:
             current=True,
         )
 
+    def read_anew(self, hit: Hit) -> "Match":
+        """As it is when another version of the engine finds the two to be so, while neither of them has changed.
+
+        What a person decided was about the same two, however the engine now reads them.
+        """
+        if self.decided is None or not self.current or self.waits or self.since != hit.since:
+            return self.met(hit)
+        decided = replace(self.decided, subject_side=hit.subject_side, entry_side=hit.entry_side)
+        return replace(self, decided=decided).met(hit)
+
     def ended(self) -> "Match":
         """As it is when the two no longer agree; what was decided stays known."""
         return replace(self, current=False, waits=False)
@@ -205,6 +219,16 @@ class Result:
     opened: Sequence[Match] = ()
     ended: Sequence[Match] = ()
     changed: bool = False
+
+    def after(self, before: "Result") -> "Result":
+        """With what another look right before this one has opened and ended."""
+        waiting = {match.id for match in self.matches if match.waits}
+        return replace(
+            self,
+            opened=[*self.opened, *(match for match in before.opened if match.id in waiting)],
+            ended=[*before.ended, *self.ended],
+            changed=before.changed or self.changed,
+        )
 
     @property
     def covering(self) -> Sequence[Version]:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from almoner.platform import outbox
 from almoner.platform.db import EVERYONE, Tx
-from almoner.screening.matching.service import FLAGGED
+from almoner.screening.matching.service import ENGINE, FLAGGED
 from almoner.screening.screenings import store
 from almoner.screening.screenings.domain import (
     CHANGED,
@@ -33,10 +33,16 @@ AT_ONCE: Final = 500
 
 
 async def look(tx: Tx, screener: Screener, who: Who, asked: Asked, *, watch: bool) -> Result:
-    """Compare a record with all lists and keep what came of it. ``watch``: and again when a list changes."""
+    """Compare a record with all lists and keep what came of it. ``watch``: and again when a list changes.
+
+    If another version of the engine compared it last, it is compared first as it looked then: what people decided is
+    told apart from what the record has changed in.
+    """
     lists = await screener.lists(tx)
-    stored = await store.keep(tx, EVERYONE, who, asked, watch=watch)
-    return await _compare(tx, lists, stored)
+    known = await store.lock(tx, EVERYONE, who.type, who.id)
+    before = await _compare(tx, lists, known) if known is not None and known.engine != ENGINE else None
+    now = await _compare(tx, lists, await store.keep(tx, EVERYONE, who, asked, ENGINE, watch=watch))
+    return now if before is None else now.after(before)
 
 
 async def look_again(tx: Tx, screener: Screener, subject: UUID) -> Result | None:
@@ -147,6 +153,16 @@ async def touched(tx: Tx, lists: Lists, after: UUID) -> tuple[list[UUID], UUID |
     return found, batch[-1].id if batch else None
 
 
+async def outdated(tx: Tx, after: UUID, limit: int) -> list[UUID]:
+    """The next watched subjects after one that an older version of the engine compared."""
+    return await store.outdated(tx, EVERYONE, ENGINE, after, limit)
+
+
+async def any_outdated(tx: Tx) -> bool:
+    """Whether there is one."""
+    return await store.any_outdated(tx, EVERYONE, ENGINE)
+
+
 async def covers_anew(tx: Tx, load_id: UUID) -> bool:
     """Whether the list covers other categories since this load: then every result may have changed."""
     return await watchlists.covers_anew(tx, load_id)
@@ -167,7 +183,7 @@ async def tell(tx: Tx, after: UUID, last: UUID) -> None:
 async def _compare(tx: Tx, lists: Lists, stored: Stored) -> Result:
     before = await store.matches(tx, EVERYONE, stored.id)
     hits = {(hit.list, hit.entry_key): hit for hit in lists.hits(stored.asked)}
-    found = {(match.list, match.entry_key): _as_now(match, lists, stored.asked, hits) for match in before}
+    found = {(match.list, match.entry_key): _as_now(match, lists, stored, hits) for match in before}
     changed = False
     for match in before:
         now = found[match.list, match.entry_key]
@@ -177,6 +193,8 @@ async def _compare(tx: Tx, lists: Lists, stored: Stored) -> Result:
     for hit in (hit for key, hit in hits.items() if key not in found):
         await store.insert(tx, EVERYONE, stored.id, hit)
         changed = True
+    if stored.engine != ENGINE:
+        await store.set_engine(tx, EVERYONE, stored.id, ENGINE)
     if changed:
         await outbox.emit(tx, None, CHANGED, ScreeningChanged(stored.who.type, stored.who.id))
     waited = {match.id for match in before if match.waits}
@@ -191,7 +209,7 @@ async def _compare(tx: Tx, lists: Lists, stored: Stored) -> Result:
     )
 
 
-def _as_now(match: Match, lists: Lists, asked: Asked, hits: Mapping[tuple[str, str], Hit]) -> Match:
+def _as_now(match: Match, lists: Lists, stored: Stored, hits: Mapping[tuple[str, str], Hit]) -> Match:
     """What becomes of a match that is known.
 
     Who was confirmed to be the one of an entry stays it for as long as the entry is listed, however little the two look
@@ -199,7 +217,7 @@ def _as_now(match: Match, lists: Lists, asked: Asked, hits: Mapping[tuple[str, s
     """
     hit = hits.get((match.list, match.entry_key))
     if hit is None and match.current and match.decision == "confirmed":
-        hit = lists.against(asked, match.list, match.entry_key)
+        hit = lists.against(stored.asked, match.list, match.entry_key)
     if hit is not None:
-        return match.met(hit)
+        return match.met(hit) if stored.engine == ENGINE else match.read_anew(hit)
     return match.ended() if match.current else match

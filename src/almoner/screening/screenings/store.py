@@ -13,7 +13,7 @@ from almoner.screening.screenings.domain import Asked, Decided, Hit, Match, Stor
 
 _SUBJECT: Final = """
     s.id, s.type, s.subject_id, s.partner_id, s.kind, s.names, s.countries, s.identifiers, s.address, s.watched,
-    s.screened_at
+    s.engine, s.screened_at
 """
 _MATCH: Final = """
     m.id, m.subject, s.type, s.subject_id, s.partner_id, m.list, m.entry_key, m.category, m.load_id, m.score, m.parts,
@@ -22,17 +22,17 @@ _MATCH: Final = """
 """
 
 
-async def keep(tx: Tx, _: Everyone, who: Who, asked: Asked, *, watch: bool) -> Stored:
+async def keep(tx: Tx, _: Everyone, who: Who, asked: Asked, engine: int, *, watch: bool) -> Stored:
     """The subject as it looks now, locked. Once watched it stays so until ``unwatch``."""
     row = await tx.fetchrow(
         f"""
         insert into screening_subject as s (id, type, subject_id, partner_id, kind, names, countries, identifiers,
-            address, watched, screened_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+            address, watched, screened_at, engine)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
         on conflict (type, subject_id) do update
         set names = excluded.names, countries = excluded.countries, identifiers = excluded.identifiers,
             address = excluded.address, watched = s.watched or excluded.watched, screened_at = excluded.screened_at,
-            forgotten = false
+            engine = excluded.engine, forgotten = false
         returning {_SUBJECT}
         """,
         tx.new_id(),
@@ -46,6 +46,7 @@ async def keep(tx: Tx, _: Everyone, who: Who, asked: Asked, *, watch: bool) -> S
         msgspec.to_builtins(asked.address) if asked.address else None,
         watch,
         tx.now,
+        engine,
     )
     assert row is not None, "it was written"
     return _stored(row)
@@ -70,6 +71,29 @@ async def lock_by_id(tx: Tx, _: Everyone, subject: UUID) -> Stored | None:
         f"select {_SUBJECT} from screening_subject s where id = $1 and not forgotten for no key update", subject
     )
     return _stored(row) if row else None
+
+
+async def set_engine(tx: Tx, _: Everyone, subject: UUID, engine: int) -> None:
+    """It was compared as it looked by this version of the engine."""
+    await tx.execute("update screening_subject set engine = $2 where id = $1", subject, engine)
+
+
+async def outdated(tx: Tx, _: Everyone, engine: int, after: UUID, limit: int) -> list[UUID]:
+    """Watched subjects that an older version of the engine compared, after one, in the order of their ids."""
+    rows = await tx.fetch(
+        "select id from screening_subject where watched and engine < $1 and id > $2 order by id limit $3",
+        engine,
+        after,
+        limit,
+    )
+    return [row["id"] for row in rows]
+
+
+async def any_outdated(tx: Tx, _: Everyone, engine: int) -> bool:
+    """Whether there is one."""
+    return bool(
+        await tx.fetchval("select exists (select from screening_subject where watched and engine < $1)", engine)
+    )
 
 
 async def unwatch(tx: Tx, _: Everyone, subject: UUID) -> None:
@@ -201,7 +225,7 @@ async def update(tx: Tx, _: Everyone, match: Match) -> None:
         """
         update screening_match
         set category = $2, load_id = $3, score = $4, parts = $5, subject_side = $6, entry_side = $7, decision = $8,
-            waits = $9, current = $10, changed_at = $11
+            waits = $9, current = $10, changed_at = $11, decided_subject = $12, decided_entry = $13
         where id = $1
         """,
         match.id,
@@ -215,6 +239,8 @@ async def update(tx: Tx, _: Everyone, match: Match) -> None:
         match.waits,
         match.current,
         tx.now,
+        dict(match.decided.subject_side) if match.decided else None,
+        dict(match.decided.entry_side) if match.decided else None,
     )
 
 
@@ -261,7 +287,7 @@ def _stored(row: Record) -> Stored:
         tuple(row["identifiers"]),
         msgspec.convert(row["address"], Party) if row["address"] else None,
     )
-    return Stored(row["id"], _who(row), asked, row["watched"], row["screened_at"])
+    return Stored(row["id"], _who(row), asked, row["watched"], row["engine"], row["screened_at"])
 
 
 def _who(row: Record) -> Who:

@@ -1,7 +1,8 @@
-"""Comparing again when a list has another version: only whom the update could change."""
+"""Comparing again: when a list has another version, only whom the update could change; all when the engine has one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, Literal
 from uuid import UUID
@@ -12,7 +13,8 @@ from almoner.platform import queue
 from almoner.platform.db import Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
-from almoner.platform.work import Handler, Work
+from almoner.platform.schedules import ran_at
+from almoner.platform.work import Handler, Schedule, Work
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import LOADED, Told
@@ -21,6 +23,8 @@ from almoner.validation.matches import service
 AT_MOST: Final = 50_000
 """Of those who are watched, how many one job looks at: some ten seconds of work."""
 _FIRST: Final = UUID(int=0)
+_LANE: Final = "screening"
+_LOOK_AGAIN: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,36 @@ async def rescreen(screener: Screener, work: Work, job: Job, *, at_most: int = A
         else:
             await screenings.tell_compared(tx, UUID(said.load))
     return Done()
+
+
+async def renew(screener: Screener, work: Work, job: Job, *, at_most: int = AT_MOST) -> Result:
+    """Compare the next ones again whom an older version of the engine compared, and leave the others to a job more."""
+    limit = max(1, at_most // 10)
+    async with work.db.read() as tx:
+        found = await screenings.outdated(tx, UUID(job.payload["after"]), limit)
+    await _again(screener, work, found)
+    if len(found) == limit:
+        async with work.db.write() as tx:
+            await _enqueue_renewal(tx, found[-1])
+    return Done()
+
+
+async def _enqueue_renewal(tx: Tx, after: UUID) -> None:
+    await queue.enqueue(tx, service.RENEW, {"after": str(after)}, lane=_LANE, unique=str(after))
+
+
+async def _renewal_due(tx: Tx) -> datetime | None:
+    """At once where the engine is newer than what somebody was compared by; later again, should a job have failed."""
+    if not await screenings.any_outdated(tx):
+        return None
+    ran = await ran_at(tx, service.RENEW)
+    return tx.now if ran is None else ran + _LOOK_AGAIN
+
+
+async def _begin_renewal(tx: Tx) -> int:
+    """Have a worker do it. The sweep itself deals with none."""
+    await _enqueue_renewal(tx, _FIRST)
+    return 0
 
 
 async def _ended(screener: Screener, work: Work, load: UUID, after: UUID, at_most: int) -> UUID | None:
@@ -92,8 +126,9 @@ async def on_loaded(tx: Tx, events: Sequence[Event]) -> None:
 
 
 reactions: Final = (Reaction(LOADED, on_loaded),)
+schedules: Final = (Schedule(service.RENEW, _renewal_due, _begin_renewal),)
 
 
 def handlers(screener: Screener) -> Mapping[str, Handler]:
     """The jobs, with the lists of the process."""
-    return {service.RESCREEN: partial(rescreen, screener)}
+    return {service.RESCREEN: partial(rescreen, screener), service.RENEW: partial(renew, screener)}

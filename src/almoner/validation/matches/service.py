@@ -20,6 +20,7 @@ from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import MAX_NOTE_LENGTH, Decision, NotOpen, Subject
 
 RESCREEN: Final = "matches.rescreen"
+RENEW: Final = "matches.renew"
 DIFFERENT: Final = "not_the_same"
 REASONS: Final = (DIFFERENT,)
 """Why a match is cleared."""
