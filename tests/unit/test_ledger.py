@@ -51,6 +51,27 @@ def _refunds_of_gifts() -> list[tuple[list[Transfer], list[tuple[str, str, str, 
     ]
 
 
+def _disputes() -> list[tuple[list[Transfer], list[tuple[str, str, str, int]]]]:
+    clearing, fees, bank = "provider_clearing:USD:test", "fees:USD:test", "bank:USD"
+    drawn, owed, none = "disputed:USD:test", f"donation_liability:USD:{CAUSE}", Money(0, "USD")
+    fee = ("provider_fee", fees, clearing, 75)
+    return [
+        (books.dispute_drawn(OWNER, "test", GIFT), [("dispute_drawn", drawn, clearing, 2500)]),
+        (books.dispute_returned(OWNER, "test", GIFT), [("dispute_returned", clearing, drawn, 2500)]),
+        (
+            books.dispute_lost(OWNER, "test", CAUSE, GIFT - FEE, FEE),
+            [("dispute_lost", owed, drawn, 2425), ("dispute_borne", fees, drawn, 75)],
+        ),
+        (books.dispute_lost(OWNER, "test", CAUSE, GIFT, none), [("dispute_lost", owed, drawn, 2500)]),
+        (books.dispute_lost(OWNER, "test", CAUSE, none, GIFT), [("dispute_borne", fees, drawn, 2500)]),
+        (books.dispute_lost(OWNER, "test", None, none, GIFT), [("dispute_borne", fees, drawn, 2500)]),
+        (books.dispute_recovered(OWNER, "test", CAUSE, GIFT), [("dispute_recovered", owed, fees, 2500)]),
+        (books.dispute_settled(OWNER, "test", GIFT, FEE), [("dispute_settled", clearing, bank, 2575), fee]),
+        (books.dispute_settled(OWNER, "test", GIFT, none), [("dispute_settled", clearing, bank, 2500)]),
+        (books.dispute_won_settled(OWNER, "test", GIFT, FEE), [("dispute_won_settled", bank, clearing, 2425), fee]),
+    ]
+
+
 def test_m3_movements_stand_in_the_books_under_these_names() -> None:
     clearing, fees, bank = "provider_clearing:USD:test", "fees:USD:test", "bank:USD"
     suspense, refunds = "suspense:USD:test", "refunds:USD:test"
@@ -89,6 +110,7 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
         (books.request_covered(OWNER, CAUSE, GIFT), [("request_covered", asked, owed, 2500)]),
         (books.over_returned(OWNER, FEE), [("over_returned", partners, bank, 75)]),
         *_refunds_of_gifts(),
+        *_disputes(),
     ):
         assert [(one.kind.value, one.debit.key, one.credit.key, one.minor) for one in made] == told
         assert {one.owner_id for one in made} == {OWNER}
@@ -144,6 +166,13 @@ ANY_MOVES: list[Move] = [
     lambda n, currency, minor: books.refund_begun(UUID(int=n), "test", Money(minor, currency)),
     lambda n, currency, minor: books.refund_paid(UUID(int=n), "test", Money(minor, currency)),
     lambda n, currency, minor: books.held_dismissed(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: books.dispute_drawn(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: books.dispute_lost(
+        UUID(int=n), "test", CAUSE, Money(minor - minor // 30, currency), Money(minor // 30, currency)
+    ),
+    lambda n, currency, minor: books.dispute_settled(
+        UUID(int=n), "test", Money(minor // 2 + 1, currency), Money(minor // 30, currency)
+    ),
 ]
 
 
@@ -178,6 +207,33 @@ def test_m3_a_gift_that_was_paid_out_leaves_clearing_transit_and_liability_empty
         *books.payout_paid(OWNER, CAUSE, net),
     ]
     assert set(_left(flow).values()) == {0}
+
+
+@given(st.integers(2, MAX_MINOR), st.integers(0, MAX_MINOR), st.booleans(), st.booleans())
+def test_m3_a_disputed_gift_leaves_nothing_but_our_loss(gross: int, share: int, won: bool, paid_out: bool) -> None:
+    """Whoever wins, whenever it was paid out: what is drawn and never came back is the gift's, or ours."""
+    fee = share % gross
+    whole, net, none = Money(gross, "USD"), Money(gross - fee, "USD"), Money(0, "USD")
+    flow = [
+        *books.payment_received(OWNER, "test", CAUSE, whole),
+        *books.settled(OWNER, "test", whole, Money(fee, "USD"), CAUSE),
+    ]
+    payout = [*books.payout_sent(OWNER, CAUSE, net), *books.payout_paid(OWNER, CAUSE, net)]
+    flow += payout if paid_out else []
+    flow += [*books.dispute_drawn(OWNER, "test", whole), *books.dispute_settled(OWNER, "test", whole, none)]
+    if won:
+        flow += books.dispute_returned(OWNER, "test", whole)
+        flow += books.dispute_won_settled(OWNER, "test", whole, none)
+        flow += [] if paid_out else payout
+    elif paid_out:
+        flow += books.dispute_lost(OWNER, "test", CAUSE, none, whole)
+    else:
+        flow += books.dispute_lost(OWNER, "test", CAUSE, net, Money(fee, "USD"))
+    left = _left(flow)
+    loss = 0 if won else gross if paid_out else fee
+    # What we lost is what our bank account lacks.
+    assert (left.pop(FEES.key, 0), left.pop(BANK.key, 0)) == (loss, -loss)
+    assert set(left.values()) == {0}
 
 
 @given(st.integers(1, MAX_MINOR))

@@ -34,8 +34,8 @@ Each transfer debits one account and credits another. Read ``debit`` as where th
     dispute_settled    provider clearing -> bank                   the provider drew it from us
     dispute_won_settled  bank -> provider clearing                 and paid it out to us again
 
-Provider clearing, payout in transit, refunds and disputed return to zero when their flow ends. Request clearing holds what
-partners have paid and covers no whole donation yet.
+Provider clearing, payout in transit, refunds and disputed return to zero when their flow ends. Request clearing holds
+what partners have paid and covers no whole donation yet.
 """
 
 from dataclasses import dataclass
@@ -89,6 +89,11 @@ class TransferKind(StrEnum):
     REQUEST_OVER = "request_over"  # request_payment
     REQUEST_COVERED = "request_covered"  # donation
     OVER_RETURNED = "over_returned"  # request_payment
+    GIFT_REFUND_BEGUN = "gift_refund_begun"  # refund
+    GIFT_REFUND_TOPPED_UP = "gift_refund_topped_up"  # refund
+    GIFT_REFUND_SENT = "gift_refund_sent"  # refund
+    GIFT_REFUND_UNDONE = "gift_refund_undone"  # refund
+    GIFT_REFUND_UNTOPPED = "gift_refund_untopped"  # refund
     DISPUTE_DRAWN = "dispute_drawn"  # dispute
     DISPUTE_RETURNED = "dispute_returned"  # dispute
     DISPUTE_LOST = "dispute_lost"  # dispute
@@ -96,11 +101,6 @@ class TransferKind(StrEnum):
     DISPUTE_RECOVERED = "dispute_recovered"  # dispute
     DISPUTE_SETTLED = "dispute_settled"  # settlement_line
     DISPUTE_WON_SETTLED = "dispute_won_settled"  # settlement_line
-    GIFT_REFUND_BEGUN = "gift_refund_begun"  # refund
-    GIFT_REFUND_TOPPED_UP = "gift_refund_topped_up"  # refund
-    GIFT_REFUND_SENT = "gift_refund_sent"  # refund
-    GIFT_REFUND_UNDONE = "gift_refund_undone"  # refund
-    GIFT_REFUND_UNTOPPED = "gift_refund_untopped"  # refund
 
 
 PARTNERS: Final = "partner_transfers"

@@ -29,9 +29,8 @@ alter table provider_test.callback add constraint callback_type_check check (typ
     'dispute.opened', 'dispute.won', 'dispute.lost'
 ));
 
--- A dispute of a payment that paid a donation, or of held money. opened_at, reason: its provider's. decided_by null: its
--- provider told how it ended. borne_minor: what of a lost one no gift bore; recovered_at: a payout that came back has
--- brought it back to us.
+-- A dispute of a payment that paid a donation, or of held money. opened_at, reason: its provider's. decided_by null:
+-- its provider told how it ended. borne_minor: what of a lost one no gift bore.
 create table dispute (
     id uuid primary key,
     provider text not null check (provider ~ '^[a-z0-9_]{1,40}$'),
@@ -61,6 +60,7 @@ create table dispute (
         and (recovered_minor is null or recovered_minor between 1 and borne_minor)
     )
 );
+comment on column dispute.recovered_minor is 'what a payout that came back has brought back to us';
 create index dispute_of_payment on dispute (provider, provider_payment, id);
 create index dispute_of_donation on dispute (donation_id, id) where donation_id is not null;
 create index dispute_with_status on dispute (status, id);
@@ -82,7 +82,40 @@ create trigger dispute_promise before update on dispute for each row
           or (old.recovered_minor is not null and old.recovered_minor is distinct from new.recovered_minor))
     execute function guard_promise();
 
--- While its donor's bank wants it back, a gift goes to no other nonprofit, and no refund of it is begun.
+-- A gift is disputed while a dispute of it is open. A lost one counts as refunded, and is withdrawn from what is owed
+-- unless a payout was sent with the gift: then it is once that came back.
+create function count_dispute() returns trigger language plpgsql as $$
+begin
+    update donation set
+        disputed_at = case when new.status = 'open' then coalesce(disputed_at, new.learnt_at)
+            when exists (select from dispute d where d.donation_id = new.donation_id and d.status = 'open')
+            then disputed_at end,
+        refunded_minor = refunded_minor + case new.status when 'lost' then new.amount_minor else 0 end,
+        refunded_at = case new.status when 'lost' then new.decided_at else refunded_at end,
+        withdrawn_minor = withdrawn_minor + case
+            when new.status = 'lost' and status = 'RECEIVED_PAYMENT' and disbursement_id is null then new.amount_minor
+            else 0 end
+    where id = new.donation_id and currency = new.currency and status in ('RECEIVED_PAYMENT', 'DISBURSED');
+    if not found then
+        raise exception 'dispute % does not go with donation %', new.id, new.donation_id
+            using errcode = 'check_violation', constraint = 'dispute_of_gift';
+    end if;
+    return null;
+end $$;
+create trigger dispute_counts after insert on dispute for each row
+    when (new.donation_id is not null) execute function count_dispute();
+create trigger dispute_counts_end after update of status on dispute for each row
+    when (new.donation_id is not null and old.status is distinct from new.status) execute function count_dispute();
+create function recover_dispute() returns trigger language plpgsql as $$
+begin
+    update donation set withdrawn_minor = withdrawn_minor + new.amount_minor where id = new.donation_id;
+    return null;
+end $$;
+create trigger dispute_recovers after update of recovered_minor on dispute for each row
+    when (new.donation_id is not null and old.recovered_minor is null and new.recovered_minor is not null)
+    execute function recover_dispute();
+
+-- While its donor's bank wants it back, a gift goes to no other nonprofit; nor is a refund of it begun (count_refund).
 create function guard_disputed() returns trigger language plpgsql as $$
 begin
     raise exception 'donation % is disputed and stays where it is', new.id
@@ -90,7 +123,7 @@ begin
 end $$;
 create trigger donation_disputed before update on donation for each row
     when (old.disputed_at is not null and new.disputed_at is not null
-          and (old.organisation_id is distinct from new.organisation_id or old.withdrawn_minor < new.withdrawn_minor))
+          and old.organisation_id is distinct from new.organisation_id)
     execute function guard_disputed();
 
 -- The lines of reports that draw a disputed payment, and that give it back.
@@ -152,8 +185,8 @@ alter table ledger_transfer
     ));
 
 grant select, insert on dispute to almoner_app;
-grant update (status, status_changed_at, looked_at, decided_at, decided_by, note, borne_minor, recovered_minor) on dispute
-    to almoner_app;
+grant update (status, status_changed_at, looked_at, decided_at, decided_by, note, borne_minor, recovered_minor)
+    on dispute to almoner_app;
 """
 
 
