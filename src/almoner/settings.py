@@ -187,6 +187,9 @@ class Settings(BaseSettings):
     payout_least_gifts: int = Field(
         0, ge=0, le=100_000, description="The least payout, in least gifts of its currency; 0 pays out every amount."
     )
+    bank_accounts: Path | None = Field(
+        None, description="A TOML file of our own accounts, by currency, that files of payments are paid from."
+    )
     register_schedule: Path | None = Field(
         None, description="A TOML file of the registers that refresh themselves and their addresses; else none does."
     )

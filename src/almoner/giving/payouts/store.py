@@ -255,6 +255,17 @@ async def lock_holds(tx: Tx, _scope: Everyone, organisation_id: UUID) -> None:
     )
 
 
+SENT: Final = f"""
+select {_COLUMNS} from disbursement
+where status = 'SENT' and currency = $1 and ($2::uuid is null or id > $2) order by id limit $3
+"""
+
+
+async def sent(tx: Tx, _scope: Everyone, currency: str, after: UUID | None, limit: int) -> list[Disbursement]:
+    """Payouts of a currency that are SENT, by creation, after one of them."""
+    return [_disbursement(row) for row in await tx.fetch(SENT, currency, after, limit)]
+
+
 async def is_held(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
     """Whether payouts of a partner's gifts to a nonprofit are held back."""
     return bool(await tx.fetchval("select payout_is_held($1, $2)", partner.id, organisation_id))

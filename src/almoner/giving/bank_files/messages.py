@@ -1,0 +1,213 @@
+"""ISO 20022 messages: pain.001.001.09 as our bank takes it, pain.002 as it answers.
+
+What is written is checked against the schema that ISO publishes before anybody sees it; what is read comes from outside
+and may hold no document type, no entities, nothing of another name space.
+"""
+
+import re
+from datetime import date, datetime
+from decimal import Decimal
+from functools import cache
+from hashlib import sha256
+from importlib import import_module
+from importlib.resources import files
+from itertools import groupby
+from typing import Any, Final
+
+from lxml import etree
+from pyiso20022.pain import pain_001_001_09 as pain
+from xsdata.exceptions import ParserError
+from xsdata.formats.dataclass.parsers import XmlParser
+from xsdata.formats.dataclass.parsers.config import ParserConfig
+from xsdata.formats.dataclass.parsers.handlers import LxmlEventHandler
+from xsdata.formats.dataclass.serializers import XmlSerializer
+
+from almoner.giving.bank_files.domain import Answer, BankFileRefused, Order, Payment, Said, batch, by_sepa
+from almoner.giving.payees.domain import Address, Numbers
+from almoner.kit.money import Money, exponent
+from almoner.nonprofits.countries.domain import OF_TWO_LETTERS
+
+WRITTEN: Final = "pain.001.001.09"
+MOST_BYTES: Final = 64 * 1024 * 1024
+_SPACE: Final = "urn:iso:std:iso:20022:tech:xsd:"
+_ANSWERS: Final = re.compile(r"pain\.002\.001\.(0[3-9]|1[0-4])", re.ASCII)
+_TWO: Final = {three: two for two, three in OF_TWO_LETTERS.items()}
+_CLEARING: Final = {"gb": "GBDSC", "us": "USABA", "au": "AUBSB", "nz": "NZNCC", "ca": "CACPA"}
+"""ISO 20022's names of the countries' systems of bank numbers."""
+_ENDINGS: Final = str.maketrans({"&": "+", "/": "-"})
+
+
+def write(order: Order) -> bytes:
+    """The file of an order, valid by its schema. Raises BankFileRefused when some payment cannot be written."""
+    batches = [
+        _batch(order, sepa, list(some)) for sepa, some in groupby(sorted(order.payments, key=_by_sepa), key=_sepa)
+    ]
+    total, count = _decimal(order.total), str(len(order.payments))
+    head = pain.GroupHeader85(
+        msg_id=order.message_id,
+        cre_dt_tm=_moment(order.created_at),
+        nb_of_txs=count,
+        ctrl_sum=total,
+        initg_pty=_party(order.own.name, None),
+    )
+    initiation = pain.CustomerCreditTransferInitiationV09(grp_hdr=head, pmt_inf=batches)
+    document = pain.Document(cstmr_cdt_trf_initn=initiation)
+    content = XmlSerializer().render(document, ns_map={None: _SPACE + WRITTEN}).encode()
+    schema = _schema()
+    if not schema.validate(etree.fromstring(content, _parser())):
+        raise BankFileRefused(f"the file would not be valid: {schema.error_log[0].message}")
+    return content
+
+
+def _by_sepa(one: Payment) -> tuple[bool, str]:
+    return not _sepa(one), one.payout.end_to_end_id
+
+
+def _sepa(one: Payment) -> bool:
+    return by_sepa(one.payout.money.currency, one.payee.numbers.scheme)
+
+
+def _batch(order: Order, sepa: bool, payments: list[Payment]) -> Any:
+    own = order.own
+    total = Money(sum(one.payout.money.minor for one in payments), own.alone.currency)
+    level = pain.PaymentTypeInformation26(svc_lvl=[pain.ServiceLevel8Choice(cd="SEPA")]) if sepa else None
+    return pain.PaymentInstruction30(
+        pmt_inf_id=batch(order.message_id, sepa=sepa),
+        pmt_mtd=pain.PaymentMethod3Code.TRF,
+        nb_of_txs=str(len(payments)),
+        ctrl_sum=_decimal(total),
+        pmt_tp_inf=level,
+        reqd_exctn_dt=pain.DateAndDateTime2Choice(dt=_day(order.execute_on)),
+        dbtr=_party(own.name, own.address),
+        dbtr_acct=_account(own.numbers),
+        dbtr_agt=_bank(own.numbers),
+        chrg_br=pain.ChargeBearerType1Code.SLEV if sepa else pain.ChargeBearerType1Code.SHAR,
+        cdt_trf_tx_inf=[_payment(one) for one in payments],
+    )
+
+
+def _payment(one: Payment) -> Any:
+    payout, payee = one.payout, one.payee
+    amount = pain.ActiveOrHistoricCurrencyAndAmount(value=_decimal(payout.money), ccy=payout.money.currency)
+    known = payee.numbers.bic or payee.numbers.bank
+    return pain.CreditTransferTransaction34(
+        pmt_id=pain.PaymentIdentification6(end_to_end_id=payout.end_to_end_id),
+        amt=pain.AmountType4Choice(instd_amt=amount),
+        cdtr_agt=_bank(payee.numbers) if known else None,
+        cdtr=_party(payee.holder, payee.address),
+        cdtr_acct=_account(payee.numbers),
+        rmt_inf=pain.RemittanceInformation16(ustrd=[f"Donations {payout.end_to_end_id}"]),
+    )
+
+
+def _party(name: str, address: Address | None) -> Any:
+    return pain.PartyIdentification135(nm=_plain(name), pstl_adr=_address(address) if address else None)
+
+
+def _address(address: Address) -> Any:
+    return pain.PostalAddress24(
+        strt_nm=_plain(address.street) if address.street else None,
+        bldg_nb=_plain(address.building) if address.building else None,
+        pst_cd=address.postcode,
+        twn_nm=_plain(address.town),
+        ctry=_TWO[address.country],
+    )
+
+
+def _plain(text: str) -> str:
+    """What banks take in names: & and / are refused by some, accents are not (SEPA's rules since 2023)."""
+    return text.translate(_ENDINGS)
+
+
+def _account(numbers: Numbers) -> Any:
+    if numbers.scheme == "iban":
+        return pain.CashAccount38(id=pain.AccountIdentification4Choice(iban=numbers.account))
+    other = pain.GenericAccountIdentification1(id=numbers.account)
+    return pain.CashAccount38(id=pain.AccountIdentification4Choice(othr=other))
+
+
+def _bank(numbers: Numbers) -> Any:
+    """The bank by its BIC, its number in its country, or (an IBAN says it) not at all."""
+    member = None
+    if numbers.bank:
+        system = pain.ClearingSystemIdentification2Choice(cd=_CLEARING[numbers.scheme])
+        member = pain.ClearingSystemMemberIdentification2(clr_sys_id=system, mmb_id=numbers.bank)
+    nameless = pain.GenericFinancialIdentification1(id="NOTPROVIDED") if not (numbers.bic or member) else None
+    institution = pain.FinancialInstitutionIdentification18(bicfi=numbers.bic, clr_sys_mmb_id=member, othr=nameless)
+    return pain.BranchAndFinancialInstitutionIdentification6(fin_instn_id=institution)
+
+
+def _decimal(money: Money) -> Decimal:
+    return Decimal(money.minor).scaleb(-exponent(money.currency))
+
+
+def _moment(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _day(day: date) -> str:
+    return day.isoformat()
+
+
+@cache
+def _schema() -> etree.XMLSchema:
+    """ISO 20022's own schema of what is written (origin: schemas/README.md)."""
+    with files("almoner.giving.bank_files").joinpath(f"schemas/{WRITTEN}.xsd").open("rb") as opened:
+        return etree.XMLSchema(etree.parse(opened, _parser()))
+
+
+def _parser() -> etree.XMLParser:
+    return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+
+
+def read_answer(content: bytes) -> Answer:
+    """What a bank says of a file, from pain.002.001.03 to .14. Raises BankFileRefused."""
+    if len(content) > MOST_BYTES:
+        raise BankFileRefused(f"the answer has more than {MOST_BYTES // 1024 // 1024} MB")
+    document = _read(content)
+    report = document.cstmr_pmt_sts_rpt
+    about = report.orgnl_grp_inf_and_sts
+    whole = Said("", _code(about.grp_sts), _reason(about.sts_rsn_inf)) if about.grp_sts else None
+    said = [
+        Said(one.orgnl_end_to_end_id or "", _code(one.tx_sts), _reason(one.sts_rsn_inf))
+        for some in report.orgnl_pmt_inf_and_sts
+        for one in some.tx_inf_and_sts
+        if one.tx_sts
+    ]
+    batches = {
+        some.orgnl_pmt_inf_id: Said("", _code(some.pmt_inf_sts), _reason(some.sts_rsn_inf))
+        for some in report.orgnl_pmt_inf_and_sts
+        if some.pmt_inf_sts
+    }
+    count = int(about.orgnl_nb_of_txs) if about.orgnl_nb_of_txs else None
+    digest = sha256(content).hexdigest()
+    return Answer(report.grp_hdr.msg_id, about.orgnl_msg_id, digest, whole, batches, tuple(said), count)
+
+
+def _read(content: bytes) -> Any:
+    try:
+        tree = etree.fromstring(content, _parser()).getroottree()
+    except etree.XMLSyntaxError as error:
+        raise BankFileRefused(f"the answer is no XML: {error}") from error
+    space = (etree.QName(tree.getroot()).namespace or "").removeprefix(_SPACE)
+    if tree.docinfo.doctype or not _ANSWERS.fullmatch(space):
+        raise BankFileRefused(f"the answer is no pain.002.001.03 to .14 but {space or 'something else'!r}")
+    form = import_module(f"pyiso20022.pain.{space.replace('.', '_')}").Document
+    try:
+        return XmlParser(ParserConfig(fail_on_converter_warnings=True), handler=LxmlEventHandler).parse(tree, form)
+    except (ParserError, TypeError, ValueError) as error:
+        raise BankFileRefused(f"the answer is not as its form says: {error}") from error
+
+
+def _code(status: Any) -> str:
+    return str(getattr(status, "value", status))
+
+
+def _reason(reasons: list[Any]) -> str | None:
+    """The first reason: the bank's code, and its words."""
+    for one in reasons:
+        code = one.rsn.cd or one.rsn.prtry if one.rsn else None
+        words = " ".join(one.addtl_inf)
+        if code or words:
+            return " ".join(part for part in (_code(code) if code else "", words) if part)[:400]
+    return None

@@ -1,0 +1,1 @@
+"""Where nonprofits are paid: their accounts, and who looked at them."""

@@ -1,0 +1,150 @@
+"""Accounts of nonprofits: what they are made of, their states, who may approve them; pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.kit.states import Lifecycle
+
+PAYEE_ACCOUNT: Final = Lifecycle(
+    "payee_account",
+    {"proposed": frozenset({"approved", "refused"}), "approved": frozenset({"replaced"})},
+)
+Scheme = Literal["iban", "gb", "us", "au", "nz", "ca"]
+PayeeStatus = Literal["proposed", "approved", "refused", "replaced"]
+STATUSES: Final[tuple[PayeeStatus, ...]] = ("proposed", "approved", "refused", "replaced")
+MAX_NOTE: Final = 2000
+ALIKE: Final = 80
+"""From here on the holder's name is taken for the register's, in hundredths; below, people are asked to look."""
+
+CURRENCY_OF: Final[Mapping[Scheme, str]] = {"gb": "GBP", "us": "USD", "au": "AUD", "nz": "NZD", "ca": "CAD"}
+"""The one currency of accounts that are numbered as a country does; an IBAN may be in any."""
+_LENGTHS: Final = {"holder": 70, "street": 70, "building": 16, "postcode": 16, "town": 35}
+
+
+class PayeeRefused(Exception):
+    """What was asked of an account cannot be done; the message names every reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The numbers of one account. ``bank``: its sort code, routing number, BSB and the like, None in an IBAN."""
+
+    scheme: Scheme
+    account: str
+    bank: str | None = None
+    bic: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """For people: what tells accounts apart, and not enough to pay to them."""
+        hidden = "•" * 4 + self.account[-4:]
+        return f"{self.account[:4]} {hidden}" if self.scheme == "iban" else f"{self.bank} {hidden}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Of the holder. Since November 2026 banks take no payment without town and country (three letters here)."""
+
+    town: str
+    country: str
+    street: str | None = None
+    building: str | None = None
+    postcode: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An account that a nonprofit is to be paid to in a currency."""
+
+    organisation_id: UUID
+    currency: str
+    holder: str
+    numbers: Numbers
+    address: Address
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Somebody has looked at it."""
+
+    by: str
+    note: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PayeeAccount:
+    """An account as it is kept. ``shown``: its number as people may read it. ``sealed``: the numbers, encrypted.
+
+    ``name_score``: how well the holder agrees with the register's name, in hundredths. ``is_change``: it is to take the
+    place of another one, which takes two people beside who proposed it.
+    """
+
+    id: UUID
+    organisation_id: UUID
+    currency: str
+    scheme: Scheme
+    holder: str
+    sealed: bytes
+    shown: str
+    address: Address
+    name_score: int
+    is_change: bool
+    status: PayeeStatus
+    proposed: Look
+    first: Look | None
+    second: Look | None
+    refused_by: str | None
+    refused_note: str | None
+
+    @property
+    def looks(self) -> int:
+        """How many people must approve it."""
+        return 2 if self.is_change else 1
+
+    @property
+    def seen(self) -> int:
+        """How many have."""
+        return sum(look is not None for look in (self.first, self.second))
+
+
+@dataclass(frozen=True, slots=True)
+class Payee:
+    """Where a nonprofit is paid now: the approved account with its numbers."""
+
+    account_id: UUID
+    holder: str
+    numbers: Numbers
+    address: Address
+
+
+def problems(proposal: Proposal, countries: Mapping[str, object]) -> list[str]:
+    """All that is wrong with what was proposed, beside its numbers."""
+    given = {"holder": proposal.holder, "town": proposal.address.town}
+    found = [f"{name} is required" for name, value in given.items() if not value]
+    parts = {**given, "street": proposal.address.street, "building": proposal.address.building}
+    parts["postcode"] = proposal.address.postcode
+    found += [
+        f"{name} must have at most {_LENGTHS[name]} characters"
+        for name, value in parts.items()
+        if value and len(value) > _LENGTHS[name]
+    ]
+    if proposal.address.country not in countries:
+        found.append(f"country must have three letters such as DEU, not {proposal.address.country!r}")
+    only = CURRENCY_OF.get(proposal.numbers.scheme, proposal.currency)
+    if only != proposal.currency:
+        found.append(f"such an account is in {only}, not in {proposal.currency}")
+    return found
+
+
+def ensure_may_approve(account: PayeeAccount, by: str) -> None:
+    """``by`` may look at it now. Raises PayeeRefused."""
+    if account.status != "proposed":
+        raise PayeeRefused(f"The account is {account.status}: only one that is proposed can be approved.")
+    if account.proposed.by == by:
+        raise PayeeRefused("You proposed this account yourself: somebody else has to approve it.")
+    if account.first is not None and account.first.by == by:
+        raise PayeeRefused("You approved it before: it takes the place of another one, and needs a second person.")

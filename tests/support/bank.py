@@ -1,0 +1,106 @@
+"""Accounts of nonprofits, and our bank, for tests."""
+
+from datetime import date
+from pathlib import Path
+from typing import Final
+
+from almoner.giving.bank_files import accounts, service
+from almoner.giving.bank_files.domain import BankFile, OwnAccount
+from almoner.giving.bank_files.service import Made
+from almoner.giving.payees import service as payees
+from almoner.giving.payees.domain import Address, PayeeAccount, Proposal
+from almoner.giving.payouts import flows as payouts
+from almoner.giving.payouts import service as payout_service
+from almoner.giving.payouts.domain import Rules
+from tests.support.payouts import uuid_of
+from tests.support.service import Service
+
+IBAN: Final = "DE89370400440532013000"
+OTHER_IBAN: Final = "FR1420041010050500013M02606"
+OWN: Final = """
+[USD]
+name = "Example Foundation"
+routing = "011000015"
+account = "12345678"
+town = "Boston"
+country = "USA"
+alone = "100.00"
+
+[EUR]
+name = "Example & Söhne"
+iban = "NL91ABNA0417164300"
+bic = "ABNANL2A"
+town = "Utrecht"
+country = "NLD"
+"""
+
+
+def own(folder: Path, currency: str) -> OwnAccount:
+    """Our account of a currency, from a file as an administrator writes it."""
+    file = folder / "accounts.toml"
+    file.write_text(OWN)
+    return accounts.read(file)[currency]
+
+
+def proposal(service_: Service, organisation: str, currency: str = "USD", iban: str = IBAN) -> Proposal:
+    """What somebody says of a nonprofit's account."""
+    organisation_id = uuid_of(service_, "organisation", organisation)
+    address = Address("Berlin", "DEU", "Weg", "1 a", "10115")
+    return Proposal(organisation_id, currency, "Any name", payees.read({"iban": iban}), address)
+
+
+async def account(service_: Service, organisation: str, currency: str = "USD", iban: str = IBAN) -> PayeeAccount:
+    """An approved account of a nonprofit: the first one, or in the place of the one before."""
+    async with service_.db.write() as tx:
+        made = await payees.propose(tx, proposal(service_, organisation, currency, iban), note="letter", by="one")
+    for officer in ("two", "three")[: made.looks]:
+        async with service_.db.write() as tx:
+            made = await payees.approve(tx, made.id, note="telephone", by=officer)
+    return made
+
+
+async def sent(service_: Service) -> None:
+    """Payouts are sent as in production: nobody confirms them yet."""
+    await payouts.collect_all(service_.db, Rules())
+    async with service_.db.read() as tx:
+        waiting = await payout_service.with_status(tx, "PENDING")
+    for payout in waiting:
+        async with service_.db.write() as tx:
+            await payout_service.send(tx, payout, Rules())
+
+
+async def made(service_: Service, ours: OwnAccount, *, by: str = "one", on: date | None = None) -> Made:
+    """A file of what was sent."""
+    async with service_.db.write() as tx:
+        return await service.make(tx, ours, on or tx.now.date(), by=by)
+
+
+async def released(service_: Service, file: BankFile, *, by: str = "two") -> bytes:
+    """A file goes to the bank."""
+    async with service_.db.write() as tx:
+        return service.content(tx, await service.release(tx, file.id, by=by))
+
+
+def answer(
+    file: BankFile,
+    *said: tuple[str, str],
+    whole: str | None = None,
+    version: str = "10",
+    payments: int | None = None,
+    message: str = "B1",
+) -> bytes:
+    """A bank's pain.002: what it says of the file, and of payments by their end-to-end ids."""
+    rows = "".join(
+        f"<TxInfAndSts><OrgnlEndToEndId>{one}</OrgnlEndToEndId><TxSts>{code}</TxSts>"
+        f"<StsRsnInf><Rsn><Cd>AC04</Cd></Rsn><AddtlInf>account closed</AddtlInf></StsRsnInf></TxInfAndSts>"
+        for one, code in said
+    )
+    batch = f"<OrgnlPmtInfAndSts><OrgnlPmtInfId>{file.message_id}-other</OrgnlPmtInfId>{rows}</OrgnlPmtInfAndSts>"
+    group = f"<GrpSts>{whole}</GrpSts>" if whole else ""
+    count = f"<OrgnlNbOfTxs>{payments}</OrgnlNbOfTxs>" if payments is not None else ""
+    return (
+        f'<?xml version="1.0"?><Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.{version}">'
+        f"<CstmrPmtStsRpt><GrpHdr><MsgId>{message}</MsgId><CreDtTm>2026-03-03T10:00:00</CreDtTm></GrpHdr>"
+        f"<OrgnlGrpInfAndSts><OrgnlMsgId>{file.message_id}</OrgnlMsgId><OrgnlMsgNmId>pain.001.001.09</OrgnlMsgNmId>"
+        f"{count}{group}</OrgnlGrpInfAndSts>{batch if rows else ''}</CstmrPmtStsRpt></Document>"
+    ).encode()
