@@ -24,10 +24,13 @@ HOME: Final = "United Kingdom"
 
 STATEMENT: Final = (
     "I want to Gift Aid my donation to {charity}. I am a UK taxpayer and understand that if I pay less Income Tax "
-    "and/or Capital Gains Tax than the amount of Gift Aid claimed on all my donations in that tax year it is my "
+    "and/or Capital Gains Tax in the current tax year than the amount of Gift Aid claimed on all my donations it is my "
     "responsibility to pay any difference."
 )
-"""What a donor declares on the page for one gift: HMRC's model declaration for a single donation, word for word."""
+"""What a donor declares on the page for one gift, as HMRC's model for a single donation words it.
+
+The model names the amount where this says "my donation": the form that it stands on does.
+"""
 
 _ONE_GIFT: Final = timedelta(milliseconds=1)
 

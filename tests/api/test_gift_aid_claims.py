@@ -1,0 +1,229 @@
+"""Gift aid claims: what a charity can claim, once; and what goes back when a claimed gift is one no more."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from almoner.giving.claims import service as claiming
+from almoner.giving.claims.domain import ClaimRefused
+from almoner.giving.giftaid.domain import Declarer
+from almoner.kit.errors import NotFound
+from tests.support import factories
+from tests.support.claims import BY, Cause, cause
+from tests.support.client import Client
+from tests.support.giftaid import charity, declared
+from tests.support.giving import gift, open_session
+from tests.support.payouts import simulate, uuid_of
+from tests.support.service import Service
+
+
+@pytest.fixture
+async def charity_(service: Service, api: Client) -> Cause:
+    """A charity that nothing was given to."""
+    return await cause(service, api)
+
+
+async def test_what_was_received_with_gift_aid_is_claimed_once(charity_: Cause) -> None:
+    await charity_.gift(1000)
+    await charity_.gift(1234, firstName="Bob", postcode="n11aa")
+    await charity_.received(5000)  # nobody declared for it
+    await factories.direct(charity_.service, charity_.api, organisation=charity_.organisation, currencyCode="GBP")
+    claim = (await charity_.draft()).claim
+    assert claim is not None
+    assert (claim.donations, claim.lines, claim.minor, claim.tax_minor) == (2, 2, 2234, 558)
+    assert (claim.deducted_minor, claim.due_minor, claim.status) == (0, 558, "drafted")
+    today = f"{charity_.service.clock.now():%d/%m/%y}"
+    assert await charity_.written(claim) == [
+        f"Ms,Ada,Byron,12,SW1Y 4JH,,,{today},10.00",
+        f"Ms,Bob,Byron,12,N1 1AA,,,{today},12.34",
+    ]
+    assert (await charity_.draft()).claim is None, "all of it is in the draft"
+
+
+async def test_gifts_before_a_moment_are_claimed_and_those_since_by_the_next(charity_: Cause) -> None:
+    await charity_.gift(1000)
+    charity_.service.clock.advance(days=1)
+    before = charity_.service.clock.now()
+    await charity_.gift(2000)
+    first = (await charity_.draft(before)).claim
+    assert first is not None
+    assert first.minor == 1000
+    with pytest.raises(ClaimRefused, match="the charity has a draft"):
+        await charity_.draft()
+    async with charity_.service.db.write() as tx:
+        await claiming.submit(tx, first.id, "CH-1", by=BY)
+    assert (await charity_.drafted()).minor == 2000
+
+
+async def test_gifts_that_hmrc_would_not_take_are_listed_with_all_that_is_wrong(charity_: Cause) -> None:
+    good = await charity_.gift(1000)
+    wrong = await charity_.gift(2000, firstName=None, lastName="@SUM(A1)", postcode="1010")
+    drafted = await charity_.draft()
+    assert drafted.claim is not None
+    assert drafted.claim.minor == good["amount"]
+    [left] = drafted.left_out
+    assert left.donation_id == uuid_of(charity_.service, "donation", wrong["id"])
+    assert left.problems == (
+        "the last name begins with @, which a spreadsheet would run",
+        "there is no first name, and no initial",
+        "the postcode is none of the United Kingdom",
+    )
+    again = await charity_.draft()
+    assert (again.claim, len(again.left_out)) == (None, 1)
+
+
+async def test_the_lifecycle_of_a_claim(charity_: Cause) -> None:
+    await charity_.gift(1000)
+    service, claim = charity_.service, await charity_.drafted()
+    for move in (
+        lambda tx: claiming.pay(tx, claim.id, None, note=None, by=BY),
+        lambda tx: claiming.reject(tx, claim.id, "no", by=BY),
+    ):
+        with pytest.raises(ClaimRefused, match="the claim is drafted"):
+            async with service.db.write() as tx:
+                await move(tx)
+    async with service.db.write() as tx:
+        await claiming.withdraw(tx, claim.id, "a donor called", by=BY)
+    claim = await charity_.submitted()
+    assert claim.reference == "CH-1"
+    with pytest.raises(ClaimRefused, match="the claim is submitted"):
+        async with service.db.write() as tx:
+            await claiming.withdraw(tx, claim.id, "too late", by=BY)
+    async with service.db.write() as tx:
+        await claiming.reject(tx, claim.id, "the charity's number is wrong", by=BY)
+    claim = await charity_.submitted()
+    with pytest.raises(ClaimRefused, match=r"2\.50 GBP is due: say by --note why HMRC paid 2\.49 GBP"):
+        async with service.db.write() as tx:
+            await claiming.pay(tx, claim.id, 249, note=None, by=BY)
+    async with service.db.write() as tx:
+        await claiming.pay(tx, claim.id, 249, note="rounded by HMRC", by=BY)
+        kept = await claiming.get(tx, claim.id)
+    assert (kept.status, kept.paid_minor, kept.note) == ("paid", 249, "rounded by HMRC")
+    assert [one.status for one in await listed(charity_)] == ["paid", "rejected", "withdrawn"]
+    assert (await charity_.draft()).claim is None
+    with pytest.raises(NotFound):
+        async with service.db.write() as tx:
+            await claiming.submit(tx, charity_.id, "CH-2", by=BY)
+
+
+async def listed(of: Cause) -> list[Any]:
+    """The charity's claims, newest first."""
+    async with of.service.db.read() as tx:
+        return list(await claiming.newest(tx, of.id, 10))
+
+
+async def test_only_charities_of_the_united_kingdom_claim(service: Service, api: Client) -> None:
+    abroad = Cause(service, api, await factories.nonprofit(service))
+    with pytest.raises(ClaimRefused, match="is no charity of the United Kingdom"):
+        await abroad.draft()
+    with pytest.raises(NotFound):
+        await Cause(service, api, service.db.deployment.ids.example("organisation")).draft()
+    with pytest.raises(ClaimRefused, match="still to come"):
+        await (await cause(service, api)).draft(service.clock.now() + timedelta(days=1))
+
+
+async def test_a_reassigned_gift_goes_back_off_the_next_claim_and_is_the_other_charitys(charity_: Cause) -> None:
+    service, api = charity_.service, charity_.api
+    moved, _ = await charity_.gift(1000), await charity_.gift(3000)
+    first = await charity_.paid()
+    other = Cause(service, api, await charity(service))
+    await simulate(api, moved["id"], "reassign", organisationId=other.organisation)
+    await service.drain()
+    assert await charity_.adjusted() == [("reassigned", 1000, 1000)]
+    await simulate(api, moved["id"], "reassign", organisationId=await charity(service))
+    await service.drain()
+    assert await charity_.adjusted() == [("reassigned", 1000, 1000)], "once"
+    await charity_.gift(600)
+    second = await charity_.paid()
+    assert (second.minor, second.deducted_minor, second.due_minor) == (600, 600, 0)
+    assert await charity_.adjusted() == [("reassigned", 1000, 400)], "no claim is less than nothing"
+    await charity_.gift(2002)
+    third = await charity_.drafted()
+    assert (third.tax_minor, third.adjustment_minor, third.due_minor) == (500, 100, 400)
+    assert first.due_minor == 1000
+    assert await charity_.adjusted() == [("reassigned", 1000, 0)]
+    async with service.db.write() as tx:
+        await claiming.withdraw(tx, third.id, "anew", by=BY)
+    assert await charity_.adjusted() == [("reassigned", 1000, 400)], "still to be taken off"
+
+
+async def test_the_other_charity_claims_for_a_gift_that_it_was_given(charity_: Cause) -> None:
+    service, api = charity_.service, charity_.api
+    moved, other = await charity_.gift(1000), await cause(charity_.service, charity_.api)
+    await charity_.submitted()
+    await simulate(api, moved["id"], "reassign", organisationId=other.organisation)
+    await service.drain()
+    assert (await other.drafted()).minor == 1000
+    assert await charity_.adjusted() == [("reassigned", 1000, 1000)]
+
+
+async def test_nothing_goes_back_before_hmrc_has_paid(charity_: Cause) -> None:
+    service, api = charity_.service, charity_.api
+    moved, _ = await charity_.gift(1000), await charity_.gift(3000)
+    first = await charity_.submitted()
+    await simulate(api, moved["id"], "reassign", organisationId=await charity(service))
+    await service.drain()
+    await charity_.gift(5000)
+    second = await charity_.drafted()
+    assert second.deducted_minor == 0
+    async with service.db.write() as tx:
+        await claiming.reject(tx, first.id, "anew", by=BY)
+        await claiming.withdraw(tx, second.id, "anew", by=BY)
+    third = await charity_.paid()
+    assert (third.minor, third.deducted_minor) == (8000, 0), "HMRC never paid for the one that went"
+
+
+async def test_a_cancelled_declaration_takes_claimed_gifts_back(charity_: Cause) -> None:
+    service, api = charity_.service, charity_.api
+    user = (await factories.user(api))["id"]
+    made = await declared(api, userId=user)
+    await charity_.received(1000, userId=user)
+    service.clock.advance(days=2)
+    await charity_.received(2000, userId=user)
+    await charity_.paid()
+    async with service.db.write() as tx:
+        await claiming.cancel_declaration(tx, uuid_of(service, "giftaid", made["id"]), tx.now - timedelta(days=1))
+    assert await charity_.adjusted() == [("cancelled", 2000, 2000)]
+
+
+async def test_a_draft_that_says_too_much_is_not_written_and_adjusted_when_it_was_sent_anyway(
+    charity_: Cause,
+) -> None:
+    service, api = charity_.service, charity_.api
+    moved = await charity_.gift(1000)
+    await charity_.gift(2000)
+    claim = await charity_.drafted()
+    await simulate(api, moved["id"], "reassign", organisationId=await charity(service))
+    await service.drain()
+    assert await charity_.adjusted() == []
+    with pytest.raises(ClaimRefused, match="1 of its gifts"):
+        await charity_.written(claim)
+    async with service.db.write() as tx:
+        await claiming.submit(tx, claim.id, "CH-1", by=BY)
+    assert await charity_.adjusted() == [("reassigned", 1000, 1000)]
+    assert len(await charity_.written(claim)) == 2, "what HMRC has"
+
+
+async def test_gifts_of_all_partners_are_claimed_for_together(charity_: Cause, other: Client) -> None:
+    await charity_.gift(1000)
+    theirs = Cause(charity_.service, other, charity_.organisation)
+    await theirs.gift(500)
+    claim = (await charity_.draft(together=True)).claim
+    assert claim is not None
+    assert (claim.donations, claim.minor, claim.lines) == (2, 1500, 2), "one person's gifts stand on lines of their own"
+
+
+async def test_a_gift_of_the_hosted_page_is_claimed_by_what_its_donor_declared(charity_: Cause) -> None:
+    home = Declarer("Professor", "Ada", "King-Noel", "12", "Rue", "Paris", "France", "75001")
+    paid, never = [await open_session(charity_.service, charity_.api, organisation=charity_.organisation) for _ in "12"]
+    for giving in (paid, never):
+        await giving.begin(gift(2000, "GBP", declarer=home))
+    paid.provider.pay(paid.provider.only())
+    await paid.come_back()
+    claim = await charity_.drafted()
+    today = f"{charity_.service.clock.now():%d/%m/%y}"
+    assert await charity_.written(claim) == [f'Prof,Ada,King Noel,"12, Rue, Paris, France",X,,,{today},20.00']
+    charity_.service.clock.advance(days=40)
+    await charity_.service.drain()
+    assert len(await charity_.written(claim)) == 1, "forgotten is only who declared for the gift that never came"

@@ -1,0 +1,93 @@
+"""Charities that claim gift aid, for tests."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from almoner.giving.claims import domain, schedule
+from almoner.giving.claims import service as claiming
+from almoner.giving.claims.domain import Claim, Drafted
+from almoner.kit.time import iso
+from tests.support import factories
+from tests.support.client import Client, data
+from tests.support.giftaid import charity, declared
+from tests.support.payouts import simulate, uuid_of
+from tests.support.service import Service
+
+BY = "operator_of_tests"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A charity of the United Kingdom, and the partner by which gifts come to it."""
+
+    service: Service
+    api: Client
+    organisation: str
+
+    @property
+    def id(self) -> UUID:
+        """Its UUID."""
+        return uuid_of(self.service, "organisation", self.organisation)
+
+    async def gift(self, amount: int = 1000, **declaration: Any) -> dict[str, Any]:
+        """A received gift of a donor with a declaration of their own."""
+        user = (await factories.user(self.api))["id"]
+        await declared(self.api, userId=user, **declaration)
+        return await self.received(amount, userId=user)
+
+    async def received(self, amount: int = 1000, **body: Any) -> dict[str, Any]:
+        """A received gift."""
+        wanted = {"amount": amount, "currencyCode": "GBP", "organisationId": self.organisation, **body}
+        made = data(await self.api.post("/v1/donations", wanted))
+        await simulate(self.api, made["id"], "request")
+        return await simulate(self.api, made["id"], "pay")
+
+    async def draft(self, before: datetime | None = None, *, together: bool = False) -> Drafted:
+        """What is drafted for it, of all that was given until now."""
+        self.service.clock.advance(seconds=1)
+        async with self.service.db.write() as tx:
+            moment = before or tx.now
+            return await claiming.draft(tx, self.id, moment, year=domain.TAX_YEAR, together=together, by=BY)
+
+    async def drafted(self) -> Claim:
+        """A draft, in which there is something."""
+        claim = (await self.draft()).claim
+        assert claim is not None
+        return claim
+
+    async def submitted(self) -> Claim:
+        """A claim that HMRC has."""
+        claim = await self.drafted()
+        async with self.service.db.write() as tx:
+            return await claiming.submit(tx, claim.id, "CH-1", by=BY)
+
+    async def paid(self) -> Claim:
+        """A claim that HMRC has paid."""
+        claim = await self.submitted()
+        async with self.service.db.write() as tx:
+            return await claiming.pay(tx, claim.id, None, note=None, by=BY)
+
+    async def written(self, claim: Claim) -> list[str]:
+        """The lines of a schedule."""
+        async with self.service.db.read() as tx:
+            titles, *lines = (await claiming.written(tx, claim.id)).splitlines()
+        assert tuple(titles.split(",")) == schedule.COLUMNS
+        return lines
+
+    async def adjusted(self) -> list[tuple[str, int, int]]:
+        """What has to go back, the oldest first: why, how much of the gift, and what no claim took off yet."""
+        async with self.service.db.read() as tx:
+            found = await claiming.adjustments(tx, self.id, 100)
+        return [(one.reason, one.minor, one.left_minor) for one in reversed(found)]
+
+
+async def cause(service: Service, api: Client) -> Cause:
+    """A new charity."""
+    return Cause(service, api, await charity(service))
+
+
+def day(service: Service, back: int) -> str:
+    """A moment some days ago, as the interface takes it."""
+    return iso(service.clock.now() - timedelta(days=back))
