@@ -60,10 +60,11 @@ def of(kind: SubjectKind) -> list[Entry]:
 def compared() -> Lists:
     """All of them, ready to be compared with."""
     kept = [one for one in map(held, lists()) if one is not None]
-    return Lists(kept, [_version(code) for code in dict.fromkeys(one.list for one in lists())])
+    return Lists(kept, [version(code) for code in dict.fromkeys(one.list for one in lists())])
 
 
-def _version(code: str) -> Version:
+def version(code: str) -> Version:
+    """A list as it would be loaded, of bodies and of persons."""
     now = datetime.now(UTC)
     categories: tuple[Category, ...] = ("sanction",)
     load = Load(_NOBODY, code, "loaded", now, now, now, b"", (), categories, categories, categories, 0)

@@ -1,0 +1,107 @@
+"""Listed bodies are found again under every name in every form, and no registered one is taken for one of them.
+
+Everything is asked as the service asks it: what its readers read, by ``Lists.hits``. The whole lists are asked by
+``python -m bench.matching``; here those that lie in the repository are, with the same forms of their names.
+"""
+
+import csv
+import gzip
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from typing import Final
+from uuid import UUID
+
+from almoner.adapters.watchlist_ofac import SAMPLE, SDN
+from almoner.screening.matching.service import ENGINE
+from almoner.screening.screenings.domain import Asked
+from almoner.screening.screenings.indexing import Lists, held
+from almoner.screening.watchlists.domain import Entry, Listed, ListedName
+from bench.matching_lists import read, version
+from bench.matching_screening import ASKED_FROM, asked_of, found, places
+from bench.matching_slips import KINDS
+
+TESTS: Final = Path(__file__).parents[1]
+SAMPLES: Final = TESTS.parent / "src" / "almoner" / "samples"
+SEED: Final = 20261122
+RECALL: Final = {ASKED_FROM[0]: 0.97, ASKED_FROM[1]: 0.97, ASKED_FROM[2]: 0.95}
+"""At least so many are found, by where the body is that bears the name."""
+NOBODY: Final = UUID(int=0)
+ENTRIES: Final = 200
+"""So many of the shipped bodies are asked for."""
+
+
+@cache
+def shipped() -> tuple[Entry, ...]:
+    with_addresses = read(SAMPLE, sorted((SAMPLES / "ofac_sdn" / "2024-05-03").glob("*.csv")))
+    return (*with_addresses, *read(SDN, [TESTS / "data" / "ofac" / "sdn_2024-05-03.csv"]))
+
+
+@cache
+def lists() -> Lists:
+    kept = [one for one in map(held, shipped()) if one is not None]
+    return Lists(kept, [version(code) for code in dict.fromkeys(one.list for one in kept)])
+
+
+def bodies() -> list[Entry]:
+    return [one for one in shipped() if one.listed.kind == "organisation"]
+
+
+def registered() -> Iterator[dict[str, str]]:
+    for path in sorted((SAMPLES / "us_irs_bmf" / "2026-04-13").glob("*.csv.gz")):
+        with gzip.open(path, "rt", newline="") as lines:
+            yield from csv.DictReader(lines)
+
+
+def test_listed_names_are_found_again_in_other_forms() -> None:
+    random = Random(SEED)
+    asked, right = 0, Counter[str]()
+    for entry in random.sample(bodies(), ENTRIES):
+        for listed in entry.listed.names:
+            for change in KINDS.values():
+                name = change(listed.text, random)
+                asked += 1
+                for way, countries in zip(ASKED_FROM, places(entry), strict=True):
+                    right[way] += found(lists(), entry, "organisation", name, countries)
+    assert asked > 2_000
+    shares = {way: right[way] / asked for way in ASKED_FROM}
+    assert all(shares[way] >= least for way, least in RECALL.items()), shares
+
+
+def test_hardly_any_registered_body_is_flagged() -> None:
+    rows = list(registered())
+    flagged = [(row["NAME"], hit.listed) for row in rows for hit in lists().hits(asked_of(row))]
+    assert len(rows) > 20_000
+    assert len(flagged) <= len(rows) / 10_000, flagged
+
+
+def test_no_registered_body_is_flagged_for_the_bare_name_of_somebody_abroad() -> None:
+    rows = [row for row in registered() if row["STATE"]][::7]
+    named = [
+        Listed(row["EIN"], "organisation", (ListedName(f"{row['NAME']} LLC", "primary"),), ("RUS",)) for row in rows
+    ]
+    kept = [held(Entry("own", one, "sanction", b"", NOBODY)) for one in named]
+    abroad = Lists([one for one in kept if one is not None], [version("own")])
+    flagged = [row["NAME"] for row in rows if abroad.hits(asked_of(row))]
+    assert len(rows) > 2_500
+    assert flagged == []
+    there = Asked("organisation", (rows[0]["NAME"],), ("RUS",))
+    assert [hit.entry_key for hit in abroad.hits(there)] == [rows[0]["EIN"]], "where it is at home it is found"
+
+
+SCORED: Final = {2: "8f2fbeb37ae1363d"}
+"""What the scores below come to, by the version of the engine."""
+
+
+def test_a_changed_score_has_a_new_version_of_the_engine() -> None:
+    """If this fails, raise ``matching.service.ENGINE``, so that who is watched is compared anew, and name its digest."""
+    random, scores = Random(SEED), []
+    for entry in random.sample(bodies(), 100):
+        name = KINDS["two slips"](entry.listed.names[0].text, random)
+        for countries in places(entry):
+            scores += [round(hit.score, 4) for hit in lists().hits(Asked("organisation", (name,), countries))]
+    assert len(scores) > 200
+    assert {ENGINE: sha256(repr(scores).encode()).hexdigest()[:16]} == SCORED
