@@ -11,7 +11,7 @@ from almoner.platform.db import Tx
 from almoner.platform.postgres import Server
 from almoner.platform.selfcheck import Check, Outcome
 from almoner.selfchecks import CHECKS
-from tests.support import database, factories, request_faults, submission_faults, validation_faults
+from tests.support import claim_faults, database, factories, request_faults, submission_faults, validation_faults
 from tests.support import giving as support
 from tests.support.client import Client
 from tests.support.payouts import run, settled, simulate, verified
@@ -29,6 +29,7 @@ async def lived(postgres_server: Server) -> AsyncIterator[Service]:
         await held_money(service)
         await gifts(service, api)
         await request_faults.lived(service, api)
+        await claim_faults.lived(service, api)
         await validation_faults.lived(service, api)
         await submission_faults.lived(service, api)
         await service.drain()
@@ -325,6 +326,7 @@ def faults() -> Iterator[Fault]:
         """,
     )
     yield from of_requests()
+    yield from claim_faults.of_claims()
     yield from of_validation()
     yield from submission_faults.of_submissions()
 

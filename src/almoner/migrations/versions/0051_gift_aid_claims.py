@@ -69,7 +69,7 @@ create table gift_aid_claimed (
 );
 -- A gift is claimed for once.
 create unique index gift_aid_claimed_once on gift_aid_claimed (donation_id) where live;
-create index gift_aid_claimed_of_declaration on gift_aid_claimed (declaration_id);
+create index gift_aid_claimed_of_declaration on gift_aid_claimed (declaration_id, donation_id);
 create trigger gift_aid_claimed_promise before update on gift_aid_claimed for each row
     when ((old.claim_id, old.donation_id, old.declaration_id, old.line, old.amount_minor) is distinct from
               (new.claim_id, new.donation_id, new.declaration_id, new.line, new.amount_minor)

@@ -1,0 +1,138 @@
+"""Gift aid claims in the database: what it refuses by itself, and by which indexes it answers."""
+
+import re
+from typing import cast
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from almoner.giving.claims import store
+from almoner.giving.claims.domain import CLAIM
+from almoner.platform.db import EVERYONE, Tx
+from tests.support.claims import Cause, cause
+from tests.support.client import Client
+from tests.support.giftaid import charity
+from tests.support.payouts import simulate, uuid_of
+from tests.support.plans import Explaining
+from tests.support.service import Service
+
+
+async def refuses(service: Service, sql: str, *args: object) -> str | None:
+    """The constraint that a statement of the service's own role breaks."""
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError) as refused:
+        async with service.db.write() as tx:
+            await tx.execute(sql, *args)
+    return refused.value.constraint_name
+
+
+async def test_s1_the_moves_in_the_database_are_those_in_the_code(service: Service) -> None:
+    async with service.db.read() as tx:
+        rows = await tx.fetch(
+            "select from_status, to_status from lifecycle_move where resource = $1 order by 1, 2", CLAIM.resource
+        )
+        check = await tx.fetchval(
+            "select pg_get_constraintdef(oid) from pg_constraint where conname = 'gift_aid_claim_status_check'"
+        )
+    assert [tuple(row) for row in rows] == list(CLAIM.arrows())
+    assert set(re.findall(r"'(\w+)'", check)) == CLAIM.states()
+
+
+async def test_a_gift_is_in_one_living_claim(service: Service, api: Client) -> None:
+    of = await cause(service, api)
+    given = await of.gift(1000)
+    claim = await of.submitted()
+    again = """
+        insert into gift_aid_claimed (claim_id, donation_id, declaration_id, line, amount_minor)
+        select $2, donation_id, declaration_id, 1, amount_minor from gift_aid_claimed where claim_id = $1
+    """
+    await of.gift(2000)
+    other = await of.drafted()
+    assert await refuses(service, again, claim.id, other.id) == "gift_aid_claimed_once"
+    donation = uuid_of(service, "donation", given["id"])
+    for change, constraint in {
+        "adjusted_minor = 1001": "gift_aid_claimed_adjusted",
+        "adjusted_minor = 1000": "gift_aid_claimed_ended",
+        "adjusted_minor = -1": "gift_aid_claimed_promise",
+    }.items():
+        sql = f"update gift_aid_claimed set {change} where donation_id = $1"
+        assert await refuses(service, sql, donation) == constraint
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        async with service.db.write() as tx:
+            await tx.execute("update gift_aid_claimed set amount_minor = 1 where donation_id = $1", donation)
+
+
+async def test_a_charity_has_one_draft_and_what_was_drafted_stays(service: Service, api: Client) -> None:
+    of = await cause(service, api)
+    await of.gift(1000)
+    claim = await of.drafted()
+    again = """
+        insert into gift_aid_claim (id, organisation_id, made_before, status, donations, lines, amount_minor,
+                                    deducted_minor, drafted_at, drafted_by, status_changed_at)
+        select $2, organisation_id, made_before, status, donations, lines, amount_minor, deducted_minor, drafted_at,
+               drafted_by, status_changed_at from gift_aid_claim where id = $1
+    """
+    assert await refuses(service, again, claim.id, uuid4()) == "gift_aid_claim_drafted"
+    for change, constraint in {
+        "status = 'paid', reference = 'x', paid_minor = 1, decided_by = 'x'": "lifecycle_gift_aid_claim",
+        "status = 'submitted', decided_by = 'x'": "gift_aid_claim_submitted",
+        "status = 'withdrawn', decided_by = 'x'": "gift_aid_claim_why",
+        "status = 'submitted', reference = 'x'": "gift_aid_claim_decided",
+    }.items():
+        sql = f"update gift_aid_claim set {change} where id = $1"
+        assert await refuses(service, sql, claim.id) == constraint
+    for column in ("amount_minor", "deducted_minor", "donations"):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            async with service.db.write() as tx:
+                await tx.execute(f"update gift_aid_claim set {column} = 1 where id = $1", claim.id)
+
+
+async def test_no_more_goes_back_than_was_adjusted(service: Service, api: Client) -> None:
+    of = await cause(service, api)
+    moved = await of.gift(1000)
+    await of.paid()
+    await simulate(api, moved["id"], "reassign", organisationId=await charity(service))
+    await service.drain()
+    change = "update gift_aid_adjustment set deducted_minor = 1001 where donation_id = $1"
+    donation = uuid_of(service, "donation", moved["id"])
+    assert await refuses(service, change, donation) == "gift_aid_adjustment_deducted"
+
+
+async def test_p1_claims_and_their_gifts_are_found_by_indexes(service: Service) -> None:
+    async with service.db.write() as tx:
+        for way in ("seqscan", "sort", "incremental_sort"):
+            await tx.execute(f"set local enable_{way} = off")
+        asked = cast("Tx", explaining := Explaining(tx))
+        await store.claimable(asked, EVERYONE, uuid4(), tx.now, 10)
+        assert "donation_with_gift_aid" in explaining.indexes()
+        assert "gift_aid_claimed_once" in explaining.indexes()
+        await store.lock_claim_of(asked, EVERYONE, uuid4())
+        await store.find_claimed(asked, EVERYONE, uuid4(), uuid4())
+        await store.newest(asked, EVERYONE, uuid4(), 10)
+        await store.claimed_by(asked, EVERYONE, uuid4())
+        await store.over(asked, EVERYONE, uuid4())
+        await store.over_of(asked, EVERYONE, uuid4())
+        await store.lock_left(asked, EVERYONE, uuid4())
+        await store.listed(asked, EVERYONE, uuid4())
+        assert explaining.scans() == set()
+        assert "gift_aid_claimed_of_declaration" in explaining.indexes()
+
+
+async def test_the_same_gift_is_in_claims_one_after_the_other(service: Service, api: Client) -> None:
+    of = Cause(service, api, await charity(service))
+    given = await of.gift(1000)
+    await of.paid()
+    await simulate(api, given["id"], "reassign", organisationId=await charity(service))
+    await service.drain()
+    await simulate(api, given["id"], "reassign", organisationId=of.organisation)
+    await service.drain()
+    assert (await of.drafted()).deducted_minor == 1000, "what went back may be claimed for anew"
+    async with service.db.read() as tx:
+        rows = await tx.fetch(
+            "select live from gift_aid_claimed where donation_id = $1 order by claim_id", _id(service, given["id"])
+        )
+    assert [row["live"] for row in rows] == [False, True]
+
+
+def _id(service: Service, donation: str) -> UUID:
+    return uuid_of(service, "donation", donation)

@@ -1,0 +1,53 @@
+"""Faults of gift aid claims that the self-check must name."""
+
+from collections.abc import Iterator
+
+from tests.support.claims import cause
+from tests.support.client import Client
+from tests.support.giftaid import charity
+from tests.support.payouts import simulate
+from tests.support.service import Service
+from tests.support.validation_faults import OLD, Fault
+
+
+async def lived(service: Service, api: Client) -> None:
+    """Drafted, submitted, paid, rejected; taken back, and off the next claim."""
+    of = await cause(service, api)
+    moved, _ = await of.gift(1000), await of.gift(2000)
+    await of.paid()
+    await simulate(api, moved["id"], "reassign", organisationId=await charity(service))
+    await service.drain()
+    await of.gift(3000)
+    await of.submitted()
+    await of.gift(4000)
+    await of.drafted()
+
+
+PAID = "(select id from gift_aid_claim where status = 'paid' limit 1)"
+LIVE = f"(select donation_id from gift_aid_claimed where claim_id = {PAID} and live limit 1)"
+
+
+def of_claims() -> Iterator[Fault]:
+    """One of each kind, and more where a check can be broken from two sides."""
+    for column in ("donations", "lines", "amount_minor", "deducted_minor"):
+        yield Fault(
+            "gift_aid_claims.are_sums_of_gifts", f"update gift_aid_claim set {column} = {column} + 1 where id = {PAID}"
+        )
+    yield Fault("gift_aid_claims.are_sums_of_gifts", "delete from gift_aid_deduction")
+    yield Fault(
+        "gift_aid_claims.live_while_they_stand", f"update gift_aid_claimed set live = false where donation_id = {LIVE}"
+    )
+    yield Fault("gift_aid_claims.adjustments_add_up", "update gift_aid_adjustment set amount_minor = amount_minor + 1")
+    yield Fault(
+        "gift_aid_claims.adjustments_add_up",
+        f"update gift_aid_claimed set adjusted_minor = 1 where donation_id = {LIVE}",
+    )
+    yield Fault("gift_aid_claims.deductions_add_up", "update gift_aid_adjustment set deducted_minor = 0")
+    yield Fault("gift_aid_claims.deductions_add_up", "update gift_aid_deduction set amount_minor = amount_minor + 1")
+    yield Fault(
+        "gift_aid_claims.are_adjusted",
+        f"""
+        update donation set gift_aid_id = null where id = {LIVE};
+        update gift_aid_claim set status_changed_at = {OLD}
+        """,
+    )
