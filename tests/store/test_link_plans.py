@@ -43,6 +43,14 @@ async def test_records_are_found_by_either_id_or_number_in_one_statement(asked: 
     assert wanted <= asked.indexes()
 
 
+async def test_what_else_tells_of_a_record_is_seen_in_the_index_alone(asked: Explaining) -> None:
+    await store.find_many(cast("Tx", asked), EVERYONE, [ONE])
+    kinds = {
+        node["Alias"]: node["Node Type"] for node in asked.nodes() if node.get("Relation Name") == "register_entry"
+    }
+    assert kinds == {"other": "Index Only Scan", "e": "Index Scan"}
+
+
 async def test_history_and_followers_are_found_by_load_and_organisation(asked: Explaining) -> None:
     tx = cast("Tx", asked)
     await store_history.every_change(tx, EVERYONE, ONE)

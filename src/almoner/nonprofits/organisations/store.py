@@ -24,7 +24,8 @@ select o.id, o.partner_id, o.registry_id, r.code as registry_code, r.name as reg
     o.branch_of, o.usa_group_exempt, o.overruled, o.succeeded_by, o.same_as, o.activities,
     told.sources, p.data_as_of, o.first_seen, b.logo, coalesce(b.images, '{}') as images, o.created_at, o.updated_at
 """
-# What lists it comes first, then what else tells of it, then the same for its numbers in other registers.
+# What lists it comes first, then what else tells of it, then the same for its numbers in other registers. What else
+# tells is seen in the index alone: an entry, which lies anywhere in gigabytes, is read where there is one.
 _FROM: Final = """
 from organisation o
 join registry r on r.id = o.registry_id
@@ -41,10 +42,11 @@ cross join lateral (
         left join register_part d on d.source = n.source and d.part = n.part where s.code = n.source
         union all
         select s.code, s.unverified, d.data_as_of
-        from register_entry e
-        join register_source s on s.code = e.source and s.registry_id = n.registry_id
+        from register_entry other
+        join register_source s on s.code = other.source and s.registry_id = n.registry_id
+        join register_entry e on e.number_key = other.number_key and e.source = other.source and e.valid_to is null
         left join register_part d on d.source = e.source and d.part = e.part
-        where e.number_key = n.number_key and e.valid_to is null and e.source is distinct from n.source
+        where other.number_key = n.number_key and other.valid_to is null and other.source is distinct from n.source
     ) t on true
     where n.id = o.id or n.same_as = o.id
 ) told
