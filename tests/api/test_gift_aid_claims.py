@@ -76,13 +76,12 @@ async def test_gifts_that_hmrc_would_not_take_are_listed_with_all_that_is_wrong(
 async def test_the_lifecycle_of_a_claim(charity_: Cause) -> None:
     await charity_.gift(1000)
     service, claim = charity_.service, await charity_.drafted()
-    for move in (
-        lambda tx: claiming.pay(tx, claim.id, None, note=None, by=BY),
-        lambda tx: claiming.reject(tx, claim.id, "no", by=BY),
-    ):
-        with pytest.raises(ClaimRefused, match="the claim is drafted"):
-            async with service.db.write() as tx:
-                await move(tx)
+    with pytest.raises(ClaimRefused, match="the claim is drafted"):
+        async with service.db.write() as tx:
+            await claiming.pay(tx, claim.id, None, note=None, by=BY)
+    with pytest.raises(ClaimRefused, match="the claim is drafted"):
+        async with service.db.write() as tx:
+            await claiming.reject(tx, claim.id, "no", by=BY)
     async with service.db.write() as tx:
         await claiming.withdraw(tx, claim.id, "a donor called", by=BY)
     claim = await charity_.submitted()

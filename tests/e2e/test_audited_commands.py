@@ -18,7 +18,8 @@ from almoner.giving.requests import flows as asking
 from almoner.giving.requests.domain import Unasked
 from almoner.platform import audit
 from almoner.platform.db import Partner
-from tests.support import bmf, factories
+from tests.support import bank, bmf, factories
+from tests.support import claims as charities
 from tests.support import giving as donors
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
@@ -35,11 +36,13 @@ PROCESSES = frozenset({"run", "serve", "worker", "migrate", "clean"})
 """They run or make the deployment; what they do for somebody has entries of its own."""
 READS = frozenset(
     {
+        "gift-aid claims adjustments", "gift-aid claims list",
         "activities suggest", "approvals list", "audit key", "audit list", "audit sign", "audit verify", "keys list",
         "members groups", "members list", "members provider show", "members provider test", "operators list",
         "operators tokens list", "requests list", "requests over",
-        "partners list", "payouts holds", "payouts list", "payouts show", "registers diff", "registers list",
-        "registers status", "reviews list", "selfcheck", "watchlists status",
+        "bank-files list", "partners list", "payees list", "payees show", "payouts holds", "payouts list",
+        "payouts show", "registers diff", "registers list", "registers status", "reviews list", "selfcheck",
+        "watchlists status",
         "settlements exceptions", "settlements list", "suspense list", "verifications list", "verifications show",
     }
 )  # fmt: skip
@@ -77,8 +80,10 @@ class World:
         """The officers: two, since some decisions take somebody else."""
         roles: tuple[OperatorRole, ...] = ("administrator", "finance", "reviewer")
         self.me = await operator(self.service, *roles)
-        self.typed = in_process(self.service, self.home, self.me)
-        self.other = in_process(self.service, self.home, await operator(self.service, *roles))
+        (self.home / "accounts.toml").write_text(bank.OWN)
+        ours = {"bank_accounts": str(self.home / "accounts.toml")}
+        self.typed = in_process(self.service, self.home, self.me, **ours)
+        self.other = in_process(self.service, self.home, await operator(self.service, *roles), **ours)
 
     async def entries(self) -> int:
         """How many there are."""
@@ -123,6 +128,7 @@ async def test_v8_every_writing_command_leaves_an_entry_when_it_succeeds(world: 
     await registers_and_verifications(world)
     await the_queue(world)
     await settlements_and_held_money(world)
+    await gift_aid_claims(world)
     await donation_requests(world)
     await gift_aid(world)
     await payouts_and_reassignments(world)
@@ -287,7 +293,76 @@ async def gift_aid(world: World) -> None:
 
 async def _partner(world: World) -> Partner:
     async with world.service.db.read() as tx:
-        return Partner(await tx.fetchval("select partner_id from donation where type = 'direct' limit 1"))
+        return Partner(await tx.fetchval("select partner_id from donation where status = 'ACTIVE' limit 1"))
+
+
+async def accounts_and_bank_files(world: World, nonprofit: str) -> None:
+    proposing = (
+        "payees", "propose", nonprofit, "--currency", "USD", "--holder", "A", "--town", "B", "--country", "USA",
+        "--routing", "011000015", "--account", "123456789", *NOTE,
+    )  # fmt: skip
+    refused = (await world.does(*proposing)).split()[0]
+    await world.does("payees", "refuse", refused, *NOTE, other=True)
+    approved = (await world.does(*proposing)).split()[0]
+    await world.does("payees", "approve", approved, *NOTE, other=True)
+    made = (await world.does("bank-files", "make", "USD")).split()[0]
+    await world.does("bank-files", "withdraw", made, *NOTE)
+    made = (await world.does("bank-files", "make", "USD")).split()[0]
+    out = world.home / "payments.xml"
+    await world.does("bank-files", "release", made, "--out", str(out), other=True)
+    await world.does("bank-files", "write", made, "--out", str(world.home / "again.xml"))
+    answer = world.home / "answer.xml"
+    answer.write_bytes(bank.answer_to(out.read_text().partition("<MsgId>")[2].partition("<")[0], whole="ACSP"))
+    await world.does("bank-files", "answer", str(answer))
+
+
+async def gift_aid_claims(world: World) -> None:
+    api = world.service.client((await world.service.tenant()).secret)
+    cause = await charities.cause(world.service, api)
+    await cause.gift(1000)
+    left = await cause.gift(2000, firstName=None)
+    await api.close()
+    claims = ("gift-aid", "claims")
+
+    async def drafted() -> str:
+        return word(await world.does(*claims, "draft", "--organisation", cause.organisation), "claim")
+
+    first = await drafted()
+    status, told = await world.typed(*claims, "draft", "--organisation", cause.organisation, "--before", "2020-01-01")
+    assert (status, told) == (0, "There is nothing to claim.\n")
+    await world.does(*claims, "withdraw", first, *NOTE)
+    await world.does(*claims, "submitted", second := await drafted(), "--reference", "CH-1")
+    await world.does(*claims, "rejected", second, *NOTE)
+    printed = await world.does(*claims, "draft", "--organisation", cause.organisation)
+    assert printed.splitlines()[0] == f"{left['id']} is left out: there is no first name, and no initial"
+    assert printed.splitlines()[2] == "1 gifts of 10.00 GBP on 1 lines: 2.50 GBP is due."
+    third = word(printed, "claim")
+    printed = await world.does(*claims, "schedule", third)
+    assert printed.splitlines()[1].startswith("Ms,Ada,Byron,12,SW1Y 4JH,,,")
+    out = world.home / "schedule.csv"
+    await world.does(*claims, "schedule", third, "--out", str(out))
+    assert out.read_text("utf-8").splitlines() == printed.splitlines()
+    assert out.stat().st_mode & 0o777 == 0o600
+    await world.does(*claims, "submitted", third, "--reference", "CH-2")
+    before = await world.entries()
+    unknown = world.service.db.deployment.ids.example("giftaidclaim")
+    for words, said in {
+        ("schedule", third, "--out", str(out)): "is there already: name a new file",
+        ("schedule", unknown, "--out", str(world.home / "never.csv")): "there is no claim",
+        ("paid", third, "--amount", "2.49"): "2.50 GBP is due: say by --note why HMRC paid 2.49 GBP",
+        ("withdraw", third, *NOTE): "the claim is submitted: it cannot be withdrawn",
+        ("paid", unknown): "there is no claim",
+        ("draft", "--organisation", cause.organisation, "--year-end", "02-29"): "must be a day of every year",
+        ("draft", "--organisation", cause.organisation, "--before", "soon"): "--before 'soon'",
+    }.items():
+        status, told = await world.typed(*claims, *words)
+        assert status != 0
+        assert said in " ".join(told.replace("│", " ").split()), told
+    assert await world.entries() == before
+    assert not (world.home / "never.csv").exists()
+    await world.does(*claims, "paid", third)
+    _, listed = await world.typed(*claims, "list", "--organisation", cause.organisation)
+    assert [line.split()[3] for line in listed.splitlines()[1:]] == ["paid", "rejected", "withdrawn"]
 
 
 async def payouts_and_reassignments(world: World) -> None:
@@ -305,6 +380,7 @@ async def payouts_and_reassignments(world: World) -> None:
     assert id_ is not None
     async with service.db.write() as tx:
         await payout_service.send(tx, id_, Rules())  # as in production, where a person confirms
+    await accounts_and_bank_files(world, nonprofit)
     await world.does("payouts", "confirm", payout["id"])
     await world.does("payouts", "return", payout["id"], "--reason", "account closed")
     await world.does("payouts", "run")

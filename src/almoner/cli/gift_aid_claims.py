@@ -147,16 +147,24 @@ def schedule(
         await officer.record(tx, DEPLOYMENT, "gift_aid_claim.written", claim)
         return written
 
-    text = decide("finance", use)
     if out is None:
-        typer.echo(text, nl=False)
+        typer.echo(decide("finance", use), nl=False)
         return
     try:
         with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", newline="") as file:
-            file.write(text)
+            file.write(_or_nothing(out, lambda: decide("finance", use)))
     except FileExistsError:
         raise ClaimRefused(f"{out} is there already: name a new file") from None
     typer.echo(f"{out} holds the schedule; it names the donors: delete it once HMRC has it.")
+
+
+def _or_nothing(out: Path, written: Callable[[], str]) -> str:
+    """What is to be in a new file; without it there is no such file."""
+    try:
+        return written()
+    except BaseException:
+        out.unlink()
+        raise
 
 
 @claims.command("submitted")
