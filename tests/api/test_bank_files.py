@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from almoner.giving.bank_files import checks, flows, service
-from almoner.giving.bank_files.domain import BankFile, BankFileRefused, Verdict
+from almoner.giving.bank_files import checks, service
+from almoner.giving.bank_files.domain import BankFileRefused
 from almoner.giving.payees import service as payees
 from almoner.giving.payouts import flows as payout_flows
 from almoner.platform import selfcheck
-from almoner.platform.db import Tx
 from tests.support import bank, factories
 from tests.support.bank import answer
 from tests.support.client import Client
@@ -49,13 +48,6 @@ async def given(service: Service, api: Client, *, homeless: bool = False) -> dic
         await bank.account(service, cause)
     await bank.sent(service)
     return made
-
-
-async def heard(service: Service, content: bytes) -> flows.Told:
-    async def record(_tx: Tx, _file: BankFile, _counts: dict[Verdict, int]) -> None:
-        return None
-
-    return await flows.hear(service.db, content, by="officer", record=record)
 
 
 async def ends(api: Client) -> list[str]:
@@ -149,7 +141,7 @@ async def test_m11_an_answer_confirms_and_returns_and_a_repeated_one_changes_not
     await bank.released(service_alone, file)
     paid, rejected, open_ = await ends(partner)
     content = answer(file, (paid, "ACSC"), (rejected, "RJCT"), (open_, "ACSP"), payments=3)
-    told = await heard(service_alone, content)
+    told = await bank.heard(service_alone, content)
     assert (told.confirmed, told.returned) == (1, 1)
     standing = {one["endToEndId"]: one["status"] for one in await payouts(partner)}
     assert {standing[paid], standing[open_]} == {"PAID", "SENT"}
@@ -159,9 +151,9 @@ async def test_m11_an_answer_confirms_and_returns_and_a_repeated_one_changes_not
         "RECEIVED_PAYMENT",
         "RECEIVED_PAYMENT",
     ]
-    again = await heard(service_alone, content)
+    again = await bank.heard(service_alone, content)
     assert (again.counts, again.confirmed, again.returned) == ({}, 0, 0)
-    late = await heard(service_alone, answer(file, whole="ACCC", message="B2"))
+    late = await bank.heard(service_alone, answer(file, whole="ACCC", message="B2"))
     assert (late.confirmed, late.returned) == (1, 0)
     assert {one["endToEndId"]: one["status"] for one in await payouts(partner)}[rejected] == "RETURNED"
 
@@ -179,7 +171,7 @@ async def test_m11_an_answer_confirms_and_returns_and_a_repeated_one_changes_not
 )
 async def test_an_answer_that_is_none_is_refused(service_alone: Service, wrong: bytes, why: str) -> None:
     with pytest.raises(BankFileRefused, match=why):
-        await heard(service_alone, wrong)
+        await bank.heard(service_alone, wrong)
 
 
 async def test_m11_a_wrong_answer_changes_nothing(service_alone: Service, partner: Client, tmp_path: Path) -> None:
@@ -188,7 +180,7 @@ async def test_m11_a_wrong_answer_changes_nothing(service_alone: Service, partne
     assert file is not None
     (known,) = await ends(partner)
     with pytest.raises(BankFileRefused, match="no file of ours that went to the bank"):
-        await heard(service_alone, answer(file, (known, "ACSC")))
+        await bank.heard(service_alone, answer(file, (known, "ACSC")))
     await bank.released(service_alone, file)
     wrongs = {
         "no payment of the file is 'e1'": answer(file, (known, "ACSC"), ("e1", "ACSC")),
@@ -198,9 +190,9 @@ async def test_m11_a_wrong_answer_changes_nothing(service_alone: Service, partne
     }
     for why, content in wrongs.items():
         with pytest.raises(BankFileRefused, match=why):
-            await heard(service_alone, content)
+            await bank.heard(service_alone, content)
     assert [one["status"] for one in await payouts(partner)] == ["SENT"]
-    assert (await heard(service_alone, answer(file, whole="RJCT", version="03"))).returned == 1
+    assert (await bank.heard(service_alone, answer(file, whole="RJCT", version="03"))).returned == 1
 
 
 async def test_a_changed_account_holds_payouts_until_two_others_have_looked(

@@ -11,7 +11,16 @@ from almoner.platform.db import Tx
 from almoner.platform.postgres import Server
 from almoner.platform.selfcheck import Check, Outcome
 from almoner.selfchecks import CHECKS
-from tests.support import claim_faults, database, factories, request_faults, submission_faults, validation_faults
+from tests.support import (
+    bank_faults,
+    claim_faults,
+    database,
+    dispute_faults,
+    factories,
+    request_faults,
+    submission_faults,
+    validation_faults,
+)
 from tests.support import giving as support
 from tests.support.client import Client
 from tests.support.payouts import run, settled, simulate, verified
@@ -28,8 +37,10 @@ async def lived(postgres_server: Server) -> AsyncIterator[Service]:
         api = service.client((await service.tenant()).secret)
         await held_money(service)
         await gifts(service, api)
+        await bank_faults.lived(service, api)
         await request_faults.lived(service, api)
         await claim_faults.lived(service, api)
+        await dispute_faults.lived(service, api)
         await validation_faults.lived(service, api)
         await submission_faults.lived(service, api)
         await service.drain()
@@ -325,8 +336,10 @@ def faults() -> Iterator[Fault]:
         delete from job where lane is not null
         """,
     )
+    yield from bank_faults.of_bank_files()
     yield from of_requests()
     yield from claim_faults.of_claims()
+    yield from dispute_faults.of_disputes()
     yield from of_validation()
     yield from submission_faults.of_submissions()
 

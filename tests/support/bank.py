@@ -4,14 +4,16 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
-from almoner.giving.bank_files import accounts, service
-from almoner.giving.bank_files.domain import BankFile, OwnAccount
+from almoner.giving.bank_files import accounts, flows, service
+from almoner.giving.bank_files.domain import BankFile, OwnAccount, Verdict
+from almoner.giving.bank_files.flows import Told
 from almoner.giving.bank_files.service import Made
 from almoner.giving.payees import service as payees
 from almoner.giving.payees.domain import Address, PayeeAccount, Proposal
 from almoner.giving.payouts import flows as payouts
 from almoner.giving.payouts import service as payout_service
 from almoner.giving.payouts.domain import Rules
+from almoner.platform.db import Tx
 from tests.support.payouts import uuid_of
 from tests.support.service import Service
 
@@ -81,6 +83,15 @@ async def released(service_: Service, file: BankFile, *, by: str = "two") -> byt
         return service.content(tx, await service.release(tx, file.id, by=by))
 
 
+async def heard(service_: Service, content: bytes) -> Told:
+    """An officer has read the bank's answer."""
+
+    async def record(_tx: Tx, _file: BankFile, _counts: dict[Verdict, int]) -> None:
+        return None
+
+    return await flows.hear(service_.db, content, by="officer", record=record)
+
+
 def answer(
     file: BankFile,
     *said: tuple[str, str],
@@ -90,17 +101,29 @@ def answer(
     message: str = "B1",
 ) -> bytes:
     """A bank's pain.002: what it says of the file, and of payments by their end-to-end ids."""
+    return answer_to(file.message_id, *said, whole=whole, version=version, payments=payments, message=message)
+
+
+def answer_to(
+    about: str,
+    *said: tuple[str, str],
+    whole: str | None = None,
+    version: str = "10",
+    payments: int | None = None,
+    message: str = "B1",
+) -> bytes:
+    """As ``answer``, to what names the file."""
     rows = "".join(
         f"<TxInfAndSts><OrgnlEndToEndId>{one}</OrgnlEndToEndId><TxSts>{code}</TxSts>"
         f"<StsRsnInf><Rsn><Cd>AC04</Cd></Rsn><AddtlInf>account closed</AddtlInf></StsRsnInf></TxInfAndSts>"
         for one, code in said
     )
-    batch = f"<OrgnlPmtInfAndSts><OrgnlPmtInfId>{file.message_id}-other</OrgnlPmtInfId>{rows}</OrgnlPmtInfAndSts>"
+    batch = f"<OrgnlPmtInfAndSts><OrgnlPmtInfId>{about}-other</OrgnlPmtInfId>{rows}</OrgnlPmtInfAndSts>"
     group = f"<GrpSts>{whole}</GrpSts>" if whole else ""
     count = f"<OrgnlNbOfTxs>{payments}</OrgnlNbOfTxs>" if payments is not None else ""
     return (
         f'<?xml version="1.0"?><Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.{version}">'
         f"<CstmrPmtStsRpt><GrpHdr><MsgId>{message}</MsgId><CreDtTm>2026-03-03T10:00:00</CreDtTm></GrpHdr>"
-        f"<OrgnlGrpInfAndSts><OrgnlMsgId>{file.message_id}</OrgnlMsgId><OrgnlMsgNmId>pain.001.001.09</OrgnlMsgNmId>"
+        f"<OrgnlGrpInfAndSts><OrgnlMsgId>{about}</OrgnlMsgId><OrgnlMsgNmId>pain.001.001.09</OrgnlMsgNmId>"
         f"{count}{group}</OrgnlGrpInfAndSts>{batch if rows else ''}</CstmrPmtStsRpt></Document>"
     ).encode()

@@ -84,7 +84,7 @@ def make(
         return
     who = "somebody else of finance has to release it" if made.file.takes_two else "release it"
     typer.echo(
-        f"{named_so} is made: {amount(made.file.total)} in {made.file.payments:,} payments, on "
+        f"{named_so} is made: {amount(made.file.total)} in {_payments(made.file)}, on "
         f"{made.file.execute_on}; sha256 {made.file.sha256}."
     )
     typer.echo(f"Nothing is written yet: {who} with `almoner bank-files release`.")
@@ -120,7 +120,7 @@ def release(file: FileId, out: Out) -> None:
 
     released, content = decide("finance", use)
     _write(out, content)
-    typer.echo(f"{out} holds {amount(released.total)} in {released.payments:,} payments; sha256 {released.sha256}.")
+    typer.echo(f"{out} holds {amount(released.total)} in {_payments(released)}; sha256 {released.sha256}.")
     typer.echo("Upload it once: a second time the bank refuses it, by its message id.")
 
 
@@ -171,7 +171,7 @@ def answer(answer_file: Annotated[Path, typer.Argument(exists=True, dir_okay=Fal
         typer.echo("This answer was noted before: nothing changed.")
         return
     said = ", ".join(f"{count:,} {verdict.value}" for verdict, count in sorted(told.counts.items()))
-    typer.echo(f"The bank says: {said}. {told.confirmed:,} payouts were confirmed, {told.returned:,} returned.")
+    typer.echo(f"The bank says: {said}. Payouts confirmed by it: {told.confirmed:,}, returned: {told.returned:,}.")
 
 
 async def _find(tx: Tx, file: str) -> BankFile:
@@ -184,6 +184,10 @@ async def _find(tx: Tx, file: str) -> BankFile:
 async def _record(tx: Tx, officer: Officer, action: str, file: BankFile) -> None:
     facts = {"amount": amount(file.total), "payments": str(file.payments), "sha256": file.sha256}
     await officer.record(tx, DEPLOYMENT, action, tx.ids.text(_TYPE, file.id), **facts)
+
+
+def _payments(file: BankFile) -> str:
+    return f"{file.payments:,} payment{'' if file.payments == 1 else 's'}"
 
 
 def _ensure_new(out: Path) -> None:

@@ -1,0 +1,103 @@
+"""Seconds to write a file of 10,000 payments and to check it against ISO's schema, and to read the bank's answer.
+
+``python -m bench.bank_files``; ``--write`` puts the figures into docs/evidence/bank-files.md. Beside it: the same file
+written as text by a template, the least that any writer costs.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from uuid import UUID
+
+from almoner.giving.bank_files import domain, messages
+from almoner.giving.bank_files.domain import Order, OwnAccount, Payment
+from almoner.giving.donations.domain import Bucket
+from almoner.giving.payees.domain import Address, Numbers, Payee
+from almoner.giving.payouts.domain import opened
+from almoner.kit.money import Money
+from bench import machine
+
+REPORT = Path(__file__).parents[1] / "docs" / "evidence" / "bank-files.md"
+PAYMENTS = 10_000
+ROUNDS = 5
+AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+ACCOUNT = Numbers("iban", "DE89370400440532013000")
+ADDRESS = Address("Berlin", "DEU", "Weg", "1", "10115")
+AIM = 10.0
+
+
+def order() -> Order:
+    """10,000 payments of a currency, half of them by SEPA."""
+    own = OwnAccount("Example Foundation", ACCOUNT, ADDRESS, Money(0, "EUR"))
+    other = Numbers("gb", "55779911", "200000")
+    payments = []
+    for number in range(1, PAYMENTS + 1):
+        bucket = Bucket(UUID(int=1), UUID(int=number), "EUR")
+        payout = replace(opened(UUID(int=number), bucket, AT), money=Money(1000 + number, "EUR"), status="SENT")
+        payee = Payee(UUID(int=number), f"Förderverein {number}", ACCOUNT if number % 2 else other, ADDRESS)
+        payments.append(Payment(payout, payee))
+    return Order(domain.message_id(UUID(int=7)), own, AT, date(2026, 3, 3), payments)
+
+
+def _template(asked: Order) -> bytes:
+    return "".join(
+        f"<CdtTrfTxInf><EndToEndId>{one.payout.end_to_end_id}</EndToEndId><InstdAmt>{one.payout.money.minor}</InstdAmt>"
+        f"<Nm>{one.payee.holder}</Nm><IBAN>{one.payee.numbers.account}</IBAN></CdtTrfTxInf>"
+        for one in asked.payments
+    ).encode()
+
+
+def _answer(asked: Order) -> bytes:
+    rows = "".join(
+        f"<TxInfAndSts><OrgnlEndToEndId>{one.payout.end_to_end_id}</OrgnlEndToEndId><TxSts>ACSC</TxSts></TxInfAndSts>"
+        for one in asked.payments
+    )
+    return (
+        '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"><CstmrPmtStsRpt><GrpHdr><MsgId>B</MsgId>'
+        "<CreDtTm>2026-03-03T10:00:00</CreDtTm></GrpHdr><OrgnlGrpInfAndSts>"
+        f"<OrgnlMsgId>{asked.message_id}</OrgnlMsgId><OrgnlMsgNmId>pain.001.001.09</OrgnlMsgNmId></OrgnlGrpInfAndSts>"
+        f"<OrgnlPmtInfAndSts><OrgnlPmtInfId>x</OrgnlPmtInfId>{rows}</OrgnlPmtInfAndSts></CstmrPmtStsRpt></Document>"
+    ).encode()
+
+
+def measured() -> list[str]:
+    """The table, medians of five rounds in turn."""
+    asked = order()
+    answer = _answer(asked)
+    work: dict[str, Callable[[], object]] = {
+        "written and checked against the schema": lambda: messages.write(asked),
+        "a template that checks nothing": lambda: _template(asked),
+        "the bank's answer about all of them read": lambda: messages.read_answer(answer),
+    }
+    times: dict[str, list[float]] = {name: [] for name in work}
+    for _ in range(ROUNDS):
+        for name, do in work.items():
+            began = time.perf_counter()
+            do()
+            times[name].append(time.perf_counter() - began)
+    lines = [f"| {PAYMENTS:,} payments | seconds, median ({ROUNDS} rounds) | aim |", "|---|---|---|"]
+    for name, found in times.items():
+        aim = f"{AIM:.0f}" if "written" in name else ""
+        lines.append(f"| {name} | {statistics.median(found):.2f} ({min(found):.2f}-{max(found):.2f}) | {aim} |")
+    return [*lines, "", f"The file has {len(messages.write(asked)) / 2**20:.1f} MiB."]
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", metavar="WORDS", help="Into docs/evidence, with these words about the machine.")
+    words = parser.parse_args().write
+    facts = [f"- {fact}" for fact in machine.facts("not asked")]
+    lines = measured()
+    print("\n".join(lines))
+    if words is not None:
+        head = ["# Files of payments", "", "Repeat with `python -m bench.bank_files`.", "", *facts, f"- {words}", ""]
+        REPORT.write_text("\n".join([*head, *lines, ""]))
+
+
+if __name__ == "__main__":
+    main()

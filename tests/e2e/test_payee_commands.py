@@ -1,0 +1,132 @@
+"""`almoner payees` and `almoner bank-files` as officers of finance type them."""
+
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import bank, factories
+from tests.support.client import Client
+from tests.support.database import TestDatabase
+from tests.support.payouts import payouts, settled, verified
+from tests.support.service import Service, serving
+from tests.support.terminal import Type, in_process, operator
+
+NOTE = ("--note", "Letter of 3 March with the bank's stamp")
+ADDRESS = ("--town", "Boston", "--country", "USA")
+
+
+@pytest.fixture
+async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service of its own that lives in the time of the commands."""
+    async with serving(empty_database) as made:
+        made.clock.advance_to(made.clock.wall())
+        yield made
+
+
+@pytest.fixture
+async def officers(service: Service, tmp_path: Path) -> list[Type]:
+    """Three officers of finance at their terminals."""
+    ours = tmp_path / "accounts.toml"
+    ours.write_text(bank.OWN)
+    people = [await operator(service, "finance") for _ in range(3)]
+    return [in_process(service, tmp_path, person, bank_accounts=str(ours)) for person in people]
+
+
+async def proposed(almoner: Type, cause: str, *numbers: str, holder: str = "Olive Relief") -> str:
+    status, printed = await almoner(
+        "payees", "propose", cause, "--currency", "usd", "--holder", holder, *ADDRESS, *numbers, *NOTE
+    )
+    assert status == 0, printed
+    return printed
+
+
+async def test_an_account_is_proposed_shown_and_approved_by_another(
+    service: Service, api: Client, officers: list[Type]
+) -> None:
+    one, two, _ = officers
+    cause = await factories.nonprofit(service, name="Olive Relief")
+    printed = await proposed(one, cause, "--routing", "011000015", "--account", "123456789")
+    account = printed.split()[0]
+    assert f"{account} is proposed: 011000015 ••••6789, Olive Relief." in printed
+    assert "Another one of finance has to approve it." in printed
+    status, printed = await one("payees", "approve", account, *NOTE)
+    assert (status, "You proposed this account yourself" in printed) == (1, True)
+    assert await two("payees", "approve", account, *NOTE) == (0, f"{account} is approved.\n")
+    _, shown = await one("payees", "show", account)
+    for fact in ("Olive Relief", "100 %", "011000015 ••••6789 (us, USD)", "Boston, USA", "approved", "bank's stamp"):
+        assert fact in shown
+    assert "123456789" not in shown
+    _, listed = await one("payees", "list", "--status", "approved")
+    assert [word in listed for word in (account, "1 of 1", "100 %")] == [True] * 3
+
+
+async def test_another_name_is_told_and_a_change_takes_two_more(service: Service, officers: list[Type]) -> None:
+    one, two, three = officers
+    cause = await factories.nonprofit(service, name="Olive Relief")
+    await bank.account(service, cause)
+    printed = await proposed(one, cause, "--routing", "011000015", "--account", "123456789", holder="Mr Smith")
+    account = printed.split()[0]
+    assert "The holder agrees with the register's name by" in printed
+    assert "Two others of finance have to approve it: payouts to it wait until then." in printed
+    assert "proposed (1 of 2: somebody else has to look as well)" in (await two("payees", "approve", account, *NOTE))[1]
+    status, printed = await two("payees", "approve", account, *NOTE)
+    assert (status, "needs a second person" in printed) == (1, True)
+    assert await three("payees", "approve", account, *NOTE) == (0, f"{account} is approved.\n")
+
+
+async def test_what_is_wrong_is_told_at_once_and_nothing_is_kept(service: Service, officers: list[Type]) -> None:
+    cause = await factories.nonprofit(service)
+    status, printed = await officers[0](
+        "payees", "propose", cause, "--currency", "EUR", "--holder", "X", "--town", "Y", "--country", "DE",
+        "--routing", "011000015", "--account", "123456789", *NOTE,
+    )  # fmt: skip
+    assert status == 1
+    assert "country must have three letters such as DEU, not 'DE'; such an account is in USD, not in EUR" in printed
+    status, printed = await officers[0]("payees", "show", "payeeaccount_nothing")
+    assert (status != 0, "Traceback" in printed) == (True, False)
+    assert len((await officers[0]("payees", "list"))[1].splitlines()) == 1
+
+
+async def test_payouts_go_to_the_bank_in_a_file_and_its_answer_confirms_them(
+    service: Service, api: Client, officers: list[Type], tmp_path: Path
+) -> None:
+    one, two, _ = officers
+    for homeless in (False, True):
+        cause = await factories.nonprofit(service, name="Homeless Home" if homeless else "Olive Relief")
+        await verified(service, api, cause)
+        await settled(service, api, cause, amount=100_000)
+        if not homeless:
+            await bank.account(service, cause)
+    await bank.sent(service)
+    status, printed = await one("bank-files", "make", "usd")
+    assert status == 0, printed
+    assert "Homeless Home has no approved account" in printed
+    assert "975.00 USD in 1 payment," in printed
+    assert "somebody else of finance has to release it" in printed
+    file = next(line.split()[0] for line in printed.splitlines() if "is made" in line)
+    out = tmp_path / "payments.xml"
+    status, printed = await one("bank-files", "release", file, "--out", str(out))
+    assert (status, "somebody else has to release it" in printed, out.exists()) == (1, True, False)
+    status, printed = await two("bank-files", "release", file, "--out", str(out))
+    assert status == 0, printed
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    again = tmp_path / "again.xml"
+    await two("bank-files", "write", file, "--out", str(again))
+    assert again.read_bytes() == out.read_bytes()
+    assert "is there already" in (await two("bank-files", "write", file, "--out", str(again)))[1]
+    said = tmp_path / "status.xml"
+    message = out.read_text().partition("<MsgId>")[2].partition("<")[0]
+    said.write_bytes(bank.answer_to(message, whole="ACSC"))
+    assert "1 paid. Payouts confirmed by it: 1, returned: 0." in (await one("bank-files", "answer", str(said)))[1]
+    assert "nothing changed" in (await one("bank-files", "answer", str(said)))[1]
+    assert sorted(one["status"] for one in await payouts(api)) == ["PAID", "SENT"]
+    _, listed = await one("bank-files", "list")
+    assert "released" in listed
+
+
+async def test_a_missing_file_of_our_accounts_is_told(service: Service, tmp_path: Path) -> None:
+    nobody = in_process(service, tmp_path, await operator(service, "finance"))
+    status, printed = await nobody("bank-files", "make", "usd")
+    assert (status, "set ALMONER_BANK_ACCOUNTS to a TOML file" in printed) == (1, True)
