@@ -1,4 +1,4 @@
-"""What giving relies on in a payment provider, run on the one in memory and on the built-in one behind its adapter."""
+"""What giving relies on in a payment provider: the one in memory, and the adapters of the others."""
 
 import asyncio
 import json
@@ -11,25 +11,32 @@ from itertools import count
 
 import pytest
 
+from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.payments_test import TestProvider
+from almoner.adapters.stripe_line import Line
 from almoner.giving.payments.domain import (
     DisputeStatus,
     NoSuchPayment,
     NoticeRefused,
     ProviderEvent,
     ProviderFailure,
+    ProviderPayment,
     ProviderStatus,
     RefundRefused,
+    Tariff,
 )
 from almoner.giving.payments.ports import Order, PaymentProvider
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.provider_test.callbacks import signature
-from tests.support import fake_provider
+from tests.support import fake_provider, stripe_account
 from tests.support.built_in_provider import serving_provider
 from tests.support.fake_provider import FakeProvider
 from tests.support.service import Service
+from tests.support.stripe_stub import KEY, serving_stripe
 
 SECRET = fake_provider.SECRET
+AMOUNTS = (Money(1, "JPY"), Money(1500, "KWD"), Money(MAX_MINOR, "USD"))
+NOWHERE = ("tp_nowhere", "../../healthz", "a b", "%00", "tp_\u0661")
 _keys = count(1)
 
 
@@ -41,6 +48,29 @@ class Contract:
     pay: Callable[[str], Awaitable[None]]
     dispute: Callable[[str], Awaitable[None]]
     decide: Callable[[str, DisputeStatus], Awaitable[None]]
+    sign: Callable[[datetime, bytes], tuple[bytes, str]]
+    header: str = "provider-signature"
+    notices: tuple[dict[str, object], dict[str, object]] = (
+        {"id": "tpe_1", "type": "payment.succeeded", "payment": "tp_1", "livemode": False},
+        {"id": "tpe_1", "type": "dispute.opened", "payment": "tp_1", "livemode": False},
+    )
+    named: str = "tp_1"
+    amounts: tuple[Money, ...] = AMOUNTS
+    nowhere: tuple[str, ...] = NOWHERE
+    keeps_url: bool = True
+
+    def read(self, signed_at: datetime, *, at: datetime, dispute: bool = False) -> ProviderEvent | None:
+        """Read a notice signed at one moment at another."""
+        body, header = self.signed(signed_at, dispute=dispute)
+        return self.provider.read_notice({self.header: header}, body, at)
+
+    def signed(self, at: datetime, *, dispute: bool = False) -> tuple[bytes, str]:
+        """A notice's body and the header that signs it, by the provider's own hand."""
+        return self.sign(at, json.dumps(self.notices[dispute]).encode())
+
+    def ended(self, payment: ProviderPayment) -> ProviderPayment:
+        """As it is shown when it can be paid no more."""
+        return payment if self.keeps_url else replace(payment, url=None)
 
 
 def order(**changed: object) -> Order:
@@ -64,7 +94,7 @@ def order(**changed: object) -> Order:
 async def built_in(service: Service) -> AsyncIterator[Contract]:
     """The built-in provider behind its adapter."""
     async with serving_provider(service) as till:
-        yield Contract(till.provider, till.pay, till.dispute, till.decide)
+        yield Contract(till.provider, till.pay, till.dispute, till.decide, signed_by_us)
 
 
 @asynccontextmanager
@@ -83,10 +113,61 @@ async def in_memory(service: Service) -> AsyncIterator[Contract]:
     async def decide(payment: str, outcome: DisputeStatus) -> None:
         fake.decide(payment, outcome)
 
-    yield Contract(fake, pay, dispute, decide)
+    yield Contract(fake, pay, dispute, decide, signed_by_us)
 
 
-@pytest.fixture(params=[in_memory, built_in], ids=["in_memory", "built_in"])
+def signed_by_us(at: datetime, body: bytes) -> tuple[bytes, str]:
+    """As the built-in provider and the one in memory sign."""
+    return body, signature(SECRET, int(at.timestamp()), body)
+
+
+@asynccontextmanager
+async def at_stripe(service: Service) -> AsyncIterator[Contract]:
+    """Stripe's adapter on the strict stub."""
+    async with serving_stripe(service.clock.now) as (stub, url):
+        provider = StripeProvider(
+            Line(KEY, url), webhook_secret=stripe_account.SECRET, tariff=Tariff(290, {"USD": 30}), pages_url=url
+        )
+
+        async def pay(payment: str) -> None:
+            stub.account.pay(payment)
+
+        async def dispute(payment: str) -> None:
+            stub.account.dispute(payment)
+
+        async def decide(payment: str, outcome: DisputeStatus) -> None:
+            stub.account.decide(payment, won=outcome is DisputeStatus.WON)
+
+        def sign(at: datetime, body: bytes) -> tuple[bytes, str]:
+            return stripe_account.signed(body, at)
+
+        try:
+            yield Contract(
+                provider,
+                pay,
+                dispute,
+                decide,
+                sign,
+                header="stripe-signature",
+                notices=(
+                    stripe_notice("checkout.session.completed", {"id": "cs_test_1"}),
+                    stripe_notice("charge.dispute.created", {"id": "du_1", "payment_intent": "cs_test_1"}),
+                ),
+                named="cs_test_1",
+                amounts=(Money(50, "JPY"), Money(1500, "ISK"), Money(99_999_999, "USD"), Money(999, "UGX")),
+                nowhere=(*NOWHERE, "cs_test_nowhere", "pi_nowhere", "cs_test_\u0661", "cs_../charges"),
+                keeps_url=False,
+            )
+        finally:
+            await provider.close()
+
+
+def stripe_notice(kind: str, thing: dict[str, object]) -> dict[str, object]:
+    """A notice as Stripe writes it."""
+    return {"id": "evt_1", "object": "event", "type": kind, "livemode": False, "data": {"object": thing}}
+
+
+@pytest.fixture(params=[in_memory, built_in, at_stripe], ids=["in_memory", "built_in", "stripe"])
 async def contract(request: pytest.FixtureRequest, service: Service) -> AsyncIterator[Contract]:
     """Each implementation in turn."""
     async with request.param(service) as made:
@@ -101,7 +182,7 @@ class TestPaymentProvider:
         made = await contract.provider.create(asked)
         assert made.status is ProviderStatus.OPEN
         assert (made.money, made.reference, made.live) == (asked.money, asked.reference, False)
-        assert made.url.startswith(contract.provider.origin + "/")
+        assert (made.url or "").startswith(contract.provider.origin + "/")
         assert await contract.provider.fetch(made.id) == made
 
     async def test_i6_the_same_key_gives_the_same_payment(self, contract: Contract) -> None:
@@ -121,29 +202,30 @@ class TestPaymentProvider:
         with pytest.raises(ProviderFailure):
             await contract.provider.create(replace(asked, money=Money(2501, "USD")))
 
-    @pytest.mark.parametrize("money", [Money(1, "JPY"), Money(1500, "KWD"), Money(MAX_MINOR, "USD")])
-    async def test_amounts_of_every_size_come_back_unharmed(self, contract: Contract, money: Money) -> None:
-        assert (await contract.provider.create(order(money=money))).money == money
+    async def test_amounts_of_every_size_come_back_unharmed(self, contract: Contract) -> None:
+        for money in contract.amounts:
+            assert money.currency in contract.provider.currencies
+            assert (await contract.provider.create(order(money=money))).money == money
 
     async def test_a_paid_payment_has_succeeded_for_good(self, contract: Contract) -> None:
         made = await contract.provider.create(order())
         await contract.pay(made.id)
         paid = await contract.provider.fetch(made.id)
-        assert paid == replace(made, status=ProviderStatus.SUCCEEDED, tries=1)
+        assert paid == contract.ended(replace(made, status=ProviderStatus.SUCCEEDED, tries=1))
         assert await contract.provider.cancel(made.id) == paid
 
     async def test_a_payment_that_is_not_paid_can_be_cancelled(self, contract: Contract) -> None:
         made = await contract.provider.create(order())
-        cancelled = replace(made, status=ProviderStatus.CANCELLED)
+        cancelled = contract.ended(replace(made, status=ProviderStatus.CANCELLED))
         assert await contract.provider.cancel(made.id) == cancelled
         assert await contract.provider.cancel(made.id) == cancelled
         assert await contract.provider.fetch(made.id) == cancelled
 
-    @pytest.mark.parametrize("payment", ["tp_nowhere", "../../healthz", "a b", "%00", "tp_\u0661"])
-    async def test_an_unknown_payment_is_told_as_such(self, contract: Contract, payment: str) -> None:
-        for asked in (contract.provider.fetch, contract.provider.cancel):
-            with pytest.raises(NoSuchPayment):
-                await asked(payment)
+    async def test_an_unknown_payment_is_told_as_such(self, contract: Contract) -> None:
+        for payment in contract.nowhere:
+            for asked in (contract.provider.fetch, contract.provider.cancel):
+                with pytest.raises(NoSuchPayment):
+                    await asked(payment)
 
     async def test_a_paid_payment_is_sent_back_once_for_each_key(self, contract: Contract) -> None:
         made = await contract.provider.create(order())
@@ -222,21 +304,25 @@ class TestPaymentProvider:
 
     async def test_a_notice_of_a_dispute_says_so(self, contract: Contract, service: Service) -> None:
         at = service.clock.wall()
-        body, header = signed(at, "dispute.opened")
-        event = contract.provider.read_notice({"provider-signature": header}, body, at)
-        assert (event.about, event.payment) == ("dispute", "tp_1")
-        assert read(contract.provider, at, at=at).about == "payment"
+        event = contract.read(at, at=at, dispute=True)
+        assert event is not None
+        assert (event.about, event.payment) == ("dispute", contract.named)
+        other = contract.read(at, at=at)
+        assert other is not None
+        assert other.about == "payment"
 
     async def test_a_notice_is_read_when_its_signature_is_right_and_fresh(
         self, contract: Contract, service: Service
     ) -> None:
         at = service.clock.wall()
         for aside in (timedelta(), timedelta(seconds=299), -timedelta(seconds=299)):
-            event = read(contract.provider, at + aside, at=at)
+            event = contract.read(at + aside, at=at)
+            told = contract.notices[0]
+            assert event is not None
             assert (event.id, event.type, event.payment, event.live) == (
-                "tpe_1",
-                "payment.succeeded",
-                "tp_1",
+                told["id"],
+                told["type"],
+                contract.named,
                 False,
             )
 
@@ -244,19 +330,19 @@ class TestPaymentProvider:
     async def test_an_old_notice_is_refused(self, contract: Contract, service: Service, seconds: int) -> None:
         at = service.clock.wall()
         with pytest.raises(NoticeRefused):
-            read(contract.provider, at + timedelta(seconds=seconds), at=at)
+            contract.read(at + timedelta(seconds=seconds), at=at)
 
     async def test_m5_a_notice_that_was_touched_is_refused(self, contract: Contract, service: Service) -> None:
         at = service.clock.wall()
-        body, header = signed(at)
+        body, header = contract.signed(at)
         for place in range(0, len(body), 7):
             touched = body[:place] + bytes([body[place] ^ 1]) + body[place + 1 :]
             with pytest.raises(NoticeRefused):
-                contract.provider.read_notice({"provider-signature": header}, touched, at)
+                contract.provider.read_notice({contract.header: header}, touched, at)
         later = header.replace(f"t={int(at.timestamp())}", f"t={int(at.timestamp()) + 1}")
         for wrong in (later, header[:-1], header[:-2] + "00", "", "t=1", header.upper(), header + ",v1="):
             with pytest.raises(NoticeRefused):
-                contract.provider.read_notice({"provider-signature": wrong}, body, at)
+                contract.provider.read_notice({contract.header: wrong}, body, at)
         with pytest.raises(NoticeRefused):
             contract.provider.read_notice({}, body, at)
 
@@ -265,21 +351,9 @@ class TestPaymentProvider:
         self, contract: Contract, service: Service, content: bytes
     ) -> None:
         at = service.clock.wall()
-        header = signature(SECRET, int(at.timestamp()), content)
+        body, header = contract.sign(at, content)
         with pytest.raises(NoticeRefused):
-            contract.provider.read_notice({"provider-signature": header}, content, at)
-
-
-def signed(at: datetime, kind: str = "payment.succeeded") -> tuple[bytes, str]:
-    """A notice's body and the header that signs it, by the provider's own hand."""
-    body = json.dumps({"id": "tpe_1", "type": kind, "payment": "tp_1", "livemode": False}).encode()
-    return body, signature(SECRET, int(at.timestamp()), body)
-
-
-def read(provider: PaymentProvider, signed_at: datetime, *, at: datetime) -> ProviderEvent:
-    """Read a notice signed at one moment at another."""
-    body, header = signed(signed_at)
-    return provider.read_notice({"provider-signature": header}, body, at)
+            contract.provider.read_notice({contract.header: header}, body, at)
 
 
 class TestAnswersOfTheAdapter:

@@ -1,0 +1,102 @@
+"""The line to Stripe: its own library over a client of ours, its answers and errors as values of ours."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+
+import aiohttp
+import msgspec
+import stripe
+
+from almoner.giving.payments.domain import NoSuchPayment, ProviderFailure
+from almoner.platform import db
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+RETRIES: Final = 2
+"""After a lost answer or while another call with the key is under way; three calls stay within a flow's lease."""
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=12, connect=3)
+_MOST_BYTES: Final = 4 * 1024 * 1024
+_MISSING: Final = "resource_missing"
+
+stripe.enable_telemetry = False  # it is told of nothing but our calls
+logging.getLogger("stripe").setLevel(logging.WARNING)  # it would log addresses and what is sent (V7)
+
+
+class _Http(stripe.HTTPClient):
+    """aiohttp as in the rest of the house: no redirects, nothing from the environment, bounded in time and size."""
+
+    name = "aiohttp"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._session = aiohttp.ClientSession(timeout=_TIMEOUT, trust_env=False, cookie_jar=aiohttp.DummyCookieJar())
+
+    def sleep_async(self, secs: float) -> Awaitable[None]:
+        """Wait between two tries."""
+        return asyncio.sleep(secs)
+
+    async def request_async(
+        self, method: str, url: str, headers: Mapping[str, str], post_data: Any = None
+    ) -> tuple[bytes, int, Mapping[str, str]]:
+        """One call. Raises APIConnectionError."""
+        if db.inside_transaction():
+            raise RuntimeError("Stripe was asked inside a transaction; ask it between two of them")
+        try:
+            async with self._session.request(
+                method, url, headers=headers, data=post_data, allow_redirects=False
+            ) as response:
+                content = b""
+                while len(content) < _MOST_BYTES and not response.content.at_eof():
+                    content += await response.content.read(_MOST_BYTES - len(content))
+                return content, response.status, response.headers
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise stripe.APIConnectionError(type(error).__name__, should_retry=True) from error  # type: ignore[no-untyped-call]
+
+    def close(self) -> None:
+        """Nothing that is not asynchronous is open."""
+
+    async def close_async(self) -> None:
+        """Close the connections."""
+        await self._session.close()
+
+
+class Line:
+    """Made and closed inside the event loop. ``client``: to be used inside ``calling``."""
+
+    def __init__(self, key: str, api_url: str, *, retries: int = RETRIES) -> None:
+        self._http = _Http()
+        self.client = stripe.StripeClient(
+            key, base_addresses={"api": api_url}, http_client=self._http, max_network_retries=retries
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.close_async()
+
+
+@contextmanager
+def calling(what: str) -> Iterator[None]:
+    """Raise what the library raises as NoSuchPayment or ProviderFailure; ``what`` is asked for."""
+    try:
+        yield
+    except stripe.InvalidRequestError as error:
+        if error.code == _MISSING:
+            raise NoSuchPayment(what) from error
+        raise ProviderFailure(
+            f"Stripe refuses the call for {what}: {error.code or error.param or 'no code'}"
+        ) from error
+    except stripe.StripeError as error:
+        raise ProviderFailure(f"Stripe cannot be asked for {what}: {type(error).__name__}") from error
+
+
+def told(answer: object, form: type[T]) -> T:
+    """What Stripe answered, in a form that is checked. Raises ProviderFailure."""
+    if not isinstance(answer, stripe.StripeObject):
+        raise ProviderFailure("Stripe's answer makes no sense")
+    try:
+        return msgspec.convert(answer.to_dict(), form)
+    except msgspec.ValidationError as error:
+        raise ProviderFailure(f"Stripe's answer makes no sense: {error}") from error

@@ -1,0 +1,88 @@
+"""Stripe's notices: who signed them, when, and which payment they are about."""
+
+import hmac
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final, Literal
+
+import msgspec
+
+from almoner.giving.payments.domain import NoticeRefused, ProviderEvent
+
+MAX_AGE_SECONDS: Final = 300
+HEADER: Final = "stripe-signature"
+# While its secret is rolled Stripe signs with both; other schemes than v1 are none of production.
+_SIGNATURE: Final = re.compile(r"t=(\d{1,12})((?:,v\d=[0-9a-f]{64}){1,8})", re.ASCII)
+_V1: Final = re.compile(r",v1=([0-9a-f]{64})", re.ASCII)
+
+NAME: Final = re.compile(r"(?:cs|pi)_[0-9A-Za-z_]{1,250}", re.ASCII)
+"""How Stripe names a payment: its Checkout Session, which we keep, or its PaymentIntent."""
+
+PAYMENT: Final = (
+    "checkout.session.completed",
+    "checkout.session.async_payment_succeeded",
+    "checkout.session.async_payment_failed",
+    "checkout.session.expired",
+    "payment_intent.payment_failed",
+)
+DISPUTE: Final = (
+    "charge.dispute.created",
+    "charge.dispute.updated",
+    "charge.dispute.funds_withdrawn",
+    "charge.dispute.funds_reinstated",
+    "charge.dispute.closed",
+)
+EVENTS: Final = (*PAYMENT, *DISPUTE)
+"""What an endpoint at Stripe must be set up for; other types are heard and mean nothing."""
+
+
+class _Object(msgspec.Struct, frozen=True):
+    """What a notice is about: of all its members only its names, since it is fetched anyway (M5)."""
+
+    id: str = ""
+    payment_intent: str | None = None
+
+
+class _Data(msgspec.Struct, frozen=True):
+    object: _Object
+
+
+class _Event(msgspec.Struct, frozen=True):
+    """A notice. ``account``: set when it is about another account than ours."""
+
+    id: str
+    type: str
+    livemode: bool
+    data: _Data
+    object: Literal["event"]
+    account: str | None = None
+
+
+def read(secret: str, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
+    """The notice, None when it is of a type that means nothing here. Raises NoticeRefused."""
+    _ensure_signed(secret, headers.get(HEADER, ""), body, at)
+    try:
+        event = msgspec.json.decode(body, type=_Event)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise NoticeRefused("body is not a notice of this provider") from None
+    if event.account is not None:
+        raise NoticeRefused("body.account is not the account of this service")
+    if event.type not in EVENTS:
+        return None
+    about: Literal["payment", "dispute"] = "dispute" if event.type in DISPUTE else "payment"
+    name = (event.data.object.payment_intent if about == "dispute" else event.data.object.id) or ""
+    if not NAME.fullmatch(name) or not 1 <= len(event.id) <= 255:
+        raise NoticeRefused("body names no payment")
+    return ProviderEvent(event.id, event.type, name, event.livemode, about)
+
+
+def _ensure_signed(secret: str, header: str, body: bytes, at: datetime) -> None:
+    match = _SIGNATURE.fullmatch(header)
+    if match is None:
+        raise NoticeRefused("header.Stripe-Signature must be t=<unix seconds>,v1=<hex HMAC-SHA256>")
+    expected = hmac.new(secret.encode(), f"{match[1]}.".encode() + body, "sha256").hexdigest()
+    if not any(hmac.compare_digest(expected, given) for given in _V1.findall(match[2])):
+        raise NoticeRefused("header.Stripe-Signature does not fit the body")
+    if abs(at.timestamp() - int(match[1])) > MAX_AGE_SECONDS:
+        raise NoticeRefused("header.Stripe-Signature is older than five minutes")

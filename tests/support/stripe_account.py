@@ -1,0 +1,346 @@
+"""An account at Stripe in memory: what is in it, and what donors, their banks and Stripe itself do with it."""
+
+import hmac
+import json
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import count
+from typing import Any, Final
+
+from stripe import WebhookSignature
+
+Thing = dict[str, Any]
+
+SECRET: Final = "whsec_stub"
+DECLINED: Final = {"4000000000000002": "card_declined", "4000000000009995": "insufficient_funds"}
+CHALLENGED: Final = "4000002500003155"
+DELAYED: Final = "DE89370400440532013000"
+FEE_BASIS_POINTS: Final = 290
+DISPUTE_FEE: Final = 1500
+ZERO: Final = frozenset("bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf".split())
+_numbers = count(1)
+
+
+class Refusal(Exception):
+    """An error as Stripe answers it."""
+
+    def __init__(self, status: int, message: str, *, kind: str = "invalid_request_error", **more: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = {"error": {"type": kind, "message": message, **more}}
+
+
+def new_id(prefix: str) -> str:
+    """A name as Stripe gives it."""
+    return f"{prefix}_{next(_numbers):014d}Stub"
+
+
+@dataclass(slots=True)
+class StripeAccount:
+    """``now``: its clock. ``notices``: what its webhook is still to be told, oldest first."""
+
+    now: Callable[[], datetime]
+    pages_url: str = ""
+    sessions: dict[str, Thing] = field(default_factory=dict)
+    intents: dict[str, Thing] = field(default_factory=dict)
+    charges: dict[str, Thing] = field(default_factory=dict)
+    refunds: dict[str, Thing] = field(default_factory=dict)
+    disputes: dict[str, Thing] = field(default_factory=dict)
+    balance: dict[str, Thing] = field(default_factory=dict)
+    payouts: dict[str, Thing] = field(default_factory=dict)
+    notices: deque[Thing] = field(default_factory=deque)
+
+    def seconds(self) -> int:
+        """Its time as Stripe writes it."""
+        return int(self.now().timestamp())
+
+    # What we ask for.
+
+    def new_session(self, asked: Thing) -> Thing:
+        """A Checkout Session."""
+        (item,) = asked["line_items"]
+        price, number = item["price_data"], new_id("cs_test")
+        amount = price["unit_amount"] * item["quantity"]
+        _ensure_amount(amount, price["currency"])
+        self.sessions[number] = {
+            "id": number,
+            "object": "checkout.session",
+            "amount_subtotal": amount,
+            "amount_total": amount,
+            "cancel_url": asked["cancel_url"],
+            "client_reference_id": asked.get("client_reference_id"),
+            "created": self.seconds(),
+            "currency": price["currency"],
+            "expires_at": self.seconds() + 86_400,
+            "livemode": False,
+            "metadata": asked.get("metadata", {}),
+            "mode": asked["mode"],
+            "payment_intent": None,
+            "payment_status": "unpaid",
+            "status": "open",
+            "success_url": asked["success_url"],
+            "url": f"{self.pages_url}/c/pay/{number}",
+            "_intent_metadata": asked.get("payment_intent_data", {}).get("metadata", {}),
+        }
+        return self.sessions[number]
+
+    def expire(self, number: str) -> Thing:
+        """End an open session."""
+        session = known(self.sessions, number)
+        if session["status"] != "open":
+            raise Refusal(400, f"This Session is {session['status']}, only open ones can be expired.")
+        session |= {"status": "expired", "url": None}
+        if session["payment_intent"]:
+            self.intents[session["payment_intent"]]["status"] = "canceled"
+        self.tell("checkout.session.expired", session)
+        return session
+
+    def new_refund(self, asked: Thing) -> Thing:
+        """Money sent back."""
+        intent = known(self.intents, asked["payment_intent"])
+        charge = self.paid_charge(intent["id"])
+        if charge is None:
+            raise Refusal(400, "This PaymentIntent does not have a successful charge to refund.")
+        if charge["disputed"] and self._dispute_of(charge)["status"] != "won":
+            raise Refusal(400, "The charge has been charged back.", code="charge_disputed")
+        left = charge["amount"] - charge["amount_refunded"]
+        amount = asked.get("amount", left)
+        if left == 0:
+            raise Refusal(400, "The charge has already been refunded.", code="charge_already_refunded")
+        if not 0 < amount <= left:
+            raise Refusal(400, f"Refund amount ({amount}) is greater than unrefunded amount ({left})", param="amount")
+        charge["amount_refunded"] += amount
+        made = {
+            "id": new_id("re"),
+            "object": "refund",
+            "amount": amount,
+            "charge": charge["id"],
+            "created": self.seconds(),
+            "currency": charge["currency"],
+            "payment_intent": intent["id"],
+            "status": "succeeded",
+        }
+        self.refunds[made["id"]] = made
+        made["balance_transaction"] = self._book("refund", -amount, 0, charge["currency"], made["id"])
+        return made
+
+    # What others do.
+
+    def pay(self, number: str, card: str = "4242424242424242", **tampered: Any) -> Thing:
+        """A donor types a card on the page; ``tampered``: members of session or intent that come out otherwise."""
+        session = known(self.sessions, number)
+        if session["status"] != "open":
+            raise Refusal(400, "This Checkout Session is not open.")
+        intent = self._intent(session)
+        if card in DECLINED:
+            return self._decline(intent, DECLINED[card])
+        if card == CHALLENGED:
+            intent["status"] = "requires_action"
+            return intent
+        session |= {"status": "complete", "url": None}
+        intent |= {name: value for name, value in tampered.items() if name not in session}
+        session |= {name: value for name, value in tampered.items() if name in session}
+        if card == DELAYED:
+            intent["status"] = "processing"
+            self.tell("checkout.session.completed", session)
+            return intent
+        self._charge(session, intent, tampered)
+        self.tell("checkout.session.completed", session)
+        return intent
+
+    def answer_challenge(self, number: str) -> Thing:
+        """The donor confirms what the bank asked."""
+        return self.pay(number)
+
+    def bank_answers(self, number: str, *, paid: bool) -> None:
+        """The bank of a delayed payment has decided."""
+        session = known(self.sessions, number)
+        intent = self.intents[session["payment_intent"]]
+        if paid:
+            self._charge(session, intent, {})
+            self.tell("checkout.session.async_payment_succeeded", session)
+        else:
+            self._decline(intent, "debit_not_authorized")
+            self.tell("checkout.session.async_payment_failed", session)
+
+    def dispute(self, number: str) -> Thing:
+        """The donor's bank wants it back."""
+        charge = self.paid_charge(known(self.sessions, number)["payment_intent"])
+        assert charge is not None, "only what is paid is disputed"
+        amount, currency = charge["amount"] - charge["amount_refunded"], charge["currency"]
+        charge["disputed"] = True
+        made = {
+            "id": new_id("du"),
+            "object": "dispute",
+            "amount": amount,
+            "charge": charge["id"],
+            "created": self.seconds(),
+            "currency": currency,
+            "livemode": False,
+            "payment_intent": charge["payment_intent"],
+            "reason": "fraudulent",
+            "status": "needs_response",
+        }
+        self.disputes[made["id"]] = made
+        self._book("adjustment", -amount, DISPUTE_FEE, currency, made["id"])
+        self.tell("charge.dispute.created", made)
+        self.tell("charge.dispute.funds_withdrawn", made)
+        return made
+
+    def decide(self, number: str, *, won: bool) -> None:
+        """The bank has decided over a dispute."""
+        charge = self.paid_charge(known(self.sessions, number)["payment_intent"])
+        assert charge is not None, "only what is paid is disputed"
+        made = self._dispute_of(charge)
+        made["status"] = "won" if won else "lost"
+        if won:
+            self._book("adjustment", made["amount"], 0, made["currency"], made["id"])
+            self.tell("charge.dispute.funds_reinstated", made)
+        self.tell("charge.dispute.closed", made)
+
+    def pay_out(self, currency: str = "usd") -> Thing:
+        """Stripe pays out what is in the balance, as it does every day."""
+        lines = [one for one in self.balance.values() if one["currency"] == currency and one["payout"] is None]
+        made = {
+            "id": new_id("po"),
+            "object": "payout",
+            "amount": sum(one["net"] for one in lines),
+            "arrival_date": self.seconds(),
+            "automatic": True,
+            "created": self.seconds(),
+            "currency": currency,
+            "livemode": False,
+            "status": "paid",
+        }
+        self.payouts[made["id"]] = made
+        own = self._book("payout", -made["amount"], 0, currency, made["id"])
+        for one in (*lines, self.balance[own]):
+            one["payout"] = made["id"]
+        return made
+
+    def tell(self, kind: str, thing: Thing) -> None:
+        """Have the webhook told."""
+        shown = {name: value for name, value in thing.items() if not name.startswith("_")}
+        self.notices.append(
+            {
+                "id": new_id("evt"),
+                "object": "event",
+                "api_version": "2026-10-28.endive",
+                "created": self.seconds(),
+                "data": {"object": shown},
+                "livemode": thing.get("livemode", False),
+                "type": kind,
+            }
+        )
+
+    def paid_charge(self, intent: str) -> Thing | None:
+        """The charge that took the money."""
+        paid = (one for one in self.charges.values() if one["payment_intent"] == intent and one["paid"])
+        return next(paid, None)
+
+    def session_of(self, intent: str) -> Thing:
+        """The session that an intent belongs to."""
+        return next(one for one in self.sessions.values() if one["payment_intent"] == intent)
+
+    def _intent(self, session: Thing) -> Thing:
+        if session["payment_intent"] is None:
+            number = new_id("pi")
+            self.intents[number] = {
+                "id": number,
+                "object": "payment_intent",
+                "amount": session["amount_total"],
+                "amount_received": 0,
+                "application": None,
+                "created": self.seconds(),
+                "currency": session["currency"],
+                "last_payment_error": None,
+                "livemode": session["livemode"],
+                "metadata": session["_intent_metadata"],
+                "on_behalf_of": None,
+                "status": "requires_payment_method",
+                "transfer_data": None,
+            }
+            session["payment_intent"] = number
+        return self.intents[session["payment_intent"]]
+
+    def _charge(self, session: Thing, intent: Thing, tampered: Thing) -> None:
+        received: int = tampered["amount_received"] if "amount_received" in tampered else intent["amount"]
+        intent |= {"status": "succeeded", "amount_received": received, "last_payment_error": None}
+        session["payment_status"] = "paid"
+        charge = self._new_charge(intent, paid=True)
+        fee = (received * FEE_BASIS_POINTS + 5_000) // 10_000
+        charge["balance_transaction"] = self._book("charge", received, fee, intent["currency"], charge["id"])
+
+    def _decline(self, intent: Thing, code: str) -> Thing:
+        error = {"type": "card_error", "code": code, "message": "Your card was declined."}
+        intent |= {"status": "requires_payment_method", "last_payment_error": error}
+        self._new_charge(intent, paid=False)
+        self.tell("payment_intent.payment_failed", intent)
+        return intent
+
+    def _new_charge(self, intent: Thing, *, paid: bool) -> Thing:
+        made = {
+            "id": new_id("ch"),
+            "object": "charge",
+            "amount": intent["amount_received"] if paid else intent["amount"],
+            "amount_refunded": 0,
+            "created": self.seconds(),
+            "currency": intent["currency"],
+            "disputed": False,
+            "metadata": intent["metadata"],
+            "paid": paid,
+            "payment_intent": intent["id"],
+            "status": "succeeded" if paid else "failed",
+        }
+        self.charges[made["id"]] = made
+        return made
+
+    def _dispute_of(self, charge: Thing) -> Thing:
+        return next(one for one in reversed(self.disputes.values()) if one["charge"] == charge["id"])
+
+    def _book(self, kind: str, amount: int, fee: int, currency: str, source: str) -> str:
+        number = new_id("txn")
+        self.balance[number] = {
+            "id": number,
+            "object": "balance_transaction",
+            "amount": amount,
+            "created": self.seconds(),
+            "currency": currency,
+            "fee": fee,
+            "net": amount - fee,
+            "payout": None,
+            "source": source,
+            "type": kind,
+        }
+        return number
+
+
+def known(things: dict[str, Thing], number: str) -> Thing:
+    """One of them. Raises Refusal."""
+    if number not in things:
+        raise Refusal(404, f"No such object: '{number}'", code="resource_missing", param="id")
+    return things[number]
+
+
+def signed(notice: Thing | bytes, at: datetime) -> tuple[bytes, str]:
+    """A notice as it is sent: its body, and the header that signs it, by the library's own hand."""
+    body = notice if isinstance(notice, bytes) else json.dumps(notice, indent=2).encode()
+    moment = int(at.timestamp())
+    if body.isascii():
+        return body, WebhookSignature.generate_signature_header(body.decode(), SECRET, moment)
+    digest = hmac.new(SECRET.encode(), f"{moment}.".encode() + body, "sha256").hexdigest()
+    return body, f"t={moment},v1={digest}"
+
+
+def _ensure_amount(amount: int, currency: str) -> None:
+    if currency != currency.lower() or len(currency) != 3:
+        raise Refusal(400, f"Invalid currency: {currency}", param="currency")
+    if amount < (50 if currency in {"usd", "eur", "jpy"} else 1):
+        raise Refusal(400, "The Checkout Session's total amount is too small.", code="amount_too_small")
+    if amount > 99_999_999:
+        raise Refusal(400, "The total amount due must be no more than 999,999.99.", code="amount_too_large")
+    steps = {**dict.fromkeys(("bhd", "jod", "kwd", "omr", "tnd"), 10), "isk": 100, "ugx": 100}
+    if amount % steps.get(currency, 1):
+        raise Refusal(400, f"Invalid amount of {currency}", param="unit_amount")

@@ -1,0 +1,223 @@
+"""Stripe as a stub: strict about every call, and as unkind as the real one may be (idempotency, lost answers)."""
+
+import asyncio
+import hashlib
+import socket
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from html import escape
+from random import Random
+from typing import Any
+from urllib.parse import parse_qsl
+
+import stripe
+import uvicorn
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+
+from tests.support import stripe_types
+from tests.support.stripe_account import Refusal, StripeAccount, Thing, known
+
+KEY = "sk_test_stub"
+PAGE = """<!doctype html><html lang="en"><title>Stripe</title><h1>{amount} {currency}</h1><p role="status">{told}</p>
+<form method="post"><label>Card <input name="card"></label><button>Pay</button></form>
+<a href="{cancel}">Back</a></html>"""
+
+
+@dataclass(slots=True)
+class Faults:
+    """What goes wrong, besides what was done wrong. ``lost``: which share of the answers never arrives.
+
+    ``lose``, ``in_use``, ``fail``: the next so many calls are done and not answered, find their key in use, fail.
+    """
+
+    lost: float = 0.0
+    lose: int = 0
+    in_use: int = 0
+    fail: int = 0
+    random: Random = field(default_factory=lambda: Random(20261122))
+
+    def loses(self) -> bool:
+        """Whether this answer gets lost."""
+        if self.lose:
+            self.lose -= 1
+            return True
+        return self.random.random() < self.lost
+
+
+class StripeStub:
+    """The HTTP interface of an account. ``calls``: how often each was called."""
+
+    def __init__(self, account: StripeAccount, *, key: str = KEY) -> None:
+        self.account = account
+        self.faults = Faults()
+        self.calls: Counter[str] = Counter()
+        self._key = key
+        self._answers: dict[str, tuple[str, int, Thing]] = {}
+        api = [Route(path, self._api, methods=[method]) for method, path in stripe_types.CALLS]
+        pages = [Route("/c/pay/{id}", self._page, methods=["GET", "POST"])]
+        self._app = Starlette(routes=[*api, *pages, Route("/{rest:path}", self._unknown, methods=["GET", "POST"])])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, unless the answer gets lost: then the work is done and the line is cut."""
+        loses = scope["type"] == "http" and scope["path"].startswith("/v1/") and self.faults.loses()
+
+        async def cut(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = [(b"content-length", b"1000000")]
+                await send({"type": "http.response.start", "status": 200, "headers": headers})
+            else:
+                await send({"type": "http.response.body", "body": b"{", "more_body": False})
+
+        await self._app(scope, receive, cut if loses else send)
+
+    async def _api(self, request: Request) -> Response:
+        route = request.scope["route"].path if "route" in request.scope else _template(request)
+        self.calls[f"{request.method} {route}"] += 1
+        try:
+            self._ensure_caller(request)
+            raw = (await request.body()).decode() if request.method == "POST" else request.url.query
+            sent = stripe_types.nested(parse_qsl(raw, keep_blank_values=True, strict_parsing=bool(raw)))
+            try:
+                asked = stripe_types.checked(request.method, route, sent)
+            except ValidationError as error:
+                what = "; ".join(f"{one['loc']}: {one['msg']}" for one in error.errors())
+                raise Refusal(400, f"Received unknown or wrong parameters: {what}", code="parameter_unknown") from None
+            status, answer = self._once(request, route, asked, raw)
+        except Refusal as refusal:
+            status, answer = refusal.status, refusal.body
+        return JSONResponse(answer, status_code=status, headers={"Request-Id": "req_stub"})
+
+    def _ensure_caller(self, request: Request) -> None:
+        if request.headers.get("authorization") != f"Bearer {self._key}":
+            raise Refusal(401, "Invalid API Key provided.")
+        if request.headers.get("stripe-version") != stripe.api_version:
+            raise Refusal(400, "The version of the API is not the library's.")
+        if self.faults.fail:
+            self.faults.fail -= 1
+            raise Refusal(500, "An unknown error occurred.", kind="api_error")
+
+    def _once(self, request: Request, route: str, asked: Thing, raw: str) -> tuple[int, Thing]:
+        """The answer; for a key that was used before the one that was given then, whatever has happened since."""
+        number = request.path_params.get("id", "")
+        if request.method == "GET" or route.endswith("/expire"):
+            return 200, self._do(request.method, route, number, asked)
+        key = request.headers.get("idempotency-key", "")
+        if not 1 <= len(key) <= 255:
+            raise Refusal(400, "This stub wants a key for whatever moves money.", param="Idempotency-Key")
+        if self.faults.in_use:
+            self.faults.in_use -= 1
+            message = "There is currently another in-progress request using this key."
+            raise Refusal(409, message, kind="idempotency_error", code="idempotency_key_in_use")
+        print_ = hashlib.sha256(f"{route}\n{raw}".encode()).hexdigest()
+        if key in self._answers:
+            earlier, status, answer = self._answers[key]
+            if earlier != print_:
+                raise Refusal(400, "Keys can only be used with the same parameters.", kind="idempotency_error")
+            return status, answer
+        try:
+            status, answer = 200, self._do(request.method, route, number, asked)
+        except Refusal as refusal:
+            if refusal.body["error"].get("code") == "resource_missing":
+                raise
+            status, answer = refusal.status, refusal.body
+        self._answers[key] = (print_, status, answer)
+        return status, answer
+
+    def _do(self, method: str, route: str, number: str, asked: Thing) -> Thing:
+        account, expand = self.account, asked.get("expand", [])
+        match method, route:
+            case "POST", "/v1/checkout/sessions":
+                return self._session(account.new_session(asked), expand)
+            case "POST", "/v1/checkout/sessions/{id}/expire":
+                return self._session(account.expire(number), expand)
+            case "GET", "/v1/checkout/sessions/{id}":
+                return self._session(known(account.sessions, number), expand)
+            case "GET", "/v1/checkout/sessions":
+                found = _of(account.sessions, payment_intent=asked["payment_intent"])
+                within = [name.removeprefix("data.") for name in expand]
+                return _page([self._session(one, within) for one in found], asked)
+            case "POST", "/v1/refunds":
+                return account.new_refund(asked)
+            case "GET", "/v1/disputes":
+                return _page(_of(account.disputes, payment_intent=asked["payment_intent"]), asked)
+            case "GET", "/v1/charges":
+                return _page(_of(account.charges, payment_intent=asked["payment_intent"]), asked)
+            case "GET", "/v1/payouts":
+                since = asked.get("arrival_date", {}).get("gte", 0)
+                found = _of(account.payouts, status=asked["status"])
+                return _page([one for one in found if one["arrival_date"] >= since], asked)
+            case _:
+                return _page([self._line(one) for one in _of(account.balance, payout=asked["payout"])], asked)
+
+    def _session(self, session: Thing, expand: list[str]) -> Thing:
+        shown = {name: value for name, value in session.items() if not name.startswith("_")}
+        if "payment_intent" in expand and shown["payment_intent"]:
+            shown["payment_intent"] = self.account.intents[shown["payment_intent"]]
+        return shown
+
+    def _line(self, line: Thing) -> Thing:
+        account = self.account
+        things = {**account.charges, **account.refunds, **account.disputes, **account.payouts}
+        return {**line, "source": things[line["source"]]}
+
+    async def _page(self, request: Request) -> Response:
+        """The page that donors see."""
+        session = self.account.sessions.get(request.path_params["id"])
+        if session is None or session["status"] != "open":
+            return HTMLResponse("This page has expired.", status_code=404)
+        told = ""
+        if request.method == "POST":
+            form = dict(parse_qsl((await request.body()).decode()))
+            self.account.pay(session["id"], form.get("card", "").replace(" ", ""))
+            if session["status"] == "complete":
+                return RedirectResponse(session["success_url"], 303)
+            told = "Your card was declined."
+        shown = {name: escape(str(session[key])) for name, key in _SHOWN.items()}
+        return HTMLResponse(PAGE.format(told=told, **shown))
+
+    async def _unknown(self, request: Request) -> Response:
+        message = f"Unrecognized request URL ({request.method}: {request.url.path})."
+        return JSONResponse(Refusal(404, message).body, status_code=404)
+
+
+_SHOWN = {"amount": "amount_total", "currency": "currency", "cancel": "cancel_url"}
+
+
+def _template(request: Request) -> str:
+    number = request.path_params.get("id")
+    return request.url.path.replace(number, "{id}") if number else request.url.path
+
+
+def _of(things: dict[str, Thing], **wanted: Any) -> list[Thing]:
+    """Those with these members, the newest first."""
+    return [one for one in reversed(things.values()) if all(one[name] == value for name, value in wanted.items())]
+
+
+def _page(found: list[Thing], asked: Thing) -> Thing:
+    after = asked.get("starting_after")
+    start = next((place + 1 for place, one in enumerate(found) if one["id"] == after), 0)
+    shown = found[start : start + asked.get("limit", 10)]
+    return {"object": "list", "url": "/", "data": shown, "has_more": len(found) > start + len(shown)}
+
+
+@asynccontextmanager
+async def serving_stripe(now: Callable[[], datetime]) -> AsyncIterator[tuple[StripeStub, str]]:
+    """The stub and its address, on loopback, until the block ends."""
+    with socket.create_server(("127.0.0.1", 0)) as port:
+        url = f"http://127.0.0.1:{port.getsockname()[1]}"
+        stub = StripeStub(StripeAccount(now, pages_url=url))
+        server = uvicorn.Server(uvicorn.Config(stub, lifespan="off", log_config=None, ws="none"))
+        running = asyncio.create_task(server.serve(sockets=[port]))
+        try:
+            yield stub, url
+        finally:
+            server.should_exit = True
+            await running
