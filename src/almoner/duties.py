@@ -13,6 +13,7 @@ from almoner.access.sign_ins import jobs as sign_in_jobs
 from almoner.giving.brakes import jobs as brake_jobs
 from almoner.giving.brakes.domain import Figures
 from almoner.giving.claims import jobs as claim_jobs
+from almoner.giving.disputes import jobs as dispute_jobs
 from almoner.giving.donations import jobs as donation_jobs
 from almoner.giving.donations import service as gifts
 from almoner.giving.payments.ports import PaymentProvider
@@ -28,6 +29,8 @@ from almoner.giving.refund_notices import service as refund_notices
 from almoner.giving.requests import jobs as donation_request_jobs
 from almoner.giving.sessions import jobs as session_jobs
 from almoner.giving.settlements import jobs as settlement_jobs
+from almoner.giving.statements import jobs as statement_jobs
+from almoner.giving.statements import service as statements
 from almoner.giving.suspense import jobs as suspense_jobs
 from almoner.giving.verifications import jobs as verification_jobs
 from almoner.nonprofits.categories import service as category_members
@@ -82,6 +85,7 @@ SCHEDULES = (
     *verification_jobs.schedules,
     *settlement_jobs.schedules,
     *suspense_jobs.schedules,
+    *dispute_jobs.schedules,
     *webhook_jobs.schedules,
     *agent_jobs.schedules,
     *document_jobs.schedules,
@@ -104,6 +108,7 @@ REACTIONS = (
     *claim_jobs.reactions,
     *payout_jobs.reactions,
     *refund_notice_jobs.reactions,
+    *dispute_jobs.reactions,
     *reassignment_jobs.reactions,
     *reassignment_notice_jobs.reactions,
     *organisation_jobs.reactions(FOLLOWERS),
@@ -144,6 +149,7 @@ def duties(
         **verification_jobs.handlers,
         **payout_jobs.handlers(rules, telemetry),
         **reassignment_jobs.handlers(rules),
+        **dispute_jobs.recovering(rules),
         **donation_request_jobs.handlers,
         **claim_jobs.handlers,
         **selfcheck.handlers(CHECKS, telemetry),
@@ -161,6 +167,7 @@ def duties(
     handlers |= {**submission_jobs.handlers, **appeal_jobs.handlers}
     if provider is not None:
         handlers |= {**donation_jobs.handlers(provider, figures), **suspense_jobs.handlers(provider)}
+        handlers |= dispute_jobs.handlers(provider, rules)
     return Duties(
         handlers,
         reactions=REACTIONS,
@@ -187,6 +194,7 @@ def _mailing(
         **receipt_jobs.handlers(mails(receipts.MAILS), transport),
         **refund_notice_jobs.handlers(mails(refund_notices.MAILS), transport),
         **reassignment_notice_jobs.handlers(mails(reassignment_notices.MAILS), transport),
+        **statement_jobs.handlers(mails(statements.MAILS), transport),
         **letter_jobs.handlers(mails(letters.MAILS), transport),
         **account_jobs.handlers(mails(accounts.MAILS), transport),
         **brake_jobs.handlers(mails(brake_jobs.MAILS), transport),

@@ -2,11 +2,15 @@
 
 import re
 from typing import Any
+from uuid import UUID
 
 from tests.support import appeals
+from tests.support.browsing import Browser
 from tests.support.client import Client, data
+from tests.support.hostile_files import HONEST, PNG
+from tests.support.scanning import again, scanned
 from tests.support.service import Service
-from tests.support.submissions import ADA, applied, configured, ended
+from tests.support.submissions import ADA, applied, configured, ended, simulate
 
 
 async def subjects(service: Service, api: Client) -> list[str]:
@@ -62,6 +66,70 @@ async def test_what_is_missing_is_asked_for_ten_minutes_later_and_once(service: 
     assert "a registration certificate" in (await mail(api, missing))["text"]
     service.clock.advance(days=2)
     assert (await subjects(service, api)).count(missing) == 1
+
+
+async def test_a_document_that_the_scanner_refuses_is_told_once_while_somebody_would_look_at_it(
+    service: Service, api: Client
+) -> None:
+    waits = await ended(service, api, await applied(api, registryId="99-1234567"))
+    refused, missing = "One of your documents was refused", "Something is missing"
+    service.clock.advance(minutes=11)
+    assert missing in await subjects(service, api)
+    first, second = await uploaded(service, api, waits), await uploaded(service, api, waits)
+    await scanned(service, first, None)
+    assert refused not in await subjects(service, api)
+    await scanned(service, second, "Eicar")
+    await again(service, second, "Eicar")
+    assert (await subjects(service, api)).count(refused) == 1
+    told = await mail(api, refused)
+    assert "Please upload another one" in told["text"]
+    assert any("/application?" in link for link in told["links"])
+    third = await uploaded(service, api, waits)
+    await simulate(api, waits["validationRequestId"], "reject", rejectionReasonCode="other")
+    await service.drain()
+    await scanned(service, third, "Eicar")
+    assert (await subjects(service, api)).count(refused) == 1  # nobody would look at another one
+
+
+async def uploaded(service: Service, api: Client, submission: dict[str, Any]) -> UUID:
+    """The file of one more document of a submission, which waits for its scan."""
+    fields = {"validationSubmissionId": submission["id"], "type": "validation_request"}
+    answer = await api.request(
+        "POST", "/v1/validation-submission-documents", data=fields, files={"file": ("a", HONEST[PNG], PNG)}
+    )
+    assert answer.status_code == 200, answer.text
+    named = service.db.deployment.ids.parse("validationsubmissiondocument", answer.json()["data"]["id"])
+    async with service.db.read() as tx:
+        sql = "select document_id from validation_submission_document where id = $1"
+        return UUID(str(await tx.fetchval(sql, named)))
+
+
+async def test_mails_about_the_address_speak_the_language_that_was_chosen_on_the_page(
+    service: Service, api: Client
+) -> None:
+    made = await applied(api, registryId="99-1234567")
+    await service.drain()
+    link = next(link for link in (await mail(api, "We are checking"))["links"])
+    browser = Browser(service.app, service.db.deployment.links.pages)
+    await browser.open(link)
+    await browser.post(f"/application/{made['id']}/language", {"language": "de"})
+    agent = data(await api.get(f"/v1/agent-verifications/{made['agentVerification']['id']}"))
+    assert agent["language"] == "en"  # the record keeps what it was made with
+    confirming = next(
+        one for one in data(await api.get("/v1/sandbox/mailbox", to=ADA["email"])) if "confirm" in one["subject"]
+    )
+    page = await browser.open(next(url for url in confirming["links"] if "/confirm?" in url))
+    assert '<html lang="de' in page.text
+    service.clock.advance_wall(minutes=2)
+    answer = await browser.post(f"/confirm/{agent['id']}", {"again": "1"})
+    assert answer.status_code == 200, answer.text
+    await service.drain()
+    about = [
+        one["html"]
+        for one in data(await api.get("/v1/sandbox/mailbox", to=ADA["email"]))
+        if any("/confirm?" in url for url in one["links"])
+    ]
+    assert sorted(html[html.index("lang=") : html.index(" dir=")] for html in about) == ['lang="de"', 'lang="en"']
 
 
 async def test_who_has_only_to_confirm_is_not_written_to_twice(service: Service, api: Client) -> None:

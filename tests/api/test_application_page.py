@@ -91,6 +91,16 @@ async def test_a_page_that_was_left_open_appeals_no_second_time(service: Service
     assert await appeals.last_of(service, done) == appeal
 
 
+async def test_what_goes_wrong_is_told_in_the_language_of_the_application(service: Service, api: Client) -> None:
+    made = await ended(service, api, await applied(api, organisationName="test_reject_not_eligible", language="fr"))
+    [link] = (await mailed(service, api, ADA["email"]))[0]["links"]
+    browser = Browser(service.app, service.db.deployment.links.pages)
+    for post in ("appeal", "language", "documents"):
+        await browser.open(link)
+        answer = await browser.post(f"/application/{made['id']}/{post}", {"csrf": "x", "text": "x"})
+        assert (answer.status_code, '<html lang="fr' in answer.text) == (403, True), post
+
+
 async def test_no_language_is_chosen_without_the_link(service: Service, api: Client) -> None:
     made = await ended(service, api, await applied(api, organisationName="test_reject_not_eligible"))
     stranger = Browser(service.app, service.db.deployment.links.pages)

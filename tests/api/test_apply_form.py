@@ -44,7 +44,7 @@ async def test_what_was_answered_is_what_the_partner_gets(service: Service, api:
     await form.fill(organisation)
     leads = await form.send()
     sent = await newest(api)
-    assert leads.startswith(f"{service.db.deployment.links.pages}/application?token=")
+    assert leads == f"/application/{sent['id']}"
     assert (sent["validationInviteId"], sent["organisationId"]) == (form.invite["id"], organisation)
     assert (sent["configuration"]["id"], sent["metadata"]) == (made["id"], {"n": "1"})
     assert sent["partnerFields"] == {"reason": "We feed people.\nEvery day.", "staff": 12, "size": "small"}
@@ -213,7 +213,10 @@ async def test_an_organisation_that_is_gone_is_told_at_the_end(service: Service,
     await form.page("/review")
     answer = await form.browser.post(f"{form.home}/review", {})
     assert answer.status_code == 422
-    assert "cannot apply just now" in answer.text
+    summary, part = answer.text.split('id="part-nonprofit"')
+    assert '<a href="#part-nonprofit">This nonprofit cannot apply just now' in summary
+    assert "cannot apply just now" in part
+    assert f'<a href="{form.home}/nonprofit">' in part
     assert data(await api.get(f"/v1/validation-invites/{form.invite['id']}"))["status"] == "open"
 
 

@@ -10,7 +10,7 @@ from almoner.access.partners import service as partners
 from almoner.platform.db import Partner
 from tests.support import factories
 from tests.support.client import Client, data
-from tests.support.service import Service
+from tests.support.service import Service, Tenant
 from tests.support.submissions import ADA, DETAILS, PATH, applied, configured, of_organisation, refused
 from tests.support.validation import UNHEARD_OF, decided, requested
 
@@ -214,3 +214,37 @@ async def test_without_a_validation_request_the_organisation_must_be_listed(serv
     made = await applied(api, configurationId=configuration, registryId=number)
     assert made["organisationId"] is not None
     assert (made["validationRequestId"], made["monitoring"]["status"]) == (None, "pending")
+
+
+USE = {"id": "use", "type": "short_text", "required": True, "labels": {"en": "Where?"}}
+SIZE = {"id": "size", "type": "number", "required": True, "labels": {"en": "How many?"}}
+MORE = {"id": "more", "type": "short_text", "required": False, "labels": {"en": "Anything else?"}}
+
+
+@pytest.mark.parametrize("key", ["secret", "publishable"])
+async def test_who_is_invited_answers_what_the_configuration_asks_with_all_problems_at_once(
+    service: Service, api: Client, tenant: Tenant, key: str
+) -> None:
+    asks = await configured(api, "validation_request", partnerFields=[USE, SIZE, MORE])
+    invite = await invited(api, hostedConfigId=asks)
+    client = api if key == "secret" else service.client(tenant.publishable)
+    given = {**DETAILS, "validationInviteId": invite}
+    for answers, wrong in (
+        ({}, ["use", "size"]),
+        ({"partnerFields": {"more": "x", "use": ""}}, ["use", "size"]),
+        ({"partnerFields": {"size": "many", "other": 1}}, ["size", "other", "use"]),
+    ):
+        code, reasons = await refused(client, **given, **answers)
+        assert code == "bad_request"
+        assert [reason.split()[0] for reason in reasons] == [f"body.partnerFields.{name}" for name in wrong]
+    made = await client.post(PATH, {**given, "partnerFields": {"use": "Here", "size": 3}})
+    assert made.status_code == 200, made.text
+    if key == "publishable":
+        await client.close()
+
+
+async def test_without_an_invite_answers_are_checked_and_not_demanded(api: Client) -> None:
+    asks = await configured(api, "validation_request", partnerFields=[USE, SIZE])
+    _, reasons = await refused(api, **DETAILS, configurationId=asks, partnerFields={"size": "many"})
+    assert reasons == ["body.partnerFields.size must be a number"]
+    assert (await api.post(PATH, {**DETAILS, "configurationId": asks})).status_code == 200

@@ -5,7 +5,7 @@ from typing import Any
 
 from almoner.platform.db import EVERYONE
 from almoner.validation.submissions import service as submissions
-from tests.support import appeals
+from tests.support import agents, appeals, factories
 from tests.support.client import Client, data
 from tests.support.service import Service
 from tests.support.submissions import ADA, PATH, applied, configured, ended, shown
@@ -76,3 +76,39 @@ async def test_v6_who_appeals_is_remembered_until_30_days_after_the_decision(ser
     assert (await known(service, api, failed))[2] == ADA["email"]
     await later(service, days=2)
     assert await known(service, api, failed) == [None] * 4
+
+
+async def test_v6_what_an_appeal_says_is_forgotten_30_days_after_its_decision(service: Service, api: Client) -> None:
+    failed = await ended(service, api, await applied(api, organisationName="test_reject_other"))
+    decided = await appeals.made(api, failed, "The register has our former name.")
+    await appeals.decide(service, decided, "rejected")
+    waiting = await appeals.made(api, failed, "Once more: see the certificate.")
+    await later(service, days=29)
+    assert (await appeals.shown(api, decided))["text"] == "The register has our former name."
+    await later(service, days=2)
+    gone = await appeals.shown(api, decided)
+    assert (gone["text"], gone["status"]) == (None, "upheld")
+    assert (await appeals.shown(api, waiting))["text"] == "Once more: see the certificate."
+
+
+async def test_v6_where_a_nonprofit_was_asked_is_forgotten_30_days_after_the_time_for_an_answer(
+    service: Service, api: Client
+) -> None:
+    organisation = await factories.nonprofit(service)
+    await agents.contact(service, organisation, "office@forgetful.example")
+    speaks = await configured(api, "agent_verification", emailVerification=False)
+    await ended(service, api, await applied(api, organisationId=organisation, configurationId=speaks))
+    assert await asked(service) == "office@forgetful.example"
+    await later(service, days=59)
+    assert await asked(service) == "office@forgetful.example"
+    await later(service, days=2)
+    assert await asked(service) is None
+
+
+async def asked(service: Service) -> str | None:
+    """Where the nonprofit was asked."""
+    async with service.db.read() as tx:
+        found: str | None = await tx.fetchval("select email from agent_question order by id desc limit 1")
+        steps = await tx.fetchval("select count(*) from agent_verification_step where facts::text ~ 'office@'")
+    assert steps == 0, "an address is nowhere else"
+    return found

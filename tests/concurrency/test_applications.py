@@ -65,3 +65,16 @@ async def test_a_document_that_comes_as_the_form_is_sent_is_kept_or_refused_whol
         documents = data(await api.get(f"/v1/validation-submissions/{submission['id']}/documents"))
         taken = uploaded.status_code == 303 and "did=added" in uploaded.headers["location"]
         assert len(documents) == int(taken)
+
+
+async def test_one_address_gets_three_mails_a_day_however_many_forms_are_handed_over_at_once(
+    service: Service, api: Client
+) -> None:
+    for place in range(ROUNDS):
+        forms = [Form(service, await invited(api)) for _ in range(6)]
+        for form in forms:
+            await form.open()
+            await form.page("/colleague")
+        given = {"email": f"{place}-colleague@busy.example"}
+        answers = await asyncio.gather(*(form.browser.post(f"{form.home}/colleague", given) for form in forms))
+        assert sorted(answer.status_code for answer in answers) == [200] * 3 + [429] * 3

@@ -8,7 +8,9 @@ from playwright.async_api import Page, expect
 
 from tests.pages.site import Site, findings
 from tests.support import factories
+from tests.support.agents import link_in
 from tests.support.applications import Form, invited
+from tests.support.client import data
 from tests.support.hostile_files import HONEST, PNG
 
 HUGE = 12 * 1024 * 1024
@@ -66,15 +68,33 @@ async def test_an_expired_link_says_so_kindly(site: Site, axe: None) -> None:
         assert answer.status == 410
 
 
-async def test_a_used_link_leads_to_where_the_application_stands(site: Site) -> None:
-    form = Form(site.service, await invited(site.api))
+async def test_a_used_link_shows_nothing_and_has_the_link_of_the_page_mailed(site: Site, axe: None) -> None:
+    form = Form(site.service, await invited(site.api, language="fr"))
     await form.open()
-    await form.fill()
-    sent = await form.send()
-    async with site.donor() as page:
+    await form.fill(email="used@relief.example")
+    await form.send()
+    async with site.donor(viewport={"width": 320, "height": 700}, java_script_enabled=False) as page:
         await page.goto(form.invite["url"])
-        assert "/application" in page.url
-    assert sent.startswith(f"{site.base_url}/application?token=")
+        await expect(page.locator("h1")).to_have_text("Cette demande a été envoyée")
+        assert "Hill Road Relief" not in await page.content()
+        assert "used@relief.example" not in await page.content()
+        await page.get_by_role("button", name="M’envoyer le lien").click()
+        await expect(page.get_by_role("status")).to_contain_text("le lien y est en route")
+        await page.get_by_role("button", name="M’envoyer le lien").click()
+        await expect(page.get_by_role("alert")).to_contain_text("réessayez demain")
+        [mail] = [mail for mail in await mails_of(site, "used@relief.example") if "Le lien vers" in mail["subject"]]
+        await page.goto(link_in(mail))
+        await expect(page.get_by_text("Hill Road Relief").first).to_be_visible()
+    async with site.donor(viewport={"width": 320, "height": 700}) as page:
+        await page.goto(form.invite["url"])
+        await is_fine(page)
+
+
+async def mails_of(site: Site, email: str) -> list[dict[str, Any]]:
+    """What was written to somebody, newest first."""
+    await site.service.drain()
+    found: list[dict[str, Any]] = data(await site.api.get("/v1/sandbox/mailbox", to=email))
+    return found
 
 
 @pytest.mark.parametrize("path", ["/apply", "/apply?token=x", "/apply/x", "/apply/x/person", "/apply/x/y/z"])

@@ -1,5 +1,8 @@
 """The cookie that takes the token's place, the CSRF token, and where a post may come from (H1, H2)."""
 
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import replace
+from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
@@ -118,3 +121,14 @@ def test_h3_headers_of_production_and_of_the_sandbox() -> None:
     assert "unsafe" not in policy
     assert live["Strict-Transport-Security"] == "max-age=31536000; includeSubDomains"
     assert "Strict-Transport-Security" not in security_headers("n", form_targets=(), production=False)
+
+
+def test_h1_a_visit_that_ends_says_when_and_nobody_puts_that_off() -> None:
+    until = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
+    visit = visits.begin(VAULT, "give", ONE, "s", until)
+    assert found(visit, ONE, "s") == visit
+    assert visit.until == until
+    assert visits.begin(VAULT, "give", ONE, "s").until is None
+    raw = urlsafe_b64decode(visit.proof + "=" * (-len(visit.proof) % 4))
+    for changed in (raw[:-1] + b"\xff", raw[:-6], raw + b"\xff"):
+        assert found(replace(visit, proof=urlsafe_b64encode(changed).decode().rstrip("=")), ONE, "s") is None

@@ -1,5 +1,6 @@
 """Sealed values and page tokens."""
 
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
@@ -63,3 +64,22 @@ def test_h1_a_changed_token_opens_nothing(data: st.DataObject) -> None:
 def test_a_master_key_of_another_length_is_refused() -> None:
     with pytest.raises(ValueError, match="32 bytes"):
         Vault(b"short")
+
+
+def test_h1_a_token_that_ends_tells_its_end_and_is_no_token_without_one() -> None:
+    until = datetime(2026, 6, 1, 12, 0, 7, tzinfo=UTC)
+    token = VAULT.ending_token("give", RECORD, until)
+    assert VAULT.ending_token("give", RECORD, until + timedelta(milliseconds=9)) == token
+    assert VAULT.read_ending_token("give", token) == (RECORD, until)
+    assert VAULT.read_ending_token("invite", token) is None
+    assert Vault(bytes(32)).read_ending_token("give", token) is None
+    assert VAULT.read_page_token("give", token) is None
+    assert VAULT.read_ending_token("give", VAULT.page_token("give", RECORD)) is None
+
+
+@given(st.data())
+def test_h1_nobody_puts_an_end_off(data: st.DataObject) -> None:
+    token = VAULT.ending_token("give", RECORD, datetime(2026, 6, 1, tzinfo=UTC))
+    at = data.draw(st.integers(0, len(token) - 1))
+    changed = token[:at] + data.draw(st.sampled_from("ABCDEFabcdef0123456789-_")) + token[at + 1 :]
+    assert changed == token or VAULT.read_ending_token("give", changed) is None

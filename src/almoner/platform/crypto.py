@@ -6,6 +6,7 @@ Each purpose has its own derived key (HKDF-SHA256), so that a hash or a seal mad
 import hmac
 import os
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from uuid import UUID
@@ -20,6 +21,9 @@ MASTER_KEY_BYTES = 32
 _NONCE_BYTES = 12
 _FORMAT = b"\x01"
 _SIGNATURE_BYTES = 16
+_ID_BYTES = 16
+_END_BYTES = 6
+_TAG_BYTES = 24
 
 
 class SealBroken(Exception):
@@ -73,19 +77,35 @@ class Vault:
 
     def page_token(self, purpose: str, record: UUID) -> str:
         """The token of a hosted page: the record's id and its HMAC (192 bits). Nothing stored, always the same."""
-        tag = self.keyed_hash("page:" + purpose, record.bytes)[:24]
-        return urlsafe_b64encode(record.bytes + tag).decode().rstrip("=")
+        return self._token(purpose, record.bytes)
 
     def read_page_token(self, purpose: str, token: str) -> UUID | None:
         """The record that the token opens, or None when it was not made here for this purpose."""
+        known = self._known(purpose, token)
+        return UUID(bytes=known) if known is not None and len(known) == _ID_BYTES else None
+
+    def ending_token(self, purpose: str, record: UUID, until: datetime) -> str:
+        """As ``page_token``, with the second at which it ends in it. Nothing stored, the same for the same end."""
+        return self._token(purpose, record.bytes + int(until.timestamp()).to_bytes(_END_BYTES))
+
+    def read_ending_token(self, purpose: str, token: str) -> tuple[UUID, datetime] | None:
+        """The record that the token opens and when it ends, which may be over; None when it was not made here."""
+        known = self._known(purpose, token)
+        if known is None or len(known) != _ID_BYTES + _END_BYTES:
+            return None
+        return UUID(bytes=known[:_ID_BYTES]), datetime.fromtimestamp(int.from_bytes(known[_ID_BYTES:]), UTC)
+
+    def _token(self, purpose: str, named: bytes) -> str:
+        tag = self.keyed_hash("page:" + purpose, named)[:_TAG_BYTES]
+        return urlsafe_b64encode(named + tag).decode().rstrip("=")
+
+    def _known(self, purpose: str, token: str) -> bytes | None:
+        """What a token of this purpose names."""
         try:
-            raw = urlsafe_b64decode(token + "=" * (-len(token) % 4))
+            named = urlsafe_b64decode(token + "=" * (-len(token) % 4))[:-_TAG_BYTES]
         except ValueError:
             return None
-        if len(raw) != 40:
-            return None
-        record = UUID(bytes=raw[:16])
-        return record if hmac.compare_digest(self.page_token(purpose, record).encode(), token.encode()) else None
+        return named if hmac.compare_digest(self._token(purpose, named).encode(), token.encode()) else None
 
 
 def digest(data: bytes) -> bytes:

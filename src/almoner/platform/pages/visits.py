@@ -9,6 +9,7 @@ import hmac
 import os
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
@@ -19,15 +20,19 @@ from almoner.platform.crypto import Vault
 
 CSRF_FIELD: Final = "csrf"
 _RANDOM_BYTES: Final = 16
+_SIGNED_BYTES: Final = 32
+"""The random part and the signature; when the visit ends follows, where it does."""
+_END_BYTES: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One browser's visit to one record's pages."""
+    """One browser's visit to one record's pages. ``until``: when it ends, None where that is the browser's affair."""
 
     cookie: str
     proof: str
     csrf: str
+    until: datetime | None = None
 
     def keep(self, response: Response, *, seconds: int) -> None:
         """Set the cookie: for this host alone (``__Host-``), over https or to localhost, hidden from scripts."""
@@ -40,17 +45,18 @@ class Visit:
         return isinstance(csrf, str) and hmac.compare_digest(self.csrf.encode(), csrf.encode())
 
 
-def begin(vault: Vault, purpose: str, record: UUID, name: str) -> Visit:
-    """A new visit to a record; ``name`` is the record's id as the address shows it."""
+def begin(vault: Vault, purpose: str, record: UUID, name: str, until: datetime | None = None) -> Visit:
+    """A new visit to a record; ``name`` is the record's id as the address shows it, ``until`` is in the cookie."""
     random = os.urandom(_RANDOM_BYTES)
-    return _visit(vault, purpose, name, random + vault.sign(f"visit:{purpose}", record.bytes + random))
+    end = b"" if until is None else int(until.timestamp()).to_bytes(_END_BYTES)
+    return _visit(vault, purpose, name, random + vault.sign(f"visit:{purpose}", record.bytes + random + end) + end)
 
 
 def find(request: Request, vault: Vault, purpose: str, record: UUID, name: str) -> Visit | None:
-    """The visit that the request's cookie proves, or None."""
+    """The visit that the request's cookie proves, or None. Whether it is over is for the caller to see."""
     raw = _decoded(request.cookies.get(_cookie(purpose, name), ""))
-    random, signature = raw[:_RANDOM_BYTES], raw[_RANDOM_BYTES:]
-    if not vault.verify(f"visit:{purpose}", record.bytes + random, signature):
+    random, signature, end = raw[:_RANDOM_BYTES], raw[_RANDOM_BYTES:_SIGNED_BYTES], raw[_SIGNED_BYTES:]
+    if not vault.verify(f"visit:{purpose}", record.bytes + random + end, signature):
         return None
     return _visit(vault, purpose, name, raw)
 
@@ -70,8 +76,9 @@ def is_speculative(request: Request) -> bool:
 
 
 def _visit(vault: Vault, purpose: str, name: str, raw: bytes) -> Visit:
-    csrf = vault.sign(f"csrf:{purpose}", raw)
-    return Visit(_cookie(purpose, name), _encoded(raw), _encoded(csrf))
+    csrf, end = vault.sign(f"csrf:{purpose}", raw), raw[_SIGNED_BYTES:]
+    until = datetime.fromtimestamp(int.from_bytes(end), UTC) if end else None
+    return Visit(_cookie(purpose, name), _encoded(raw), _encoded(csrf), until)
 
 
 def _cookie(purpose: str, name: str) -> str:

@@ -85,7 +85,7 @@ async def _nonprofit(tx: Tx, found: AgentVerification) -> list[Fact]:
 
 def _asked(asked: Question | None) -> Iterator[Fact]:
     if asked is not None:
-        yield "asked the nonprofit", f"{asked.email}, {iso(asked.asked_at)}"
+        yield "asked the nonprofit", f"{asked.email or 'forgotten'}, {iso(asked.asked_at)}"
         yield "the nonprofit's answer", asked.answer or "none yet"
 
 

@@ -45,7 +45,7 @@ OPEN: Final[tuple[AgentStatus, ...]] = ("pending", "pending_user_verification", 
 UNCONFIRMED: Final[tuple[AgentStatus, ...]] = ("pending", "pending_user_verification")
 LIFETIME: Final = timedelta(days=30)
 FORGOTTEN_AFTER: Final = timedelta(days=30)
-"""Who never confirmed is forgotten that long after the expiry, as unpaid donors are (V6)."""
+"""Who never confirmed is forgotten that long after the expiry, as unpaid donors are (V6); so is whom we asked."""
 
 EVENTS: Final[Mapping[AgentStatus, str]] = {
     status: f"agent_verification.{status}" for status in get_args(AgentStatus) if status != "pending"
@@ -128,6 +128,7 @@ class AgentVerification:
 
     ``first_name``, ``last_name``, ``email``: None once they were forgotten. ``expires_at``: until then somebody outside
     has to act, None when nobody has. ``confirmed_at``: when the applicant confirmed; ``processed_at``: when it ended.
+    ``spoken``: the language that the applicant has chosen since.
     """
 
     id: UUID
@@ -148,6 +149,12 @@ class AgentVerification:
     expires_at: datetime | None
     confirmed_at: datetime | None
     processed_at: datetime | None
+    spoken: str | None = None
+
+    @property
+    def tongue(self) -> str:
+        """The language of the applicant's mails and pages."""
+        return self.spoken or self.language
 
     @property
     def open(self) -> bool:
@@ -309,11 +316,14 @@ def may_reach(sent: Sequence[datetime], at: datetime, *, sandbox: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Put to the nonprofit: does this applicant speak for it? ``answer``: None until it is given."""
+    """Put to the nonprofit: whether this applicant speaks for it.
+
+    ``email``: None once it was forgotten; ``answer``: None until it is given.
+    """
 
     id: UUID
     verification_id: UUID
-    email: str
+    email: str | None
     asked_at: datetime
     expires_at: datetime
     answer: Answer | None

@@ -219,7 +219,7 @@ class AgentPages:
         alert: str | None = None,
         problem: str | None = None,
     ) -> Response:
-        language = self.pages.language(found.language)
+        language = self.pages.language(found.tongue)
         if not found.unconfirmed:
             return await self._ended(tx, found, language, known=visit is not None)
         shown: dict[str, Any] = {"notice": notice or alert, "alert": alert is not None, "action": request.url.path}

@@ -162,7 +162,7 @@ async def _ask(tx: Tx, held: AgentVerification, outcome: Outcome) -> None:
         await store_mails.insert_question(tx, question)
         await store.ask_until(tx, held.asking(question.expires_at))
         await store.insert_steps(
-            tx, held.id, [Step("nonprofit_asked", "pass", None, contact.source, facts={"email": contact.email})]
+            tx, held.id, [Step("nonprofit_asked", "pass", None, contact.source, facts=_at(contact.email))]
         )
         await queue.enqueue(tx, ASK, {"verification": str(held.id)})
         reasons.append("nonprofit_asked")
@@ -188,14 +188,19 @@ async def answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerificat
     answered = held.answered()
     await store_mails.answer(tx, EVERYONE, asked, given)
     await store.ask_until(tx, answered)
-    step = _denied(asked) if given == "denied" else Step("nonprofit_answer", "pass", facts={"email": asked.email})
+    step = _denied(asked) if given == "denied" else Step("nonprofit_answer", "pass", facts=_at(asked.email))
     await store.insert_steps(tx, held.id, [step])
     await reviews.ask(tx, moving.subject_of(answered), [f"nonprofit_{given}"])
     return answered
 
 
+def _at(email: str | None) -> dict[str, str]:
+    """Where somebody was asked. The address itself is with the question, and forgotten with it."""
+    return {"domain": (email or "").rpartition("@")[2]}
+
+
 def _denied(asked: Question) -> Step:
-    return Step("nonprofit_answer", "fail", "nonprofit_denied", facts={"email": asked.email})
+    return Step("nonprofit_answer", "fail", "nonprofit_denied", facts=_at(asked.email))
 
 
 async def set_contact(tx: Tx, contact: Contact, by: str) -> int:

@@ -208,6 +208,11 @@ async def set_contact(tx: Tx, contact: Contact, by: str) -> int:
     return await reviewing.set_contact(tx, contact, by)
 
 
+async def speak(tx: Tx, scope: Partner | Everyone, verification_id: UUID, language: str) -> None:
+    """The applicant wants mails and pages in another language; the record keeps the one that it was made with."""
+    await store.set_spoken(tx, scope, verification_id, language)
+
+
 async def expire(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
     due = await store.lock_due(tx, EVERYONE, limit)
@@ -222,14 +227,18 @@ async def next_due(tx: Tx) -> datetime | None:
 
 
 async def forget(tx: Tx, limit: int = BATCH) -> int:
-    """Forget applicants who never confirmed, 30 days after their time was over (V6); how many."""
-    gone = await store.forget(tx, EVERYONE, tx.now - domain.FORGOTTEN_AFTER, limit)
+    """Forget applicants who never confirmed, and where nonprofits were asked, 30 days after that was over (V6).
+
+    How many of both.
+    """
+    until = tx.now - domain.FORGOTTEN_AFTER
+    gone = await store.forget(tx, EVERYONE, until, limit)
     for verification_id, partner_id in gone:
         await matches.forget(tx, Who("agent_verification", verification_id, partner_id))
-    return len(gone)
+    return len(gone) + await store_mails.forget_questions(tx, EVERYONE, until, limit)
 
 
 async def next_forgotten(tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
-    ended = await store.next_forgotten(tx, EVERYONE)
-    return None if ended is None else ended + domain.FORGOTTEN_AFTER
+    ended = [await store.next_forgotten(tx, EVERYONE), await store_mails.next_forgotten(tx, EVERYONE)]
+    return min((at + domain.FORGOTTEN_AFTER for at in ended if at is not None), default=None)

@@ -15,7 +15,7 @@ from almoner.validation.agents.judging import Step
 
 _COLUMNS: Final = (
     "organisation_website, first_name, last_name, email, title, language, metadata, email_check, status, "
-    "rejection_code, created_at, expires_at, confirmed_at, processed_at"
+    "rejection_code, created_at, expires_at, confirmed_at, processed_at, spoken"
 )
 _SELECTED: Final = f"""
     a.id, a.partner_id, a.organisation_id, coalesce(o.display_name, o.name) as organisation_name,
@@ -43,7 +43,7 @@ _IS_NOW: Final = {
 def _verification(row: Record) -> AgentVerification:
     organisation = None if row[2] is None else Nonprofit(row[2], row[3], row[4])
     request = None if row[5] is None else Nonprofit(row[5], row[6])
-    return AgentVerification(row[0], row[1], organisation, request, *row[7:21])
+    return AgentVerification(row[0], row[1], organisation, request, *row[7:22])
 
 
 async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:
@@ -230,6 +230,16 @@ async def steps(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[tuple[S
         verification_id,
     )
     return [(Step(*row[:6]), row[6]) for row in rows]
+
+
+async def set_spoken(tx: Tx, scope: Partner | Everyone, verification_id: UUID, language: str) -> None:
+    """Keep the language that an applicant has chosen."""
+    await tx.execute(
+        "update agent_verification set spoken = $3 where id = $1 and ($2::uuid is null or partner_id = $2)",
+        verification_id,
+        scope.id if isinstance(scope, Partner) else None,
+        language,
+    )
 
 
 async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:

@@ -93,6 +93,31 @@ async def answer(tx: Tx, _scope: Everyone, question: Question, given: Answer) ->
     )
 
 
+NEXT_FORGOTTEN: Final = "select min(coalesce(answered_at, expires_at)) from agent_question where email is not null"
+
+
+async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the first question that we know the address of was over."""
+    found: datetime | None = await tx.fetchval(NEXT_FORGOTTEN)
+    return found
+
+
+async def forget_questions(tx: Tx, _scope: Everyone, over_until: datetime, limit: int) -> int:
+    """Forget where nonprofits were asked whose questions were over until then; how many."""
+    rows = await tx.fetch(
+        """
+        with old as (
+            select id from agent_question where email is not null and coalesce(answered_at, expires_at) <= $1
+            order by coalesce(answered_at, expires_at) limit $2 for no key update skip locked
+        )
+        update agent_question q set email = null from old where q.id = old.id returning q.id
+        """,
+        over_until,
+        limit,
+    )
+    return len(rows)
+
+
 async def find_contact(tx: Tx, _scope: Everyone, organisation_id: UUID) -> Contact | None:
     """Where an organisation can be asked."""
     row = await tx.fetchrow(

@@ -24,6 +24,8 @@ CHANGED: Final = "internal.appeal_changed"
 
 MAX_TEXT: Final = 5000
 BUSINESS_DAYS: Final = 10
+FORGOTTEN_AFTER: Final = timedelta(days=30)
+"""What an appeal says is forgotten that long after its decision, as who applied is (V6)."""
 _SATURDAY: Final = 5
 
 REASONS: Final = ("decision_stands", "no_new_evidence")
@@ -41,7 +43,7 @@ class AppealChanged:
 
 @dataclass(frozen=True, slots=True)
 class Appeal:
-    """One appeal. ``first_decided_by``: operators who may not decide it.
+    """One appeal. ``text``: None once it was forgotten. ``first_decided_by``: operators who may not decide it.
 
     ``overruled``: the checks that count as passed for this submission since it was reversed.
     """
@@ -49,7 +51,7 @@ class Appeal:
     id: UUID
     partner_id: UUID
     submission_id: UUID
-    text: str
+    text: str | None
     appellant: Appellant
     first_decided_by: tuple[str, ...]
     overruled: tuple[Check, ...]

@@ -1,13 +1,14 @@
 """Background work of appeals: the answer once what was never looked at has been."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
 from almoner.platform.db import Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
-from almoner.platform.work import Handler, Work
+from almoner.platform.work import Handler, Schedule, Work
 from almoner.validation.agents import domain as agents
 from almoner.validation.appeals import service
 from almoner.validation.eligibility import domain as eligibility
@@ -39,4 +40,5 @@ reactions: Final = (
     Reaction(monitoring.MOVED, _on("monitoring", "monitoringsubscription")),
     Reaction(eligibility.UPDATED, _on("eligibility", "eligibilitysubscription")),
 )
+schedules: Final = (Schedule("appeals.forget_texts", service.next_forgotten, service.forget, every=timedelta(days=1)),)
 handlers: Final[Mapping[str, Handler]] = {service.SETTLE: settle}

@@ -31,7 +31,7 @@ class AppealOut(Out, object_name="appeal"):
     id: str
     validation_submission_id: str
     status: AppealStatus
-    text: str
+    text: Annotated[str | None, msgspec.Meta(description="Null 30 days after the decision, when it is forgotten.")]
     due_at: Annotated[str, msgspec.Meta(description="Ten business days after it was made.")]
     created_at: str
     decided_at: str | None

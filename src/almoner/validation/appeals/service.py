@@ -1,5 +1,6 @@
 """What can be done with appeals. Whatever changes one holds its submission first, then the appeal, then the checks."""
 
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from almoner.validation.submissions.domain import InvalidState, Submission
 Scope = Partner | Everyone
 
 SETTLE: Final = "appeals.settle"
+BATCH: Final = 1000
 _NOTE_LENGTH: Final = 2000
 
 
@@ -99,7 +101,8 @@ async def reverse(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> 
     domain.ensure_reversible(parts.agent)
     overruled = domain.overruled(submission)
     decided = await _decide(tx, held, held.decided("reversed", decision.by, overruled, tx.now), decision)
-    anew = Decision("accepted", None, decision.by, f"By appeal: {decision.note}"[:_NOTE_LENGTH])
+    named = tx.ids.text("appeal", held.id)
+    anew = Decision("accepted", None, decision.by, f"By appeal {named}: {decision.note}"[:_NOTE_LENGTH])
     if parts.monitoring is not None:
         await monitoring.take_up(tx, parts.monitoring.id)
     if parts.eligibility is not None:
@@ -133,6 +136,17 @@ async def follow(tx: Tx, check: str, ids: list[UUID]) -> None:
     """Something became of these subscriptions: settle the appeals that wait for them."""
     found = await store.reversed_of(tx, EVERYONE, check, ids)
     await queue.enqueue_all(tx, [NewJob(SETTLE, {"submission": str(one)}, unique=str(one)) for one in found])
+
+
+async def forget(tx: Tx, limit: int = BATCH) -> int:
+    """Forget what appeals say, 30 days after their decision (V6); how many."""
+    return await store.forget(tx, EVERYONE, tx.now - domain.FORGOTTEN_AFTER, limit)
+
+
+async def next_forgotten(tx: Tx) -> datetime | None:
+    """When the next of them is forgotten."""
+    decided = await store.next_forgotten(tx, EVERYONE)
+    return None if decided is None else decided + domain.FORGOTTEN_AFTER
 
 
 def _waits(submission: Submission, appeal: Appeal) -> bool:

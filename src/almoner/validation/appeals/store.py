@@ -1,6 +1,7 @@
 """SQL of appeals."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -88,6 +89,30 @@ async def decide(tx: Tx, decided: Appeal) -> bool:
             APPEAL.sources_of(decided.status),
         )
     )
+
+
+async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When the first of those was decided whose words are still here."""
+    found: datetime | None = await tx.fetchval(
+        "select min(decided_at) from appeal where text is not null and decided_at is not null"
+    )
+    return found
+
+
+async def forget(tx: Tx, _scope: Everyone, decided_until: datetime, limit: int) -> int:
+    """Forget what those say that were decided until then; how many."""
+    rows = await tx.fetch(
+        """
+        with old as (
+            select id from appeal where text is not null and decided_at <= $1
+            order by decided_at limit $2 for no key update skip locked
+        )
+        update appeal a set text = null from old where a.id = old.id returning a.id
+        """,
+        decided_until,
+        limit,
+    )
+    return len(rows)
 
 
 async def deciders(tx: Tx, _scope: Everyone, submission: Submission) -> tuple[str, ...]:

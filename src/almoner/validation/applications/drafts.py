@@ -197,8 +197,22 @@ def number_of(text: str) -> int | float | None:
     return int(value) if value.is_integer() else value
 
 
+def may_mail_link(mailed: Sequence[datetime], now: datetime) -> bool:
+    """Whether the link to an application may be mailed once more, by when it lately was."""
+    return len(_of_today(mailed, now)) < MOST_TO_ONE and all(now - at >= BETWEEN for at in mailed)
+
+
+def link_mailed(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
+    """When it was, with this time and without what no limit goes by any more."""
+    return [*_of_today(mailed, now), now]
+
+
+def _of_today(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
+    return [at for at in mailed if now - at < DAY]
+
+
 def may_hand_over(of_invite: Sequence[datetime], to_address: Sequence[datetime], now: datetime) -> bool:
     """Whether one more mail may go out, by when earlier ones did: of this invite, and to this address."""
     if len(of_invite) >= MOST_HANDED_OVER or any(now - at < BETWEEN for at in of_invite):
         return False
-    return sum(now - at < DAY for at in to_address) < MOST_TO_ONE
+    return len(_of_today(to_address, now)) < MOST_TO_ONE

@@ -18,14 +18,16 @@ from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.visits import CSRF_FIELD
 from almoner.platform.uploads.files import Stored
 from almoner.platform.uploads.problems import (
+    ContentTypeError,
     FileIsMissing,
     FiletypeNotSupported,
     MaxFileSize,
+    MultipartBoundaryNotFound,
     TooManyFiles,
 )
 from almoner.validation.applications import wording
-from almoner.validation.applications.form_pages import FormBase, Opened, kindly, to
 from almoner.validation.applications.form_views import Notice
+from almoner.validation.applications.opening import Again, FormBase, Opened, kindly, to
 from almoner.validation.documents import service as documents
 from almoner.validation.documents.domain import NoMoreDocuments, NoMoreRoom
 from almoner.validation.invites import service as invites
@@ -148,7 +150,12 @@ def kind_of(text: str, kinds: Sequence[str]) -> Kind:
 
 
 def problem_key(problem: Problem) -> str | None:
-    """What an applicant is told of a file that was not taken, by its key; None for what is no fault of the file."""
+    """What an applicant is told of a file that was not taken, by its key; None for what is no fault of the file.
+
+    Raises Again for what no form of ours sends.
+    """
+    if isinstance(problem, ContentTypeError | MultipartBoundaryNotFound):
+        raise Again from problem
     return next((key for known, key in _PROBLEMS if isinstance(problem, known)), None)
 
 

@@ -1,175 +1,30 @@
-"""The addresses of the hosted form: one link, a step on each page, kept as soon as it is left.
+"""The addresses of the hosted form: one link, a step on each page, kept as soon as it is left."""
 
-GET changes nothing. POST needs the cookie of the link, its CSRF token and the page's own origin (house 5).
-"""
-
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import wraps
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeVar
-from uuid import UUID
+from typing import Final
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.kit.errors import NotFound
 from almoner.kit.text import typed
-from almoner.platform import audit
-from almoner.platform.audit import Actor
-from almoner.platform.db import Database, Tx
+from almoner.platform.db import Database
 from almoner.platform.pages import visits
-from almoner.platform.pages.broken import Broken
-from almoner.platform.pages.headers import NO_PAGE, origin_of
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.visits import CSRF_FIELD, Visit
 from almoner.platform.ratelimit import RateLimiter
 from almoner.validation.applications import drafts, sending, service, wording
-from almoner.validation.applications.drafts import Draft, Person, Step, Unlisted
-from almoner.validation.applications.form_views import Face, FormViews, Notice
+from almoner.validation.applications.drafts import Person, Step, Unlisted
+from almoner.validation.applications.form_views import Notice
+from almoner.validation.applications.opening import FormBase, Opened, kindly, to
 from almoner.validation.applications.searching import Search
-from almoner.validation.applications.service import Application
-from almoner.validation.invites.domain import PAGE, InviteExpired, InviteInvalidState
+from almoner.validation.invites.domain import PAGE
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _COOKIE_SECONDS: Final = 8 * 24 * 3600  # a day longer than the link, to be told that it has expired
-_MAX_FORM: Final = {"max_files": 0, "max_fields": 60, "max_part_size": 16_384}
-
-P = TypeVar("P", bound="FormBase")
-Handler = Callable[[P, Request], Awaitable[Response]]
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A request that came with the cookie of its invite."""
-
-    request: Request
-    visit: Visit
-    face: Face
-
-    @property
-    def application(self) -> Application:
-        """What is filled in."""
-        return self.face.application
-
-    @property
-    def id(self) -> UUID:
-        """The invite."""
-        return self.application.invite.id
-
-
-class Again(Exception):
-    """The posted form is not one of ours that this browser was given (H2)."""
-
-
-def kindly(handler: Handler[P]) -> Handler[P]:
-    """What may go wrong becomes a page; so does the unexpected, which is raised afterwards."""
-
-    @wraps(handler)
-    async def answer(self: P, request: Request) -> Response:
-        try:
-            return await handler(self, request)
-        except NotFound:
-            return self.say(request, "unknown", 404, "link")
-        except InviteExpired:
-            return self.say(request, "expired", 410, "clock")
-        except InviteInvalidState:
-            return await self.used(request)
-        except Again:
-            return self.say(request, "again", 403, "lock")
-        except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
-            return Broken(self.say(request, "broken", 500, "info"), error)
-
-    return answer
-
-
-class FormBase:
-    """What the pages of the form have in common."""
-
-    def __init__(self, db: Database, pages: Pages) -> None:
-        self.db = db
-        self.views = FormViews(pages)
-        self._vault = db.deployment.vault
-        self._ids = db.deployment.ids
-        self._origin = origin_of(db.deployment.links.pages)
-
-    def say(self, request: Request, kind: str, status: int, icon: str) -> HTMLResponse:
-        """A page that only says something: in the opened form's language, else in the browser's."""
-        pages, tag = self.views.pages, getattr(request.state, "language", None)
-        language = pages.language(tag) if tag else pages.preferred(request)
-        return pages.message(f"apply.{kind}", language, status=status, icon=icon)
-
-    def unknown(self, request: Request, status: int) -> Response:
-        """There is no such page."""
-        return self.say(request, "unknown", status, "link")
-
-    async def used(self, request: Request) -> Response:
-        """The application was sent: its own page says where it stands."""
-        invite_id = self._ids.parse("validationinvite", request.path_params["id"])
-        async with self.db.read() as tx:
-            found = None if invite_id is None else await sending.sent_with(tx, invite_id)
-            if found is not None:
-                return to(sending.form_link(tx, found))
-        return self.say(request, "used", 410, "check")
-
-    async def open(self, request: Request) -> Opened:
-        """The form of the address, for a browser with its cookie.
-
-        Raises NotFound, InviteExpired, InviteInvalidState.
-        """
-        name = request.path_params["id"]
-        invite_id = self._ids.parse("validationinvite", name)
-        visit = None if invite_id is None else visits.find(request, self._vault, PAGE, invite_id, name)
-        if invite_id is None or visit is None:
-            raise NotFound
-        async with self.db.read() as tx:
-            application = await service.load(tx, invite_id)
-            request.state.language = application.language  # what goes wrong later is told in it
-            application.invite.ensure_open(tx.now)
-        return Opened(request, visit, self._face(application, name, visit))
-
-    def _face(self, application: Application, name: str, visit: Visit) -> Face:
-        language = self.views.pages.language(application.language)
-        return Face(application, f"/{PAGE}/{name}", visit.csrf, language)
-
-    async def posted(self, opened: Opened) -> FormData:
-        """The posted form. Raises Again."""
-        form = await opened.request.form(**_MAX_FORM)
-        self.ensure_ours(opened, form.get(CSRF_FIELD))
-        return form
-
-    def ensure_ours(self, opened: Opened, csrf: object) -> None:
-        """Whether this browser was given the form that it posts. Raises Again."""
-        if not (visits.from_own_page(opened.request, self._origin) and opened.visit.owns(csrf)):
-            raise Again
-
-    async def keep(self, opened: Opened, step: str, change: Callable[[Draft], Draft]) -> Opened:
-        """Keep what was answered in a step, and the form with it."""
-        async with self.db.write() as tx:
-            draft = await service.change(tx, opened.id, change)
-            await self.record(tx, opened, "application.saved", {"step": step})
-        application = replace(opened.application, draft=draft)
-        return replace(opened, face=replace(opened.face, application=application))
-
-    async def record(self, tx: Tx, opened: Opened, action: str, details: Mapping[str, str] | None = None) -> None:
-        """That the applicant did something (V8)."""
-        invite, request = opened.application.invite, opened.request
-        address = request.client.host if request.client else None
-        name = tx.ids.text("validationinvite", invite.id)
-        await audit.record(
-            tx, invite.partner_id, Actor("system", "applicant"), action, name, address=address, details=details
-        )
-
-    def onwards(self, opened: Opened, step: Step) -> Response:
-        """To the step after this one, or to what is open before the review."""
-        application = opened.application
-        following = drafts.after(step, application.configuration)
-        if following == "review":
-            following = drafts.open_step(application.draft, application.configuration)
-        return to(opened.face.href(following))
 
 
 class FormPages(FormBase):
@@ -336,15 +191,17 @@ class FormPages(FormBase):
                 sent = await sending.send(tx, opened.id, opened.face.language.html_lang)
                 await self.record(tx, opened, "application.sent", {"submission": sent.name})
         except sending.NotSent as problem:
-            return await self._review(opened, Notice(problem.key, alert=True))
-        return to(sent.url)
+            return await self._review(opened, problem)
+        return self.sent(to(sent.url), sent.id)
 
-    async def _review(self, opened: Opened, notice: Notice | None = None) -> Response:
+    async def _review(self, opened: Opened, problem: sending.NotSent | None = None) -> Response:
         async with self.db.read() as tx:
             named = await service.organisation(tx, opened.application)
             body = wording.body_of(tx, named, opened.face.language.locale) if named else None
             documents = await sending.documents_of(tx, opened.application.invite)
-        return self.views.review(opened.face, body, len(documents), notice)
+        problems = {f"part-{problem.step}": problem.key} if problem and problem.step else None
+        notice = Notice(problem.key, alert=True) if problem and not problems else None
+        return self.views.review(opened.face, body, len(documents), problems, notice)
 
     @kindly
     async def colleague(self, request: Request) -> Response:
@@ -385,8 +242,3 @@ class FormPages(FormBase):
 def _text(form: FormData, field: str, *, lines: bool = False) -> str:
     value = form.get(field)
     return typed(value, lines=lines) if isinstance(value, str) else ""
-
-
-def to(url: str) -> Response:
-    """Onwards by GET."""
-    return RedirectResponse(url, 303, NO_PAGE)

@@ -254,8 +254,15 @@ class FormViews:
             ],
         )
 
-    def review(self, face: Face, body: dict[str, Any] | None, documents: int, notice: Notice | None = None) -> Response:
-        """All answers, before they are sent."""
+    def review(
+        self,
+        face: Face,
+        body: dict[str, Any] | None,
+        documents: int,
+        problems: Problems | None = None,
+        notice: Notice | None = None,
+    ) -> Response:
+        """All answers, before they are sent. ``problems``: by ``part-`` and the step to look at again."""
         redirect = face.application.invite.redirect_url
         own = origin_of(redirect) if redirect else None
         parts = [
@@ -266,7 +273,8 @@ class FormViews:
             face,
             "apply_review.html",
             "review",
-            status=422 if notice else 200,
+            status=422 if notice or problems else 200,
+            problems=problems,
             notice=notice,
             form_targets=(own,) if own else (),
             parts=parts,

@@ -7,7 +7,6 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.platform import queue
 from almoner.platform.db import Tx
 from almoner.platform.mail import Mail, MailDelayed, MailRefused, MailTransport
 from almoner.platform.outbox import Event, Reaction
@@ -15,15 +14,15 @@ from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Done, Drop, Job, Result, Retry
 from almoner.platform.work import Handler, Schedule, Work
 from almoner.validation.appeals import domain as appeals
-from almoner.validation.applications import letters, service, writing
-from almoner.validation.applications.letters import Kind
+from almoner.validation.applications import letters, service, telling, writing
+from almoner.validation.applications.telling import TELL, Kind, tell
+from almoner.validation.documents import domain as documents
 from almoner.validation.submissions import domain as submissions
 
 _FIRST_WAIT: Final = timedelta(minutes=1)
 _LONGEST_WAIT: Final = timedelta(hours=6)
 _MOST_ATTEMPTS: Final = 16  # about three days
 
-TELL: Final = "applications.tell"
 _FIRST_LOOK: Final = timedelta(minutes=10)
 """Until then the registers have said what they know: what is missing then is missing."""
 _OF_APPEALS: Final[Mapping[appeals.AppealStatus, Kind]] = {
@@ -31,13 +30,6 @@ _OF_APPEALS: Final[Mapping[appeals.AppealStatus, Kind]] = {
     "upheld": "upheld",
     "reversed": "reversed",
 }
-
-
-async def tell(tx: Tx, submission_id: UUID, kind: Kind, *, after: timedelta | None = None, of: str = "") -> None:
-    """Have a mail written to the applicant. ``of``: which one of several of its kind."""
-    payload = {"submission": str(submission_id), "kind": kind, "of": of}
-    due = None if after is None else tx.now + after
-    await queue.enqueue(tx, TELL, payload, due=due, unique=f"{kind} {submission_id} {of}")
 
 
 async def on_created(tx: Tx, events: Sequence[Event]) -> None:
@@ -66,6 +58,14 @@ async def on_appeals(tx: Tx, events: Sequence[Event]) -> None:
         await tell(tx, told.submission, _OF_APPEALS[told.status], of=str(told.appeal))
 
 
+async def on_scans(tx: Tx, events: Sequence[Event]) -> None:
+    """Documents were scanned."""
+    for event in events:
+        told: Any = event.record()
+        if not told["clean"]:
+            await telling.tell_of_document(tx, UUID(told["document"]))
+
+
 def _named(tx: Tx, events: Sequence[Event]) -> list[UUID]:
     records: list[Any] = [event.record() for event in events]
     named = [tx.ids.parse("validationsubmission", record["id"]) for record in records]
@@ -77,6 +77,7 @@ reactions: Final = (
     Reaction(submissions.SUCCEEDED, on_succeeded),
     Reaction(submissions.FAILED, on_failed),
     Reaction(appeals.CHANGED, on_appeals),
+    Reaction(documents.SCANNED, on_scans),
 )
 schedules: Final = (
     Schedule("applications.forget_drafts", service.next_forgotten, service.forget, every=timedelta(hours=1)),

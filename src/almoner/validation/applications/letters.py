@@ -1,7 +1,6 @@
 """The mails about an application, in its language: that it came in, what is missing, what was decided, and appeals."""
 
 from datetime import datetime
-from typing import Literal
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
@@ -12,8 +11,7 @@ from almoner.platform.pages.rendering import Pages
 from almoner.validation.applications import status, status_views
 from almoner.validation.applications.sending import status_link
 from almoner.validation.applications.status_views import Known
-
-Kind = Literal["received", "missing", "succeeded", "failed", "appealed", "upheld", "reversed"]
+from almoner.validation.applications.telling import Kind
 
 
 async def write(tx: Tx, pages: Pages, submission_id: UUID, kind: Kind, of: str, at: datetime) -> Mail | None:
@@ -38,7 +36,7 @@ async def write(tx: Tx, pages: Pages, submission_id: UUID, kind: Kind, of: str, 
         "missing": known.missing if kind == "missing" else [],
         "reasons": status.reasons(submission) if kind == "failed" else [],
         "due": known.appeal.due_at if known.appeal is not None and kind == "appealed" else None,
-        "link": status_link(tx, submission_id),
+        "link": status_link(tx, submission_id, at),
     }
     return Mail(
         key=f"application:{submission_id}:{kind}:{of}",
@@ -57,6 +55,8 @@ def _holds(known: Known, kind: Kind) -> bool:
     match kind:
         case "missing":
             return any(one.source == "applicant" and one.code != "confirmation" for one in known.missing)
+        case "refused":
+            return bool(status.takes_documents(known.submission, known.appeal))
         case "failed":
             return known.submission.status == "failed"
         case "reversed":

@@ -1,6 +1,7 @@
 """The end of the form: what was answered becomes a submission, once, and the applicant is led on."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final
 from urllib.parse import urlencode, urlsplit, urlunsplit
 from uuid import UUID
@@ -8,7 +9,7 @@ from uuid import UUID
 from almoner.kit.errors import BadRequest, IncorrectParams
 from almoner.platform.db import EVERYONE, Tx
 from almoner.validation.applications import drafts, service, store
-from almoner.validation.applications.drafts import Person
+from almoner.validation.applications.drafts import Person, Step
 from almoner.validation.applications.service import Application
 from almoner.validation.invites import service as invites
 from almoner.validation.invites.domain import Invite, InviteExpired, InviteInvalidState
@@ -20,24 +21,39 @@ from almoner.validation.submissions.domain import Asked, Details, OrganisationNo
 STATUS_PAGE: Final = "application"
 """Purpose of the token that mails lead with to the page where an application stands, and its path."""
 BY_FORM: Final = "application-by-form"
-"""Purpose of the token for who came by the form, whose link others may know: it shows nobody's address."""
+"""Purpose of the cookie of the browser that has sent the form; that proves nobody's address."""
+ASKING: Final = "application-link"
+"""Purpose of the cookie of who may have the link mailed anew, and may see nothing."""
+LINK_LIFETIME: Final = timedelta(days=90)
+"""Of a mailed link: the last mail tells the decision. A new one is mailed to the applicant on request."""
+SENT_AGAIN: Final = timedelta(minutes=10)
+"""A form that is sent again within that time, from where it was open, was sent by two presses of the button."""
 
 
 class NotSent(Exception):
-    """The submission was refused; ``key`` of what the applicant is told."""
+    """The submission was refused; ``key`` of what the applicant is told, ``step``: the one to look at again."""
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, step: Step | None = None) -> None:
         super().__init__(key)
         self.key = key
+        self.step = step
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A submission that was made. ``url``: where the applicant goes."""
+    """A submission that was made. ``name``: its id; ``url``: where the applicant goes."""
 
     id: UUID
     name: str
     url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The submission that an invite was used for, and when."""
+
+    id: UUID
+    at: datetime
 
 
 async def send(tx: Tx, invite_id: UUID, language: str) -> Sent:
@@ -52,12 +68,12 @@ async def send(tx: Tx, invite_id: UUID, language: str) -> Sent:
     except (InviteExpired, InviteInvalidState):
         raise
     except (OrganisationNotActive, OrganisationNotFound):
-        raise NotSent("apply.problem.organisation.gone") from None
+        raise NotSent("apply.problem.organisation.gone", "nonprofit") from None
     except (BadRequest, IncorrectParams) as refused:
         raise NotSent("apply.problem.sending") from refused
     await store.forget(tx, EVERYONE, invite_id)
     name = tx.ids.text("validationsubmission", made.id)
-    url = returned(invite.redirect_url, name) if invite.redirect_url else form_link(tx, made.id)
+    url = returned(invite.redirect_url, name) if invite.redirect_url else f"/{STATUS_PAGE}/{name}"
     return Sent(made.id, name, url)
 
 
@@ -96,23 +112,16 @@ def returned(redirect_url: str, submission: str) -> str:
     return urlunsplit(parts._replace(query=f"{parts.query}&{added}" if parts.query else added))
 
 
-def status_link(tx: Tx, submission_id: UUID) -> str:
-    """Where an application stands, for whom it is mailed to."""
-    return _link(tx, STATUS_PAGE, submission_id)
+def status_link(tx: Tx, submission_id: UUID, at: datetime) -> str:
+    """Where an application stands, for whom it is mailed to then."""
+    token = tx.vault.ending_token(STATUS_PAGE, submission_id, at + LINK_LIFETIME)
+    return f"{tx.links.pages}/{STATUS_PAGE}?token={token}"
 
 
-def form_link(tx: Tx, submission_id: UUID) -> str:
-    """The same page, for whoever has the link of the form."""
-    return _link(tx, BY_FORM, submission_id)
-
-
-def _link(tx: Tx, purpose: str, submission_id: UUID) -> str:
-    return f"{tx.links.pages}/{STATUS_PAGE}?token={tx.vault.page_token(purpose, submission_id)}"
-
-
-async def sent_with(tx: Tx, invite_id: UUID) -> UUID | None:
+async def sent_with(tx: Tx, invite_id: UUID) -> Before | None:
     """The submission that was made with an invite; None before."""
-    return await store.sent_with(tx, EVERYONE, invite_id)
+    found = await store.sent_with(tx, EVERYONE, invite_id)
+    return Before(*found) if found else None
 
 
 async def documents_of(tx: Tx, invite: Invite) -> list[SubmissionDocument]:

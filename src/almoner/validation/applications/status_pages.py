@@ -23,10 +23,12 @@ from almoner.platform.pages import visits
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.visits import CSRF_FIELD, Visit
 from almoner.platform.uploads.files import Stored
+from almoner.validation.agents import service as agents
 from almoner.validation.appeals import service as appeals
 from almoner.validation.applications import status, status_views, store, wording
 from almoner.validation.applications.form_documents import Body, kind_of, problem_key
-from almoner.validation.applications.form_pages import Again, FormBase, kindly, to
+from almoner.validation.applications.link_pages import LinkPages
+from almoner.validation.applications.opening import Again, FormBase, LinkEnded, kindly, to
 from almoner.validation.applications.sending import BY_FORM, STATUS_PAGE
 from almoner.validation.applications.status_views import Known, StatusViews
 from almoner.validation.documents import service as documents
@@ -61,6 +63,7 @@ class StatusPages(FormBase):
         super().__init__(db, pages)
         self._intake = intake
         self._status = StatusViews(pages)
+        self._links = LinkPages(db, pages)
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
@@ -70,21 +73,26 @@ class StatusPages(FormBase):
             Route(f"/{STATUS_PAGE}/{{id}}/appeal", self.appeal, methods=["POST"]),
             Route(f"/{STATUS_PAGE}/{{id}}/language", self.choose_language, methods=["POST"]),
             Route(f"/{STATUS_PAGE}/{{id}}/documents", self.upload, methods=["POST"]),
+            *self._links.routes(),
         ]
 
     @kindly
     async def open_link(self, request: Request) -> Response:
         """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
         token = request.query_params.get("token", "")
-        read = ((purpose, self._vault.read_page_token(purpose, token)) for purpose in _PURPOSES)
-        purpose, found = next(((purpose, found) for purpose, found in read if found is not None), ("", None))
-        if found is None:
+        if (read := self._vault.read_ending_token(STATUS_PAGE, token)) is None:
+            if (found := self._vault.read_page_token(STATUS_PAGE, token)) is not None:
+                raise LinkEnded(found)  # mailed when links had no end yet
             raise NotFound
+        found, until = read
+        if until <= self._now():
+            raise LinkEnded(found)
         name = self._ids.text("validationsubmission", found)
         response = to(f"/{STATUS_PAGE}/{name}")
         # A second tab keeps the first one's visit: a new one would void the form that is open there.
-        visit = visits.find(request, self._vault, purpose, found, name)
-        visit = visit or visits.begin(self._vault, purpose, found, name)
+        visit = visits.find(request, self._vault, STATUS_PAGE, found, name)
+        if visit is None or not self.lasts(visit):
+            visit = visits.begin(self._vault, STATUS_PAGE, found, name, until)
         visit.keep(response, seconds=_COOKIE_SECONDS)
         return response
 
@@ -97,7 +105,7 @@ class StatusPages(FormBase):
     @kindly
     async def appeal(self, request: Request) -> Response:
         """Ask for a second look."""
-        seen = self._seen(request)
+        seen = await self._posting(request)
         form = await request.form(**_MAX_FORM)
         self._ensure_given(seen, form.get(CSRF_FIELD))
         text = typed(str(form.get("text", "")), lines=True)
@@ -117,7 +125,7 @@ class StatusPages(FormBase):
     @kindly
     async def choose_language(self, request: Request) -> Response:
         """The language of the page, and of the mails from now on."""
-        seen = self._seen(request)
+        seen = await self._posting(request)
         form = await request.form(**_MAX_FORM)
         self._ensure_given(seen, form.get(CSRF_FIELD))
         chosen = wording.offered(str(form.get("language", "")), self.views.pages.catalogues.offered)
@@ -125,13 +133,15 @@ class StatusPages(FormBase):
             async with self.db.write() as tx:
                 submission = await submissions.get(tx, EVERYONE, seen.id)
                 await store.save_language(tx, Partner(submission.partner_id), seen.id, chosen)
+                if submission.agent_verification_id is not None:
+                    await agents.speak(tx, EVERYONE, submission.agent_verification_id, chosen)
                 await self._record(tx, seen, "application.language_chosen")
         return to(f"/{STATUS_PAGE}/{seen.name}")
 
     @kindly
     async def upload(self, request: Request) -> Response:
         """Take one more document."""
-        seen = self._seen(request)
+        seen = await self._posting(request)
         body = Body(request.receive)
         try:
             received = await uploads.receive(body.receive, request.headers, documents.DOCUMENT)
@@ -163,15 +173,25 @@ class StatusPages(FormBase):
         return to(f"/{STATUS_PAGE}/{seen.name}?did=added")
 
     def _seen(self, request: Request) -> Seen:
-        """Of a browser that opened the link. Raises NotFound."""
+        """Of a browser that opened the link, or has sent the form. Raises NotFound, LinkEnded."""
         name = request.path_params["id"]
         found = self._ids.parse("validationsubmission", name)
         if found is None:
             raise NotFound
-        for purpose in _PURPOSES:
-            if (visit := visits.find(request, self._vault, purpose, found, name)) is not None:
+        known = [(purpose, visits.find(request, self._vault, purpose, found, name)) for purpose in _PURPOSES]
+        for purpose, visit in known:
+            if visit is not None and self.lasts(visit):
                 return Seen(request, visit, found, name, mailed=purpose == STATUS_PAGE)
+        if any(visit is not None for _, visit in known):
+            raise LinkEnded(found)
         raise NotFound
+
+    async def _posting(self, request: Request) -> Seen:
+        """As ``_seen``, of somebody who posts: what goes wrong is told in the application's language."""
+        seen = self._seen(request)
+        async with self.db.read() as tx:
+            request.state.language = await status_views.language_of(tx, seen.id)
+        return seen
 
     def _ensure_given(self, seen: Seen, csrf: object) -> None:
         """Whether this browser was given the form that it posts. Raises Again."""

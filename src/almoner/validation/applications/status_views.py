@@ -9,6 +9,7 @@ from starlette.responses import HTMLResponse
 
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
+from almoner.kit.errors import NotFound
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.pages import colours
 from almoner.platform.pages.rendering import Pages
@@ -63,6 +64,13 @@ class Known:
         return self.submission.parts.configuration.display_name
 
 
+async def language_of(tx: Tx, submission_id: UUID) -> str:
+    """The one that was chosen on the page, else the submission's. Raises NotFound."""
+    if (found := await store.spoken(tx, EVERYONE, submission_id)) is None:
+        raise NotFound
+    return found
+
+
 async def know(tx: Tx, submission_id: UUID) -> Known:
     """One application. Raises NotFound."""
     found = await submissions.get(tx, EVERYONE, submission_id)
@@ -72,7 +80,7 @@ async def know(tx: Tx, submission_id: UUID) -> Known:
         await appeals.last(tx, partner, found.id),
         await partners.get(tx, partner),
         await handed_in.of_submission(tx, partner, found.id),
-        await store.find_language(tx, EVERYONE, found.id) or found.language,
+        await language_of(tx, found.id),
     )
 
 
@@ -116,6 +124,7 @@ class StatusViews:
             chosen_kind=kinds[0] if kinds else None,
             documents=self._documents(known, language),
             appeal=known.appeal,
+            appeal_name=self._pages.deployment.ids.optional("appeal", known.appeal.id if known.appeal else None),
             may_appeal=status.may_appeal(submission, known.appeal),
             text=text,
             problems={field: language.html(key, **values) for field, key in problems.items()},

@@ -1,5 +1,6 @@
 """SQL of drafts of the hosted form, and of the mails that hand it over."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -114,27 +115,33 @@ async def handed_over(tx: Tx, _scope: Everyone, invite_id: UUID) -> list[datetim
     return [row["sent_at"] for row in rows]
 
 
+MAILED_TO: Final = "select sent_at from application_handover where lower(email) = lower($1) and sent_at > $2"
+
+
 async def mailed_to(tx: Tx, _scope: Everyone, email: str, since: datetime) -> list[datetime]:
-    """When mails of any invite were sent to an address since then."""
-    rows = await tx.fetch(
-        "select sent_at from application_handover where lower(email) = lower($1) and sent_at > $2", email, since
-    )
+    """When mails of any invite were sent to an address since; until the transaction ends nobody else asks this."""
+    await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('application_handover ' || lower($1), 0))", email)
+    rows = await tx.fetch(MAILED_TO, email, since)
     return [row["sent_at"] for row in rows]
 
 
-async def sent_with(tx: Tx, _scope: Everyone, invite_id: UUID) -> UUID | None:
-    """The submission that was made with an invite; None before."""
-    found: UUID | None = await tx.fetchval(
-        "select id from validation_submission where validation_invite_id = $1", invite_id
+async def sent_with(tx: Tx, _scope: Everyone, invite_id: UUID) -> tuple[UUID, datetime] | None:
+    """The submission that was made with an invite, and when; None before."""
+    row = await tx.fetchrow(
+        "select id, created_at from validation_submission where validation_invite_id = $1", invite_id
     )
-    return found
+    return (row["id"], row["created_at"]) if row else None
 
 
-async def find_language(tx: Tx, _scope: Everyone, submission_id: UUID) -> str | None:
-    """The language that was chosen on the page of an application; None where none was."""
-    found: str | None = await tx.fetchval(
-        "select language from application_language where validation_submission_id = $1", submission_id
-    )
+SPOKEN: Final = """
+select coalesce(l.language, s.language) from validation_submission s
+left join application_language l on l.validation_submission_id = s.id where s.id = $1
+"""
+
+
+async def spoken(tx: Tx, _scope: Everyone, submission_id: UUID) -> str | None:
+    """The language of an application's page and mails; None where there is no such application."""
+    found: str | None = await tx.fetchval(SPOKEN, submission_id)
     return found
 
 
@@ -151,6 +158,27 @@ async def save_language(tx: Tx, partner: Partner, submission_id: UUID, language:
         partner.id,
         language,
         tx.now,
+    )
+
+
+async def links_mailed(tx: Tx, _scope: Everyone, submission_id: UUID) -> list[datetime]:
+    """When the link to an application was mailed anew, lately."""
+    found = await tx.fetchval(
+        "select mailed_at from application_link where validation_submission_id = $1", submission_id
+    )
+    return list(found or ())
+
+
+async def save_links_mailed(tx: Tx, partner: Partner, submission_id: UUID, mailed: Sequence[datetime]) -> None:
+    """Keep when it was."""
+    await tx.execute(
+        """
+        insert into application_link (validation_submission_id, partner_id, mailed_at) values ($1, $2, $3)
+        on conflict (validation_submission_id) do update set mailed_at = excluded.mailed_at
+        """,
+        submission_id,
+        partner.id,
+        list(mailed),
     )
 
 

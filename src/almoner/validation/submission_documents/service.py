@@ -102,6 +102,11 @@ async def hand_over(
     return [text for text in named if text not in known]
 
 
+async def submission_of(tx: Tx, document_id: UUID) -> UUID | None:
+    """The submission that a file was handed in with; None where there is none, or not yet."""
+    return await store.submission_of(tx, EVERYONE, document_id)
+
+
 async def remove(tx: Tx, invite: Invite, document_id: UUID) -> None:
     """Take a document back before it is sent; the caller holds the invite. Raises NotFound."""
     found = next((one for one in await of_invite(tx, invite) if one.id == document_id), None)

@@ -66,6 +66,14 @@ async def of_invite(tx: Tx, partner: Partner, invite_id: UUID) -> list[Row]:
     return [_row(record) for record in await tx.fetch(OF_INVITE, partner.id, invite_id)]
 
 
+async def submission_of(tx: Tx, _scope: Everyone, document_id: UUID) -> UUID | None:
+    """The submission that a file was handed in with; None where there is none, or not yet."""
+    found: UUID | None = await tx.fetchval(
+        "select validation_submission_id from validation_submission_document where document_id = $1", document_id
+    )
+    return found
+
+
 async def hand_over(tx: Tx, partner: Partner, ids: Sequence[UUID], submission_id: UUID) -> None:
     """Documents of an invite are now those of its submission, too."""
     await tx.execute(

@@ -148,7 +148,9 @@ class ValidationSubmissionIn(In):
     )
     metadata: Metadata | None = None
     partner_fields: Annotated[dict[str, Answer], Field(max_length=MOST_FIELDS)] | None = Field(
-        None, description="Answers to the questions of the configuration, by their ids."
+        None,
+        description="Answers to the questions of the configuration, by their ids; with an invite all that are "
+        "required have to be answered.",
     )
     document_ids: list[Annotated[str, IdText("validationsubmissiondocument")]] = Field(
         default_factory=list, max_length=20, description="Documents that were uploaded for the invite."

@@ -139,8 +139,13 @@ def _problems(asked: Asked, configuration: Configuration) -> list[str]:
         ]
     if asked.metadata:
         wrong += metadata_rules.problems(asked.metadata)
-    if asked.partner_fields:
-        wrong += configurations_domain.answer_problems(configuration.partner_fields, asked.partner_fields)
+    answers = asked.partner_fields or {}
+    wrong += configurations_domain.answer_problems(configuration.partner_fields, answers)
+    if asked.validation_invite_id is not None:  # who was invited answers; what a partner itself knows is its own affair
+        wrong += [
+            f"body.partnerFields.{field.id} is required: the configuration asks it of who is invited"
+            for field in configurations_domain.unanswered(configuration.partner_fields, answers)
+        ]
     if asked.documents and asked.validation_invite_id is None:
         wrong.append("body.documentIds are those of an invite: body.validationInviteId is required with them")
     return wrong

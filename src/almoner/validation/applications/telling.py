@@ -1,0 +1,43 @@
+"""Having applicants written to: what happened to their application, and its link once more."""
+
+from datetime import timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.platform import queue
+from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.validation.applications import drafts, store
+from almoner.validation.submission_documents import service as handed_in
+from almoner.validation.submissions import service as submissions
+
+Kind = Literal["received", "missing", "refused", "succeeded", "failed", "appealed", "upheld", "reversed", "link"]
+"""What a mail says. ``refused``: by the virus scanner, a document."""
+
+TELL: Final = "applications.tell"
+
+
+async def tell(tx: Tx, submission_id: UUID, kind: Kind, *, after: timedelta | None = None, of: str = "") -> None:
+    """Have a mail written to the applicant. ``of``: which one of several of its kind."""
+    payload = {"submission": str(submission_id), "kind": kind, "of": of}
+    due = None if after is None else tx.now + after
+    await queue.enqueue(tx, TELL, payload, due=due, unique=f"{kind} {submission_id} {of}")
+
+
+async def mail_link(tx: Tx, submission_id: UUID) -> bool:
+    """Mail the link of an application anew, to its applicant and nobody else; False where that was done enough.
+
+    Raises NotFound.
+    """
+    held = await submissions.hold(tx, EVERYONE, submission_id)
+    before = await store.links_mailed(tx, EVERYONE, held.id)
+    if not drafts.may_mail_link(before, tx.wall):
+        return False
+    await store.save_links_mailed(tx, Partner(held.partner_id), held.id, drafts.link_mailed(before, tx.wall))
+    await tell(tx, held.id, "link", of=str(tx.new_id()))
+    return True
+
+
+async def tell_of_document(tx: Tx, document_id: UUID) -> None:
+    """The virus scanner has refused a document: who applies is to know, where it is an application's."""
+    if (submission_id := await handed_in.submission_of(tx, document_id)) is not None:
+        await tell(tx, submission_id, "refused", of=str(document_id))
