@@ -1,6 +1,7 @@
 """Issuing receipts: numbered without gaps (spec 4.8), frozen, and the same however often they are made."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -95,6 +96,16 @@ async def get(tx: Tx, donation_id: UUID) -> Receipt:
     if (receipt := await store.find(tx, EVERYONE, donation_id)) is None:
         raise NotFound
     return receipt
+
+
+async def all_of(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
+    """The receipts of these donations, by donation."""
+    return {receipt.donation_id: receipt for receipt in await store.all_of(tx, partner, donation_ids)}
+
+
+async def issuer_name(tx: Tx, partner: Partner) -> str | None:
+    """What the issuer of the partner's receipts is called, where that is not the partner."""
+    return await store.issuer_name(tx, partner)
 
 
 async def follow(tx: Tx, donation_id: UUID, rules: Rules) -> Followed:

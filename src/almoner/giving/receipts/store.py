@@ -1,5 +1,6 @@
 """SQL of receipts and their issuers."""
 
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
@@ -30,6 +31,22 @@ async def find(tx: Tx, scope: Partner | Everyone, donation_id: UUID) -> Receipt 
         partner_id,
     )
     return _receipt(row) if row else None
+
+
+async def all_of(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> list[Receipt]:
+    """The receipts of these donations."""
+    rows = await tx.fetch(
+        f"select {_COLUMNS} from receipt where partner_id = $1 and donation_id = any($2::uuid[])",
+        partner.id,
+        list(donation_ids),
+    )
+    return [_receipt(row) for row in rows]
+
+
+async def issuer_name(tx: Tx, partner: Partner) -> str | None:
+    """What the issuer is called, where it has a name of its own."""
+    name: str | None = await tx.fetchval("select name from receipt_issuer where partner_id = $1", partner.id)
+    return name
 
 
 async def lock_issuer(tx: Tx, partner: Partner) -> Issuer:

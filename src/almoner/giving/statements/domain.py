@@ -1,0 +1,152 @@
+"""Statements of gifts: periods, what a line says, and what the lines come to; pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.receipts.domain import Receipt
+
+PAGE: Final = "statement"
+"""Purpose of the token in the mailed link."""
+LIVES: Final = timedelta(hours=24)
+"""How long a mailed link opens the statement."""
+MOST_LINKS: Final = 3
+"""Links that are mailed to one donor within ``LIVES``."""
+MOST_GIFTS: Final = 1000
+"""Gifts that one statement lists."""
+LONGEST: Final = timedelta(days=3653)
+"""Ten years: from the first day of a period to its last."""
+OFFERED: Final = 8
+"""Whole years of each kind that the page offers."""
+_DAY: Final = timedelta(days=1)
+
+
+class NoPeriod(Exception):
+    """No period that a statement can be of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Days, both included, UTC."""
+
+    first: date
+    last: date
+
+    @property
+    def since(self) -> datetime:
+        """The moment it begins."""
+        return datetime.combine(self.first, time(), UTC)
+
+    @property
+    def until(self) -> datetime:
+        """The moment after its end."""
+        return datetime.combine(self.last + _DAY, time(), UTC)
+
+
+def calendar_year(year: int) -> Period:
+    """January to December."""
+    return Period(date(year, 1, 1), date(year, 12, 31))
+
+
+def uk_tax_year(year: int) -> Period:
+    """From 6 April of a year: https://www.gov.uk/self-assessment-tax-returns/deadlines."""
+    return Period(date(year, 4, 6), date(year + 1, 4, 5))
+
+
+def period(first: str | None, last: str | None, today: date) -> Period:
+    """The period between two days as a browser sends them; without any, this year. Raises NoPeriod."""
+    if first is None and last is None:
+        return calendar_year(today.year)
+    try:
+        chosen = Period(date.fromisoformat(first or ""), date.fromisoformat(last or ""))
+    except ValueError:
+        raise NoPeriod from None
+    if (
+        not timedelta() <= chosen.last - chosen.first < LONGEST
+        or not 2000 <= chosen.first.year <= chosen.last.year < 2200
+    ):
+        raise NoPeriod
+    return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From a donor's first gift to their last; ``pounds``: some of them are in GBP."""
+
+    first: date
+    last: date
+    pounds: bool
+
+
+def whole_years(span: Span | None) -> tuple[list[Period], list[Period]]:
+    """Calendar years with gifts, newest first, and, for gifts in GBP, tax years of the United Kingdom."""
+    if span is None:
+        return [], []
+    years = range(span.last.year, span.first.year - 1, -1)
+    taxed = [uk_tax_year(year) for year in range(span.last.year, span.first.year - 2, -1)]
+    taxed = [one for one in taxed if one.first <= span.last and one.last >= span.first]
+    return [calendar_year(year) for year in years][:OFFERED], taxed[:OFFERED] if span.pounds else []
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One gift. ``organisation_id``: who it is for now; ``reassigned``: which is not whom it was made for."""
+
+    receipt: Receipt
+    refunded_minor: int
+    organisation_id: UUID
+    reassigned: bool
+
+    @property
+    def void(self) -> bool:
+        """All of it went back."""
+        return self.refunded_minor >= self.receipt.money.minor
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What the lines of one currency come to, in minor units."""
+
+    currency: str
+    given_minor: int
+    refunded_minor: int
+
+    @property
+    def left_minor(self) -> int:
+        """What remains given."""
+        return self.given_minor - self.refunded_minor
+
+
+def totals(lines: Iterable[Line]) -> list[Total]:
+    """One for each currency, in alphabetical order."""
+    found: dict[str, Total] = {}
+    for line in lines:
+        money = line.receipt.money
+        known = found.get(money.currency, Total(money.currency, 0, 0))
+        found[money.currency] = Total(
+            money.currency, known.given_minor + money.minor, known.refunded_minor + line.refunded_minor
+        )
+    return [found[currency] for currency in sorted(found)]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A donor's gifts of a period, oldest first. ``opened_by``: the receipt whose donor asked; ``issuer`` of today.
+
+    ``more``: there are more gifts than it holds. ``names``: of the nonprofits that reassigned gifts are for now.
+    """
+
+    opened_by: Receipt
+    issuer: str
+    period: Period
+    lines: Sequence[Line]
+    names: dict[UUID, str]
+    more: bool
+    as_of: datetime
+
+    @property
+    def totals(self) -> list[Total]:
+        """What the gifts come to."""
+        return totals(self.lines)
