@@ -22,6 +22,8 @@ from almoner.adapters.scanner_clamd import Clamd
 from almoner.adapters.till_test import TestTill
 from almoner.duties import duties
 from almoner.giving.brakes.domain import LOOSE, STRICT, Figures
+from almoner.giving.disputes import flows as disputes
+from almoner.giving.disputes.flows import DisputeWork
 from almoner.giving.donations import flows
 from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.donations.pages import callback_routes
@@ -37,6 +39,8 @@ from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
 from almoner.giving.receipts.pages import GiftPages
 from almoner.giving.requests.routes import routes as donation_requests
 from almoner.giving.sessions.routes import routes as donation_sessions
+from almoner.giving.statements.pages import TEMPLATES as STATEMENT_TEMPLATES
+from almoner.giving.statements.pages import StatementPages
 from almoner.giving.users.routes import routes as users
 from almoner.giving.verifications.routes import routes as monetary_donation_verifications
 from almoner.kit.time import SystemClock
@@ -69,7 +73,9 @@ from almoner.platform.work import Duties
 from almoner.provider_test.app import ProviderTest
 from almoner.sandbox import (
     simulate_agents,
+    simulate_appeals,
     simulate_direct,
+    simulate_disputes,
     simulate_donations,
     simulate_eligibility,
     simulate_money,
@@ -218,14 +224,18 @@ def _giving_pages(work: PaymentWork, catalogues: Catalogues, rules: Rules) -> li
     )
     gateway = GivePages(db, Pages(db.deployment, TEMPLATES, catalogues), checkout)
     gifts = GiftPages(db, Pages(db.deployment, GIFT_TEMPLATES, catalogues), rules)
+    statements = StatementPages(db, Pages(db.deployment, STATEMENT_TEMPLATES, catalogues))
     giving = [*gateway.routes(), *CodePages(db, gateway).routes()]
+    following = [*gifts.routes(), *statements.asking()]
     return [
         *giving,
         *dead_ends("/give", giving, gateway.unknown),
-        *gifts.routes(),
-        *dead_ends("/gift", gifts.routes(), gifts.unknown),
+        *following,
+        *dead_ends("/gift", following, gifts.unknown),
+        *statements.routes(),
+        *dead_ends("/statement", statements.routes(), statements.unknown),
         *embed.routes(catalogues),
-        *callback_routes(work),
+        *callback_routes(work, partial(disputes.hear, DisputeWork(db, work.provider, rules))),
     ]
 
 
@@ -261,11 +271,13 @@ def _simulation(work: PaymentWork, rules: Rules) -> Simulation:
         simulate_donations.moves(work, TestTill(db)),
         simulate_direct.moves(db),
         simulate_money.moves(db, work.provider.tariff, rules),
+        simulate_disputes.moves(DisputeWork(db, work.provider, rules), TestTill(db)),
         simulate_verifications.moves(db),
         simulate_requests.moves(db),
         simulate_agents.moves(db),
         simulate_monitoring.moves(db),
         simulate_eligibility.moves(db),
+        simulate_appeals.moves(db),
     )
 
 

@@ -9,7 +9,7 @@ from almoner.validation.reviews.domain import ReviewRefused
 from tests.support import agents, appeals, factories
 from tests.support.client import Client, data
 from tests.support.service import Service
-from tests.support.submissions import PATH, applied, configured, ended, shown, told
+from tests.support.submissions import PATH, SIMULATE, applied, configured, ended, shown, told
 
 INVALID_STATE = (400, "validation_submission/invalid_state")
 SATURDAY = 5
@@ -189,3 +189,24 @@ async def test_each_submission_of_one_request_has_its_own_appeal(service: Servic
         await appeals.decide(service, await appeals.made(api, failed), "accepted")
         done = await ended(service, api, made)
         assert (done["status"], done["monitoring"]["status"]) == ("succeeded", "live"), done
+
+
+@pytest.mark.parametrize(
+    ("action", "status", "answer"), [("uphold", "upheld", "failed"), ("reverse", "reversed", "succeeded")]
+)
+async def test_the_decision_about_an_appeal_is_simulated(
+    service: Service, api: Client, other: Client, action: str, status: str, answer: str
+) -> None:
+    alone = await configured(api, "validation_request")
+    body = {"organisationName": "test_reject_not_eligible", "configurationId": alone}
+    failed = await ended(service, api, await applied(api, **body))
+    one = await appeals.made(api, failed)
+    asked = {"id": one["id"], "action": action}
+    foreign = await other.post(SIMULATE, asked)
+    assert (foreign.status_code, foreign.json()["error"]["code"]) == (400, "sandbox/record_not_found")
+    decided = data(await api.post(SIMULATE, asked))
+    assert (decided["id"], decided["status"], decided["decidedAt"] is None) == (one["id"], status, False)
+    assert (await ended(service, api, failed))["status"] == answer
+    for again in ("uphold", "reverse"):
+        forbidden = await api.post(SIMULATE, {"id": one["id"], "action": again})
+        assert (forbidden.status_code, forbidden.json()["error"]["code"]) == INVALID_STATE

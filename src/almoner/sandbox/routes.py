@@ -11,6 +11,7 @@ from almoner.platform.http.paging import Listing
 from almoner.platform.http.wire import envelope
 from almoner.sandbox import (
     simulate_agents,
+    simulate_appeals,
     simulate_direct,
     simulate_donations,
     simulate_eligibility,
@@ -43,6 +44,7 @@ _REFUSALS: Final = tuple(
             *simulate_agents.ERRORS,
             *simulate_monitoring.ERRORS,
             *simulate_eligibility.ERRORS,
+            *simulate_appeals.ERRORS,
         )
     )
 )
@@ -100,6 +102,8 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
 
         `set_results` (results) on a monitoring or eligibility subscription: its results are these from now on. Of a
         monitoring subscription's, what is left out stays as it is.
+
+        `uphold` and `reverse` on an appeal: another operator finds that the refusal stands, or that it was wrong.
         """
         # The donor acts as in life, in transactions of their own; ours only keeps the answer for the Idempotency-Key.
         return Raw(envelope(await simulation.act(call.partner, body)))

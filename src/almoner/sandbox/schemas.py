@@ -106,8 +106,9 @@ class SimulateIn(In):
     Donation sessions take ``donate`` with the gift; donations take ``pay``. Both take the number of a test card.
     Direct donations take ``request`` and ``pay``, donation requests ``pay`` with an ``amount``, the whole unless given.
     Donations also take ``settle``, ``disburse``, ``return``, ``release``, and ``reassign`` with an ``organisationId``.
+    They take ``dispute``, as if the donor's bank wanted the money back; with an ``outcome`` it also decides.
     Validation requests take ``accept`` and ``reject``; agent verifications ``confirm_email``, ``approve``, ``reject``.
-    Monitoring and eligibility subscriptions take ``set_results`` with the ``results``.
+    Monitoring and eligibility subscriptions take ``set_results`` with the ``results``; appeals ``uphold``, ``reverse``.
     Monetary donation verifications take the other actions; the two that end a check take its ``type``.
     """
 
@@ -125,6 +126,7 @@ class SimulateIn(In):
         "return",
         "release",
         "reassign",
+        "dispute",
         "accept",
         "confirm_email",
         "approve",
@@ -134,6 +136,8 @@ class SimulateIn(In):
         "succeed_check",
         "fail_check",
         "set_results",
+        "uphold",
+        "reverse",
     ]
     amount: Annotated[int, Field(ge=1, le=money.MAX_MINOR, examples=[2500])] | None = None
     currency_code: CurrencyCode | None = None
@@ -152,6 +156,9 @@ class SimulateIn(In):
         Annotated[Literal[VerificationReason, RequestReason, AgentRejection], BeforeValidator(_reason_of_its_kind)]
         | None
     ) = Field(None, description="Why it is rejected: one of the codes of such a record, `other` unless it is given.")
+    outcome: Literal["won", "lost"] | None = Field(
+        None, description="Who keeps a disputed donation: `won` leaves it with us, `lost` gives it back to the donor."
+    )
     results: dict[str, Any] | None = Field(
         None,
         description="The results of a subscription, as its record shows them.",

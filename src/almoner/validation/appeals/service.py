@@ -9,8 +9,9 @@ from almoner.platform import outbox, queue
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.queue import NewJob
 from almoner.validation.agents import service as agents
-from almoner.validation.appeals import domain, store
+from almoner.validation.appeals import domain, schemas, store
 from almoner.validation.appeals.domain import CHANGED, Appeal, AppealChanged, AppealStatus, Appellant
+from almoner.validation.appeals.schemas import AppealOut
 from almoner.validation.eligibility import service as eligibility
 from almoner.validation.monitoring import service as monitoring
 from almoner.validation.requests import service as requests
@@ -62,6 +63,11 @@ async def get(tx: Tx, scope: Scope, appeal_id: UUID) -> Appeal:
     if (found := await store.find(tx, scope, appeal_id)) is None:
         raise NotFound
     return found
+
+
+def record(tx: Tx, appeal: Appeal) -> AppealOut:
+    """The appeal as partners see it."""
+    return schemas.appeal_out(tx, appeal)
 
 
 async def last(tx: Tx, scope: Scope, submission_id: UUID) -> Appeal | None:

@@ -1,0 +1,39 @@
+"""Simulated operators: they decide about appeals. Settled 9 lists none for these; they are added to it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+from uuid import UUID
+
+from almoner.platform.db import Database, Partner, Tx
+from almoner.platform.http.wire import Out
+from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.simulate import Moves
+from almoner.validation.appeals import service as appeals
+from almoner.validation.appeals.domain import Appeal
+from almoner.validation.reviews.domain import Decision, ReviewRefused
+from almoner.validation.submissions.domain import InvalidState
+
+ERRORS: Final = (InvalidState,)
+_NOTE: Final = "Simulated by the partner."
+_Decide = Callable[[Tx, Partner, UUID, Decision], Awaitable[Appeal]]
+
+
+def moves(db: Database) -> Moves:
+    """What is decided about an appeal; each raises NotFound, InvalidState."""
+
+    async def decided(partner: Partner, appeal_id: UUID, decide: _Decide, decision: Decision) -> Out:
+        try:
+            async with db.write() as tx:
+                return appeals.record(tx, await decide(tx, partner, appeal_id, decision))
+        except ReviewRefused as refused:
+            raise InvalidState(str(refused)) from None
+
+    async def uphold(partner: Partner, appeal_id: UUID, _body: SimulateIn) -> Out:
+        return await decided(
+            partner, appeal_id, appeals.uphold, Decision("rejected", "decision_stands", "sandbox", _NOTE)
+        )
+
+    async def reverse(partner: Partner, appeal_id: UUID, _body: SimulateIn) -> Out:
+        return await decided(partner, appeal_id, appeals.reverse, Decision("accepted", None, "sandbox", _NOTE))
+
+    return {("appeal", "uphold"): uphold, ("appeal", "reverse"): reverse}
