@@ -28,7 +28,7 @@ OF_AGENTS = {key for key in WORDS if key.startswith(("agent.", "answer."))}
 OF_APPLICANTS = {key for key in WORDS if key.startswith(("apply.", "applied."))}
 KEYS = WORDS - OF_AGENTS - OF_APPLICANTS
 PHONE = {"viewport": {"width": 320, "height": 700}}
-TITLED = {"till.unknown", "gift.unknown"} | {
+TITLED = {"till.unknown", "gift.unknown", "statement.sent", "statement.later", "statement.unknown"} | {
     f"give.{kind}" for kind in "expired used unknown cookieless held closed broken tries".split()
 }
 # Said by the same templates as their neighbours, in states that take an outage, a lost cookie or weeks; and the words
@@ -39,6 +39,7 @@ ELSEWHERE = {
     if re.match(
         r"give\.(failed|busy|again|paying|code\.(later|sent|problem\.over)|wait\.\w+)$|till\.(again|ended\.(failed|cancelled)\.)"
         r"|gift\.(reassigned|wait\.|returned|next\.sent|step\.settled\.done)|receipt\.title$|embed\."
+        r"|statement\.(many|now|void|given|back)$"
         r"|give\.(giftaid|problem\.(giftaid|title|house|road|city|postcode))",
         key,
     )
@@ -153,12 +154,29 @@ async def test_h9_no_word_that_a_donor_meets_is_outside_the_catalogues(strict: S
         link = next(word for mail in mails for word in mail["text"].split() if "/gift?" in word)
         await page.goto(link)
         await reader.shown(page)
+        await walk_statements(strict, page, reader)
     walk_what_only_says_something(strict, catalogues, reader)
     walk_refunds(strict, catalogues, reader)
     walk_reassignments(strict, catalogues, reader)
     assert reader.seen <= KEYS
     assert KEYS - reader.seen - ELSEWHERE == set()
     assert strict.complaints == []
+
+
+async def walk_statements(site: Site, page: Page, reader: Reader) -> None:
+    """Asking for a statement, the mail, and the statement with and without gifts."""
+    await page.locator(".actions .textlink").click()
+    await reader.shown(page)
+    await send(page)
+    await reader.shown(page)
+    [mail] = [mail for mail in await mails_to(site, MAIL) if "/statement?" in mail["text"]]
+    reader.mail(mail)
+    await page.goto(next(word for word in mail["text"].split() if "/statement?" in word))
+    await reader.shown(page)
+    address = page.url
+    for days in ("?first=2001-01-01&last=2001-12-31", "?first=2001-01-01&last=1999-12-31"):
+        await page.goto(address + days)
+        await reader.shown(page)
 
 
 async def mails_to(site: Site, address: str) -> list[dict[str, Any]]:
@@ -192,9 +210,11 @@ def walk_reassignments(site: Site, catalogues: Catalogues, reader: Reader) -> No
     """The mail that a gift is for another nonprofit, on every ground."""
     pages = Pages(site.service.db.deployment, reassignment_notices.MAILS, catalogues)
     language = pages.language(None)
-    named = dict.fromkeys(("organisation", "former", "issuer", "name", "amount", "on", "reference", "link"), "Q")
+    named = dict.fromkeys(("organisation", "former", "issuer", "name", "amount", "on", "reference"), "Q")
     for why in (key for key in KEYS if key.startswith("reassigned.why.")):
-        html, text = (pages.text(f"reassigned.{form}", language, why=why, **named) for form in ("html", "txt"))
+        html, text = (
+            pages.text(f"reassigned.{form}", language, why=why, link="https://q", **named) for form in ("html", "txt")
+        )
         reader.mail({"html": html, "text": text, "subject": language.text("reassigned.subject", organisation="Q")})
 
 

@@ -20,6 +20,7 @@ BUILT = re.compile(
     r"|^apply\.(step|start|documents|expired|used|unknown|again|broken)\."
     r"|^applied\.(\w+\.(title|text)|(missing|check|standing|reason)\..+)$"
     r"|^give\.giftaid\.(title|house|road|city|postcode)$|^give\.problem\.|^(refund|reassigned)\.why\."
+    r"|^statement\.((sent|later|unknown)\.(title|text|next)|first|last|given|back|left)$"
     r"|^(agent|answer)\.(done|expired|closed|unknown|broken)\."
 )
 

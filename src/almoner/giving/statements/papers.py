@@ -73,7 +73,7 @@ class Papers:
             "rtl": rtl,
             "title": language.text("statement.title"),
             "date": _day(statement.as_of.date()),
-            "test": language.text("receipt.test") if self._pages.deployment.sandbox else None,
+            "test": _test(language) if self._pages.deployment.sandbox else None,
             "issuer": piece(statement.issuer, rtl=rtl),
             "donor_label": language.text("receipt.donor"),
             "donor": piece(formats.full_name(by.first_name, by.last_name, locale), rtl=rtl),
@@ -107,7 +107,6 @@ class Papers:
             "notes": [
                 *([language.text("statement.many")] if statement.more else []),
                 language.text("statement.note"),
-                language.text("receipt.tax"),
                 language.text("statement.as_of", day=embed(formats.day(statement.as_of, locale), language.direction)),
             ],
         }
@@ -132,6 +131,10 @@ class Papers:
             "void": line.void,
             "said": said,
         }
+
+
+def _test(language: Language) -> str:
+    return f"{language.text('page.sandbox.label')} {language.text('page.sandbox.text')}"
 
 
 def _day(day: date) -> list[int]:

@@ -1,0 +1,143 @@
+"""Periods, whole years and totals of statements, and the statement as a document."""
+
+import io
+from dataclasses import replace
+from datetime import date
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pypdf import PdfReader
+
+from almoner.giving.statements import domain, service
+from almoner.giving.statements.domain import Line, NoPeriod, Period, Span, Statement
+from almoner.giving.statements.papers import Papers
+from almoner.kit.ids import Ids
+from almoner.kit.money import Money
+from almoner.platform.crypto import Vault
+from almoner.platform.deployment import Deployment
+from almoner.platform.pages.catalogue import Catalogues
+from almoner.platform.pages.rendering import Pages
+from tests.support.clock import TestClock
+from tests.unit.test_receipt_documents import AT, LINKS, RECEIPT, kinds, root, text
+
+TODAY = date(2026, 3, 2)
+OTHER = UUID(int=9)
+
+
+def line(minor: int, currency: str = "GBP", back: int = 0, *, moved: bool = False, **changes: Any) -> Line:
+    receipt = replace(RECEIPT, money=Money(minor, currency), cover_minor=0, **changes)
+    return Line(receipt, back, OTHER, moved)
+
+
+def statement(*lines: Line, language: str = "en-GB", more: bool = False) -> Statement:
+    opened = replace(RECEIPT, language=language)
+    return Statement(opened, "Bright Bank", domain.calendar_year(2026), lines, {OTHER: "Other Fund"}, more, AT)
+
+
+async def read(made: Statement) -> PdfReader:
+    deployment = Deployment("sandbox", TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))
+    return PdfReader(io.BytesIO(await Papers(Pages(deployment, service.MAILS)).document(made)))
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "found"),
+    [
+        (None, None, Period(date(2026, 1, 1), date(2026, 12, 31))),
+        ("2025-04-06", "2026-04-05", domain.uk_tax_year(2025)),
+        ("2024-02-29", "2024-02-29", Period(date(2024, 2, 29), date(2024, 2, 29))),
+    ],
+)
+def test_a_period_is_two_days_or_this_year(first: str | None, last: str | None, found: Period) -> None:
+    assert domain.period(first, last, TODAY) == found
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        ("2026-03-02", "2026-03-01"),
+        ("2016-01-01", "2027-01-01"),
+        ("1999-12-31", "2000-01-01"),
+        ("2199-12-31", "2200-01-01"),
+        ("9999-12-31", "9999-12-31"),
+        ("", ""),
+        (None, "2026-01-01"),
+        ("2026-02-30", "2026-03-01"),
+    ],
+)
+def test_no_period_is_refused(first: str | None, last: str | None) -> None:
+    with pytest.raises(NoPeriod):
+        domain.period(first, last, TODAY)
+
+
+def test_a_period_has_all_moments_of_its_days() -> None:
+    year = domain.calendar_year(2025)
+    assert (year.since.isoformat(), year.until.isoformat()) == (
+        "2025-01-01T00:00:00+00:00",
+        "2026-01-01T00:00:00+00:00",
+    )
+
+
+def test_whole_years_are_those_with_gifts_and_tax_years_are_of_pounds() -> None:
+    span = Span(date(2025, 4, 5), date(2026, 4, 6), pounds=True)
+    years, taxed = domain.whole_years(span)
+    assert [one.first.year for one in years] == [2026, 2025]
+    assert taxed == [domain.uk_tax_year(2026), domain.uk_tax_year(2025), domain.uk_tax_year(2024)]
+    assert domain.whole_years(replace(span, pounds=False))[1] == []
+    assert domain.whole_years(None) == ([], [])
+
+
+def test_totals_lose_nothing() -> None:
+    chance = Random(3)
+    lines = []
+    for _ in range(300):
+        minor = chance.randint(1, 10**9)
+        lines.append(
+            line(minor, chance.choice(("GBP", "JPY", "USD")), chance.choice((0, chance.randint(0, minor), minor)))
+        )
+    found = domain.totals(lines)
+    assert [one.currency for one in found] == ["GBP", "JPY", "USD"]
+    for one in found:
+        mine = [each for each in lines if each.receipt.money.currency == one.currency]
+        assert one.left_minor == sum(each.receipt.money.minor - each.refunded_minor for each in mine)
+        assert one.given_minor == sum(each.receipt.money.minor for each in mine)
+
+
+@pytest.mark.parametrize("language", Catalogues().offered)
+async def test_h8_a_statement_in_any_language_is_tagged_with_a_table(language: str) -> None:
+    made = statement(line(1000), line(250, "EUR", 50, moved=True), line(99, back=99), language=language)
+    document = await read(made)
+    catalogue = root(document)
+    assert str(catalogue["/Lang"]).split("-")[0] == language.split("-")[0]
+    metadata = catalogue["/Metadata"].get_data().decode()  # type: ignore[attr-defined]
+    assert "<pdfuaid:part>1<" in metadata
+    heard = kinds(catalogue["/StructTreeRoot"]["/K"])  # type: ignore[index]
+    assert (heard.count("/Table"), heard.count("/TH"), heard.count("/TR")) == (1, 4, 4)
+    assert text(document).count("ACME-000042") == 3
+
+
+async def test_a_statement_says_what_was_given_what_went_back_and_what_remains() -> None:
+    shown = text(await read(statement(line(1000), line(250, back=50, moved=True), line(99, back=99), more=True)))
+    for said in (
+        "Gifts from 1 January 2026 to 31 December 2026",
+        "Amina El-Sayed",
+        "Sent back: £0.50",
+        "Now for Other Fund",
+        "Sent back in full: this receipt is void.",
+        "In total (GBP)",
+        "£13.49",
+        "£1.49",
+        "£12.00",
+        "There are more gifts in this period",
+        "Test mode. No real money moves here.",
+    ):
+        assert said in " ".join(shown.split()), said
+    assert "There is no gift in this period." in text(await read(statement()))
+
+
+async def test_a_thousand_gifts_and_hostile_names_are_printed() -> None:
+    rows = [line(100 + n, organisation="#panic() \\ *x* " + "W" * 200, number=n + 1) for n in range(1000)]
+    document = await read(statement(*rows))
+    assert len(document.pages) > 20
+    assert "ACME-001000" in text(document)
