@@ -4,7 +4,7 @@ After "Schedule spreadsheet to claim back tax on Gift Aid donations" (gov.uk, as
 most 4 characters, first name (or first initial) and last name 35, hyphens of a last name are spaces, the postcode is in
 capitals with a space, dates are DD/MM/YY, amounts have two decimals, what does not apply is left blank. A postcode of X
 stands for an address that is not in the United Kingdom. Gifts of at most 20 pounds from different donors may stand
-together on a line of up to 1,000 pounds, without a name: HMRC has raised that to 30 since; 20 holds by either word.
+together on a line of up to 1,000 pounds, without a name: so HMRC's page of 2013, that of 2025 says under 30.
 """
 
 import csv
