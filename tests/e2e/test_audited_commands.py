@@ -11,6 +11,7 @@ import typer
 from almoner.access.members import service as members
 from almoner.access.people.domain import OperatorRole
 from almoner.cli.terminal import commands
+from almoner.giving.disputes import service as disputes
 from almoner.giving.payouts import flows as payout_flows
 from almoner.giving.payouts import service as payout_service
 from almoner.giving.payouts.domain import Rules
@@ -24,7 +25,7 @@ from tests.support import giving as donors
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.giftaid import declared
-from tests.support.payouts import payouts, settled, verified
+from tests.support.payouts import payouts, settled, simulate, verified
 from tests.support.reports import report
 from tests.support.service import Service, serving
 from tests.support.suspense import held_for
@@ -37,6 +38,7 @@ PROCESSES = frozenset({"run", "serve", "worker", "migrate", "clean"})
 READS = frozenset(
     {
         "gift-aid claims adjustments", "gift-aid claims list",
+        "disputes list", "disputes show",
         "activities suggest", "approvals list", "audit key", "audit list", "audit sign", "audit verify", "keys list",
         "members groups", "members list", "members provider show", "members provider test", "operators list",
         "operators tokens list", "requests list", "requests over",
@@ -229,6 +231,13 @@ async def settlements_and_held_money(world: World) -> None:
         held = world.text("heldpayment", (await held_for(giving, "unknown_payment")).id)
         await world.does("suspense", what, held, *NOTE)
         await api.close()
+    for what in ("won", "lost", "ask"):
+        disputed = await factories.donation(world.service, world.api)
+        await simulate(world.api, disputed["id"], "dispute")
+        async with world.service.db.read() as tx:
+            [newest] = await disputes.newest(tx, ["open"], 1)
+        told = NOTE if what != "ask" else ()
+        await world.does("disputes", what, world.text("dispute", newest.id), *told)
     await factories.donation(world.service, world.api)
     file = world.home / "po_1.csv"
     file.write_bytes(report(("payment", "tp_nobody", 1.0, 0.0), reference="po_1"))

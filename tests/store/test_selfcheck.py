@@ -75,7 +75,12 @@ async def gifts(service: Service, api: Client) -> None:
 
 HELD = "(select id from held_payment where status = 'held' limit 1)"
 REFUNDED = "(select id from held_payment where status = 'refunded' limit 1)"
-GIFT = "(select id from donation where status = 'RECEIVED_PAYMENT' and settled_at is not null limit 1)"
+GIFT = """(
+    select id from donation
+    where status = 'RECEIVED_PAYMENT' and settled_at is not null and payment_id is not null and refunded_at is null
+      and disputed_at is null
+    limit 1
+)"""
 OTHER_PAYMENT = f"(select id from payment where donation_id <> {GIFT} limit 1)"
 PAID_OUT = "(select id from disbursement where status = 'PAID' limit 1)"
 NOW = "(select max(posted_at) from ledger_transfer)"
@@ -196,7 +201,7 @@ def faults() -> Iterator[Fault]:
     )
     yield Fault(
         "payouts.returned_gifts_are_known",
-        f"insert into returned_gift (disbursement_id, donation_id) values ({PAID_OUT}, {GIFT})",
+        f"insert into returned_gift (disbursement_id, donation_id, amount_minor) values ({PAID_OUT}, {GIFT}, 1)",
     )
     yield Fault(
         "payouts.returned_gifts_are_known",

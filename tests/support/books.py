@@ -35,6 +35,11 @@ async def fees(service: Service, currency: str, provider: str = PROVIDER) -> int
     return -await _credit(service, books.fees(provider, currency))
 
 
+async def disputed(service: Service, currency: str, provider: str = PROVIDER) -> int:
+    """What donors' banks have drawn and may give back."""
+    return -await _credit(service, books.disputed(provider, currency))
+
+
 async def balanced(service: Service) -> bool:
     """Whether debits equal credits in every currency (M1), and balances the sums of transfers (M2)."""
     async with service.db.read() as tx:

@@ -8,11 +8,14 @@ from uuid import UUID
 import httpx
 from starlette.routing import Router
 
+from almoner.giving.disputes import flows as disputes
+from almoner.giving.disputes.flows import DisputeWork
 from almoner.giving.donations import flows
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Gift, SessionDonation
 from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.donations.pages import callback_routes
+from almoner.giving.payouts.domain import Rules
 from almoner.kit.money import Money
 from almoner.platform.http.edge import Edge
 from tests.support import factories
@@ -42,6 +45,10 @@ class Giving:
         """What the flows work with."""
         return PaymentWork(self.service.db, self.provider)
 
+    async def disputed(self, payment: str) -> None:
+        """Act on a notice about disputes."""
+        await disputes.hear(DisputeWork(self.service.db, self.provider, Rules()), payment)
+
     async def begin(self, chosen: Gift | None = None) -> SessionDonation:
         """The donor goes on to pay."""
         return await flows.begin_payment(self.work, self.session_id, chosen or gift())
@@ -58,7 +65,10 @@ class Giving:
     async def post(self, body: bytes, headers: dict[str, str], *, to: str = "fake") -> httpx.Response:
         """Anything sent to the address of the provider's notices."""
         edge = Edge(
-            Router(callback_routes(self.work)), self.service.house.telemetry, self.service.clock, https_only=False
+            Router(callback_routes(self.work, self.disputed)),
+            self.service.house.telemetry,
+            self.service.clock,
+            https_only=False,
         )
         client = Client(edge, "http://localhost", None)
         try:

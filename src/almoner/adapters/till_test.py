@@ -14,6 +14,17 @@ class TestTill:
     def __init__(self, db: Database) -> None:
         self._db = db
 
+    async def dispute(self, payment: str) -> str | None:
+        """The donor's bank wants a paid payment back; the dispute's status, None when nothing is left to dispute."""
+        async with self._db.write() as tx:
+            opened = await service.dispute(tx, payment)
+        return opened.status if opened else None
+
+    async def decide(self, payment: str, *, won: bool) -> None:
+        """The donor's bank decides over an open dispute."""
+        async with self._db.write() as tx:
+            await service.decide_dispute(tx, payment, won=won)
+
     async def pay(self, payment: str, card: str) -> str:
         """Try a card, and confirm what the bank asks; the payment's status, ``declined`` when it is still unpaid."""
         now = self._db.deployment.clock.now()

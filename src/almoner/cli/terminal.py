@@ -25,9 +25,11 @@ from almoner.access.people.domain import NoSuchPerson
 from almoner.cli.ports import PortBusy
 from almoner.giving.bank_files.domain import BankFileRefused
 from almoner.giving.claims.domain import ClaimRefused
+from almoner.giving.disputes.domain import DisputeRefused
 from almoner.giving.giftaid.domain import GiftAidRefused
 from almoner.giving.payees.domain import PayeeRefused
 from almoner.giving.payouts.domain import PayoutRefused
+from almoner.giving.refunds.domain import RefundNotPossible
 from almoner.giving.requests.domain import RequestRefused
 from almoner.giving.settlements.domain import ImportInterrupted, NotCleared, ReportRefused
 from almoner.giving.suspense.domain import NoSuchHeldPayment, NotDecidable
@@ -53,6 +55,8 @@ _PLACES: Final = {
     "activities": "activities.commands",
     "organisations": "organisations.commands",
     "suspense": "suspense.commands",
+    "refunds": "refunds.commands",
+    "disputes": "disputes.commands",
     "verifications": "verifications.commands",
     "reviews": "reviews.commands",
     "agents": "agents.commands",
@@ -112,7 +116,9 @@ commands = typer.Typer(
 _TOLD_AS_THEY_ARE = (
     ClaimRefused,
     BankFileRefused,
+    DisputeRefused,
     NotExported,
+    RefundNotPossible,
     DatabaseUnavailable,
     FetchRefused,
     GiftAidRefused,

@@ -13,9 +13,9 @@ TYPES = frozenset(
     "organisation category registry member group user giftaid donation donationrequest donationsession disbursement "
     "validationrequest validationrequestdocument validationinvite validationsubmission validationsubmissiondocument "
     "hostedconfiguration monitoringsubscription eligibilitysubscription activitytag activitysubtag agentverification "
-    "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment requestpayment "
+    "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment requestpayment refund "
     "operator operatortoken signin passkey registerload screeningmatch appeal payeeaccount bankfile "
-    "giftaidclaim".split()
+    "giftaidclaim dispute".split()
 )
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -13,6 +13,7 @@ from almoner.sandbox import (
     simulate_agents,
     simulate_appeals,
     simulate_direct,
+    simulate_disputes,
     simulate_donations,
     simulate_eligibility,
     simulate_money,
@@ -38,6 +39,7 @@ _REFUSALS: Final = tuple(
         (
             *simulate_donations.ERRORS,
             *simulate_direct.ERRORS,
+            *simulate_disputes.ERRORS,
             *simulate_money.ERRORS,
             *simulate_verifications.ERRORS,
             *simulate_requests.ERRORS,

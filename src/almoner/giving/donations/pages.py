@@ -1,5 +1,6 @@
 """Where providers send their notices: /callbacks/{provider}, no key, signed by the provider (M4, M5)."""
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from starlette.requests import Request
@@ -13,8 +14,8 @@ from almoner.kit.errors import ContentTooLarge, NotFound
 MAX_NOTICE: Final = 64 * 1024
 
 
-def callback_routes(work: PaymentWork) -> list[BaseRoute]:
-    """The route, for wiring to mount."""
+def callback_routes(work: PaymentWork, disputed: Callable[[str], Awaitable[None]]) -> list[BaseRoute]:
+    """The route, for wiring to mount. ``disputed`` acts on a notice about the disputes of a provider's payment."""
 
     async def hear(request: Request) -> Response:
         """Answer 2xx only when the notice and its effect are committed."""
@@ -24,6 +25,8 @@ def callback_routes(work: PaymentWork) -> list[BaseRoute]:
         event = work.provider.read_notice(dict(request.headers), body, work.db.deployment.clock.wall())
         if event is not None:
             await flows.hear(work, event)
+            if event.about == "dispute":
+                await disputed(event.payment)  # after the payment: it may be news as well
         return Response(status_code=204, headers={"Cache-Control": "no-store"})
 
     return [Route("/callbacks/{provider}", hear, methods=["POST"])]

@@ -58,6 +58,10 @@ class PayoutRefused(Exception):
     """What was asked of a payout cannot be done; the message says why."""
 
 
+class JustMoved(PayoutRefused):
+    """Somebody else has put the donation into another payout meanwhile: what was asked may be asked again."""
+
+
 class HeldByTheSame(PayoutRefused):
     """Who stopped payouts to a nonprofit does not let them go alone."""
 

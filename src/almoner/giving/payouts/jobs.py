@@ -11,6 +11,7 @@ import msgspec
 from almoner.giving.donations import domain as donations
 from almoner.giving.payouts import flows, service
 from almoner.giving.payouts.domain import Rules
+from almoner.giving.payouts.service import COLLECT
 from almoner.giving.verifications import domain as verifications
 from almoner.platform import queue
 from almoner.platform.db import Partner, Tx
@@ -19,7 +20,6 @@ from almoner.platform.queue import Done, Job, NewJob, Result, Retry
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Handler, Schedule, Work
 
-COLLECT: Final = "payouts.collect"
 RUN: Final = "payouts.run"
 _AGAIN: Final = timedelta(seconds=10)
 

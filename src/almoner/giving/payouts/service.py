@@ -23,6 +23,7 @@ from almoner.giving.payouts.domain import (
     Filters,
     HeldByTheSame,
     Hold,
+    JustMoved,
     PayoutRefused,
     Rules,
     Status,
@@ -33,12 +34,15 @@ from almoner.giving.verifications import service as verifications
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.nonprofits.organisations import service as organisations
+from almoner.platform import queue
 from almoner.platform.crypto import digest
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.queue import NewJob
 
 Scope = Partner | Everyone
 
+COLLECT: Final = "payouts.collect"
 BATCH: Final = 1000
 """Donations in one transaction."""
 _DAY: Final = timedelta(days=1)
@@ -135,14 +139,14 @@ async def _refill(tx: Tx, held: Disbursement, money: Money, count: int, rules: R
 async def let_go(tx: Tx, donation_id: UUID, rules: Rules) -> Donation:
     """Hold a donation that is in no payout, taken out of its bucket if that is still open.
 
-    Raises NotFound; PayoutRefused when it is in a payout that was sent.
+    Raises NotFound; PayoutRefused when it is in a payout that was sent, JustMoved.
     """
     known = await donations.get(tx, EVERYONE, donation_id)
     held = await store.lock(tx, EVERYONE, known.disbursement_id) if known.disbursement_id else None
     donation = await donations.lock(tx, EVERYONE, donation_id)
     if donation.disbursement_id != known.disbursement_id:
         # To hold another payout as well, or after the donation, would be to wait crosswise for who holds them in order.
-        raise PayoutRefused("the donation has just moved to another payout; try again")
+        raise JustMoved("the donation has just moved to another payout; try again")
     if held is None:
         return donation
     if held.status != "PENDING" or donation.settlement is None:
@@ -314,6 +318,12 @@ async def with_status(tx: Tx, status: Status, after: UUID | None = None, limit: 
 async def sent(tx: Tx, currency: str, after: UUID | None, limit: int) -> list[Disbursement]:
     """Payouts of a currency that are SENT and wait for our bank, by creation, after one of them."""
     return await store.sent(tx, EVERYONE, currency, after, limit)
+
+
+async def look_at(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
+    """Have a worker put the gifts of a nonprofit that may be paid out now into their buckets."""
+    payload = {"partner": str(partner.id), "organisation": str(organisation_id)}
+    await queue.enqueue_all(tx, [NewJob(COLLECT, payload, unique=f"{partner.id}:{organisation_id}")])
 
 
 async def has_loose(tx: Tx, bucket: Bucket) -> bool:

@@ -39,8 +39,12 @@ checks: Final = (
             where reason not in ('other_mode', 'other_account') and status in ('held', 'refunding') group by 1, 2, 3
             union all select 'suspense', 'partner_transfers', currency, sum(over_minor)
             from request_payment where status = 'held' group by currency
-        ) h using (kind, provider, currency)
-        where a.kind in ('suspense', 'refunds') and credits_minor - debits_minor <> coalesce(h.minor, 0)
+        ) h using (kind, provider, currency) left join (
+            select 'refunds' as kind, provider, currency, sum(amount_minor) as minor
+            from refund where status = 'begun' group by 2, 3
+        ) r using (kind, provider, currency)
+        where a.kind in ('suspense', 'refunds')
+          and credits_minor - debits_minor <> coalesce(h.minor, 0) + coalesce(r.minor, 0)
         """,
     ),
     Check(
@@ -55,15 +59,22 @@ checks: Final = (
     ),
     Check(
         "suspense.providers_owe_us",
-        "A provider never holds less than nothing for us, but for refunds that it has yet to draw from our bank",
+        "A provider never holds less than nothing for us, but for what it has yet to draw from our bank",
         "More left this account than came: compare the provider's reports, and what was dismissed or recorded by hand",
         """
         select key from ledger_account a left join (
-            select h.provider, h.currency, sum(h.amount_minor) as minor from held_payment h
-            join settlement_line paid on paid.held_payment_id = h.id and paid.kind = 'payment'
-            where h.status = 'refunded' and not exists (
-                select from settlement_line drawn where drawn.held_payment_id = h.id and drawn.kind = 'refund'
-            ) group by 1, 2
+            select provider, currency, sum(minor) as minor from (
+                select h.provider, h.currency, h.amount_minor as minor from held_payment h
+                join settlement_line paid on paid.held_payment_id = h.id and paid.kind = 'payment'
+                where h.status = 'refunded' and not exists (
+                    select from settlement_line drawn where drawn.held_payment_id = h.id and drawn.kind = 'refund'
+                )
+                union all
+                select d.provider, d.currency, d.amount_minor from dispute d
+                where d.status <> 'won' and not exists (
+                    select from settlement_line drawn where drawn.dispute_id = d.id and drawn.kind = 'dispute'
+                )
+            ) undrawn group by 1, 2
         ) r using (provider, currency)
         where a.kind = 'provider_clearing' and a.debits_minor - a.credits_minor < -coalesce(r.minor, 0)
         """,

@@ -172,6 +172,20 @@ async def record_refund(tx: Tx, held_id: UUID, provider_refund: str) -> None:
         await _finish(tx, held, provider_refund, [])
 
 
+async def refund_by_dispute(tx: Tx, held: Held, provider_dispute: str) -> list[Transfer]:
+    """The donor's bank has taken money back that is not refunded yet, and the caller holds; what is to be posted.
+
+    Nobody is told: the donor knows.
+    """
+    transfers: list[Transfer] = []
+    if held.status == "held":
+        await store.advance_decided(tx, EVERYONE, [held.id], "refunding", RULE, None)
+        transfers += books.refund_begun(held.id, held.provider, held.money)
+    await store.advance_refunded(tx, EVERYONE, held.id, provider_dispute)
+    await queue.forget_dead(tx, REFUND, str(held.id))
+    return [*transfers, *books.refund_paid(held.id, held.provider, held.money)]
+
+
 async def _finish(tx: Tx, held: Held, provider_refund: str, before: list[Transfer]) -> None:
     await store.advance_refunded(tx, EVERYONE, held.id, provider_refund)
     await queue.forget_dead(tx, REFUND, str(held.id))

@@ -49,6 +49,7 @@ create table dispute (
     decided_by text check (length(decided_by) between 1 and 255),
     note text check (length(note) between 1 and 2000),
     borne_minor bigint,
+    paid_out boolean not null default false,
     recovered_minor bigint,
     status_changed_at timestamptz not null,
     constraint dispute_once unique (provider, provider_dispute),
@@ -57,9 +58,11 @@ create table dispute (
         (status = 'open') = (decided_at is null) and (decided_by is null) = (note is null)
         and (decided_by is null or decided_at is not null)
         and (status = 'lost') = (borne_minor is not null) and borne_minor between 0 and amount_minor
-        and (recovered_minor is null or recovered_minor between 1 and borne_minor)
+        and (not paid_out or (status = 'lost' and donation_id is not null))
+        and (recovered_minor is null or (paid_out and recovered_minor between 0 and borne_minor))
     )
 );
+comment on column dispute.paid_out is 'a payout had been sent with the gift when it was lost';
 comment on column dispute.recovered_minor is 'what a payout that came back has brought back to us';
 create index dispute_of_payment on dispute (provider, provider_payment, id);
 create index dispute_of_donation on dispute (donation_id, id) where donation_id is not null;
@@ -77,8 +80,8 @@ create trigger dispute_promise before update on dispute for each row
           (new.id, new.provider, new.provider_payment, new.provider_dispute, new.amount_minor, new.currency,
            new.opened_at, new.learnt_at)
           or (old.donation_id, old.held_payment_id) is distinct from (new.donation_id, new.held_payment_id)
-          or (old.status <> 'open' and (old.decided_at, old.decided_by, old.note, old.borne_minor) is distinct from
-                                       (new.decided_at, new.decided_by, new.note, new.borne_minor))
+          or (old.status <> 'open' and (old.decided_at, old.decided_by, old.note, old.borne_minor, old.paid_out)
+              is distinct from (new.decided_at, new.decided_by, new.note, new.borne_minor, new.paid_out))
           or (old.recovered_minor is not null and old.recovered_minor is distinct from new.recovered_minor))
     execute function guard_promise();
 
@@ -92,9 +95,8 @@ begin
             then disputed_at end,
         refunded_minor = refunded_minor + case new.status when 'lost' then new.amount_minor else 0 end,
         refunded_at = case new.status when 'lost' then new.decided_at else refunded_at end,
-        withdrawn_minor = withdrawn_minor + case
-            when new.status = 'lost' and status = 'RECEIVED_PAYMENT' and disbursement_id is null then new.amount_minor
-            else 0 end
+        withdrawn_minor = withdrawn_minor
+            + case when new.status = 'lost' and not new.paid_out then new.amount_minor else 0 end
     where id = new.donation_id and currency = new.currency and status in ('RECEIVED_PAYMENT', 'DISBURSED');
     if not found then
         raise exception 'dispute % does not go with donation %', new.id, new.donation_id
@@ -185,7 +187,8 @@ alter table ledger_transfer
     ));
 
 grant select, insert on dispute to almoner_app;
-grant update (status, status_changed_at, looked_at, decided_at, decided_by, note, borne_minor, recovered_minor)
+grant update (status, status_changed_at, looked_at, decided_at, decided_by, note, borne_minor, paid_out,
+    recovered_minor)
     on dispute to almoner_app;
 """
 

@@ -1,0 +1,54 @@
+"""Simulated banks of donors: they want a paid gift back, and decide who keeps it (settled 9)."""
+
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.disputes import flows
+from almoner.giving.disputes.flows import DisputeWork
+from almoner.giving.donations import service as donations
+from almoner.giving.donations.domain import Donation, InvalidState
+from almoner.giving.payments import service as payments
+from almoner.platform.db import Partner
+from almoner.platform.http.wire import Out
+from almoner.sandbox.ports import Till
+from almoner.sandbox.schemas import SimulateIn
+from almoner.sandbox.simulate import Moves
+
+ERRORS: Final = (InvalidState,)
+
+
+def moves(work: DisputeWork, till: Till) -> Moves:
+    """What donors' banks do."""
+    return {("donation", "dispute"): _Banks(work, till).dispute}
+
+
+class _Banks:
+    def __init__(self, work: DisputeWork, till: Till) -> None:
+        self._db = work.db
+        self._work = work
+        self._till = till
+
+    async def dispute(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> Out:
+        """The donor's bank wants a gift back; with an ``outcome`` it also decides, over this dispute or an open one.
+
+        The donation afterwards. Raises NotFound, InvalidState.
+        """
+        async with self._db.read() as tx:
+            donation = await donations.get(tx, partner, donation_id)
+            payment = await payments.find(tx, donation.payment_id) if donation.payment_id else None
+        if payment is None or payment.provider_payment is None:
+            raise InvalidState(f"the donation is {donation.status}: no card has paid it, so no bank can want it back")
+        if donation.disputed_at is not None and body.outcome is None:
+            raise InvalidState("the donation is disputed: name an outcome, won or lost")
+        await self._disputed(payment.provider_payment, donation, body)
+        await flows.look(self._work, payment.provider_payment)
+        async with self._db.read() as tx:
+            return donations.record(tx, await donations.get(tx, partner, donation_id))
+
+    async def _disputed(self, payment: str, donation: Donation, body: SimulateIn) -> None:
+        # The provider may have opened one that we have not heard of yet: then this one is that one.
+        status = await self._till.dispute(payment)
+        if status is None or (status != "open" and donation.disputed_at is None):
+            raise InvalidState("nothing of the donation is left to dispute, or it was disputed and decided before")
+        if body.outcome is not None:
+            await self._till.decide(payment, won=body.outcome == "won")

@@ -1,0 +1,263 @@
+"""Gifts that donors' banks want back: held meanwhile, paid out when won, refunded when lost (settled 5, 6, 9)."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from almoner.giving.disputes import service as disputes
+from almoner.giving.disputes.domain import Decision, DisputeRefused
+from almoner.giving.payments.domain import DisputeStatus
+from almoner.giving.payouts.domain import Rules
+from almoner.kit.money import Money
+from tests.support import books, factories
+from tests.support import giving as donors
+from tests.support import payouts as support
+from tests.support.client import Client
+from tests.support.giving import Giving
+from tests.support.payouts import gift, payouts, refused, run, settled, simulate, verified
+from tests.support.service import Service
+
+PAID = [*donors.PAID, "donation.settled"]
+MOVES = "donation/invalid_state"
+
+
+async def bucket(service: Service, api: Client) -> list[int]:
+    """What the open buckets hold."""
+    await service.drain()
+    return [one["amount"] for one in await payouts(api, status="PENDING")]
+
+
+async def test_a_disputed_gift_leaves_its_bucket_and_comes_back_when_it_is_won(service: Service, api: Client) -> None:
+    nonprofit = await factories.nonprofit(service, country="SWE")
+    one = await settled(service, api, nonprofit, amount=10_000, currencyCode="SEK")
+    await settled(service, api, nonprofit, amount=1000, currencyCode="SEK")
+    assert await bucket(service, api) == [10_725]
+    open_ = await simulate(api, one["id"], "dispute")
+    assert open_ == one, "partners are told nothing while nothing is decided"
+    assert await bucket(service, api) == [975]
+    assert await books.owed(service, nonprofit, "SEK") == 10_725
+    assert await books.disputed(service, "SEK") == 10_000
+    other = await factories.nonprofit(service, country="SWE")
+    for action, body in (("reassign", {"organisationId": other}), ("disburse", {}), ("dispute", {})):
+        assert (await refused(api, one["id"], action, **body))[0] == MOVES
+    assert (await api.post(f"/v1/donations/{one['id']}/refund", {})).json()["error"]["code"] == MOVES
+    assert await simulate(api, one["id"], "dispute", outcome="won") == one
+    assert await books.disputed(service, "SEK") == 0
+    assert await bucket(service, api) == [10_725]
+    await verified(service, api, nonprofit)
+    await service.drain()
+    await run(service)
+    assert (await gift(api, one))["status"] == "DISBURSED"
+    assert await support.events_of(service, one) == [*PAID, "donation.disbursed"]
+    assert await books.balanced(service)
+
+
+async def test_a_lost_one_counts_as_refunded_and_the_fee_is_ours(service: Service, api: Client) -> None:
+    nonprofit = await factories.nonprofit(service, country="NOR")
+    one = await settled(service, api, nonprofit, amount=10_000, currencyCode="NOK")
+    fees = await books.fees(service, "NOK")
+    lost = await simulate(api, one["id"], "dispute", outcome="lost")
+    assert (lost["status"], lost["refundedAmount"]) == ("RECEIVED_PAYMENT", 10_000)
+    assert lost["refundedAt"] is not None
+    assert await bucket(service, api) == []
+    assert await books.owed(service, nonprofit, "NOK") == 0
+    assert await books.disputed(service, "NOK") == 0
+    assert await books.fees(service, "NOK") - fees == 250
+    assert await support.events_of(service, one) == [*PAID, "donation.refunded"]
+    for _ in range(2):
+        assert (await refused(api, one["id"], "dispute", outcome="won"))[0] == MOVES
+    assert await support.events_of(service, one) == [*PAID, "donation.refunded"]
+    assert await books.balanced(service)
+
+
+async def test_a_gift_that_was_paid_out_is_our_loss_until_the_payout_comes_back(service: Service, api: Client) -> None:
+    nonprofit = await factories.nonprofit(service, country="DNK")
+    await verified(service, api, nonprofit)
+    one = await settled(service, api, nonprofit, amount=10_000, currencyCode="DKK")
+    await service.drain()
+    await run(service)
+    fees = await books.fees(service, "DKK")
+    lost = await simulate(api, one["id"], "dispute", outcome="lost")
+    assert (lost["status"], lost["refundedAmount"]) == ("DISBURSED", 10_000)
+    assert (await books.owed(service, nonprofit, "DKK"), await books.fees(service, "DKK") - fees) == (0, 10_000)
+    (paid,) = await payouts(api)
+    await support.came_back(service, paid)
+    await service.drain()
+    back = await gift(api, one)
+    assert (back["status"], back["refundedAmount"]) == ("RECEIVED_PAYMENT", 10_000)
+    assert (await books.owed(service, nonprofit, "DKK"), await books.fees(service, "DKK") - fees) == (0, 250)
+    await support.release(service, nonprofit)
+    await run(service)
+    assert (await gift(api, one))["status"] == "RECEIVED_PAYMENT", "nothing of it is left"
+    assert await support.events_of(service, one) == [
+        *PAID,
+        "donation.disbursed",
+        "donation.refunded",
+        "donation.payout_returned",
+    ]
+    assert await books.balanced(service)
+
+
+async def test_one_that_is_lost_before_it_is_settled_leaves_the_fee_to_us(service: Service, api: Client) -> None:
+    nonprofit = await factories.nonprofit(service, country="POL")
+    one = await factories.donation(service, api, organisation=nonprofit, amount=10_000, currencyCode="PLN")
+    await simulate(api, one["id"], "dispute", outcome="lost")
+    assert await books.owed(service, nonprofit, "PLN") == 0
+    done = await simulate(api, one["id"], "settle")
+    assert (done["settledAmount"]["amount"], done["refundedAmount"]) == (9750, 10_000)
+    assert await books.owed(service, nonprofit, "PLN") == 0
+    assert await books.fees(service, "PLN") == 250
+    assert await bucket(service, api) == []
+    assert await books.balanced(service)
+
+
+async def test_settled_9_the_card_that_disputes_does_so_a_day_later_by_the_sandbox_clock(
+    service: Service, api: Client
+) -> None:
+    """Its notice is shown in tests/pages/test_provider.py; here the provider is asked."""
+    one = await factories.donation(service, api, card="4000000000000259")
+    for hours, states in ((0, []), (23, []), (1, ["open"])):
+        service.clock.advance(timedelta(hours=hours))
+        async with service.db.write() as tx:
+            payment = await tx.fetchval(
+                "select provider_payment from payment where donation_id = $1",
+                support.uuid_of(service, "donation", one["id"]),
+            )
+            await disputes.ask(tx, payment)
+        await service.drain()
+        assert await known(service, one) == states
+    assert (await refused(api, one["id"], "dispute"))[0] == MOVES
+    await simulate(api, one["id"], "dispute", outcome="won")
+    assert await known(service, one) == ["won"]
+
+
+async def test_what_no_card_has_paid_cannot_be_disputed(service: Service, api: Client) -> None:
+    made = await factories.direct(service, api)
+    assert (await refused(api, made["id"], "dispute"))[0] == MOVES
+    opened = await factories.session(service, api)
+    assert (await refused(api, opened["id"], "dispute"))[0] == "sandbox/record_not_found"
+    answer = await api.post(support.SIMULATE, {"id": made["id"], "action": "dispute", "outcome": "drawn"})
+    assert answer.json()["error"]["code"] == "bad_request"
+
+
+async def known(service: Service, donation: dict[str, Any]) -> list[str]:
+    """The states of a donation's disputes."""
+    async with service.db.read() as tx:
+        rows = await tx.fetch(
+            "select status from dispute where donation_id = $1 order by id",
+            support.uuid_of(service, "donation", donation["id"]),
+        )
+    return [row["status"] for row in rows]
+
+
+@pytest.fixture
+async def paid(service: Service, api: Client) -> Giving:
+    """A gift that was paid at a provider in memory."""
+    giving = await donors.open_session(service, api)
+    await giving.begin(donors.gift(4000))
+    giving.provider.pay(giving.provider.only())
+    await giving.notify(giving.provider.only())
+    return giving
+
+
+async def events(giving: Giving) -> list[str]:
+    """Told after the payment."""
+    return (await giving.events())[len(donors.PAID) :]
+
+
+@pytest.mark.parametrize("first", ["opened", "lost", "payment"])
+async def test_m4_notices_in_any_order_any_number_of_times_have_one_effect(paid: Giving, first: str) -> None:
+    payment = paid.provider.only()
+    paid.provider.dispute(payment, paid.service.clock.now())
+    if first == "opened":
+        assert (await paid.notify(payment, "dispute.opened")).status_code == 204
+        assert await states(paid) == [("open", 4000, None)]
+    paid.provider.decide(payment, DisputeStatus.LOST)
+    for kind in ("dispute.lost", "dispute.opened", "dispute.lost", "payment.succeeded", "dispute.opened"):
+        for _ in range(3):
+            assert (await paid.notify(payment, kind)).status_code == 204
+    assert await states(paid) == [("lost", 4000, 0)]
+    assert await events(paid) == ["donation.refunded"]
+    assert await books.disputed(paid.service, "USD", "fake") == 0
+
+
+async def test_m4_a_dispute_heard_of_before_its_payment_brings_the_payment_along(service: Service, api: Client) -> None:
+    giving = await donors.open_session(service, api)
+    await giving.begin()
+    payment = giving.provider.only()
+    giving.provider.pay(payment)
+    giving.provider.dispute(payment, service.clock.now())
+    assert (await giving.notify(payment, "dispute.opened")).status_code == 204
+    assert await giving.events() == donors.PAID
+    assert await states(giving) == [("open", 2500, None)]
+
+
+@pytest.mark.parametrize("wrong", ["more than was paid", "another currency", "real money"])
+async def test_m5_a_dispute_that_cannot_be_of_this_payment_changes_nothing(paid: Giving, wrong: str) -> None:
+    payment = paid.provider.only()
+    opened = paid.provider.dispute(payment, paid.service.clock.now())
+    changed = {
+        "more than was paid": replace(opened, money=Money(4001, "USD")),
+        "another currency": replace(opened, money=Money(4000, "EUR")),
+        "real money": replace(opened, live=True),
+    }[wrong]
+    paid.provider.disputed[payment] = [changed]
+    assert (await paid.notify(payment, "dispute.opened")).status_code == 204
+    assert await states(paid) == []
+    assert await events(paid) == []
+
+
+async def test_a_provider_that_is_away_is_asked_again_when_it_tells_again(paid: Giving) -> None:
+    payment = paid.provider.only()
+    paid.provider.dispute(payment, paid.service.clock.now())
+    await paid.notify(payment, "payment.succeeded", event="tpe_again")
+    paid.provider.refuse = 1
+    assert (await paid.notify(payment, "dispute.opened", event="tpe_again")).status_code == 503
+    assert await states(paid) == []
+    assert (await paid.notify(payment, "dispute.opened", event="tpe_again")).status_code == 204
+    assert await states(paid) == [("open", 4000, None)]
+
+
+@pytest.mark.parametrize("outcome", ["won", "lost"])
+async def test_people_note_how_one_ended_that_the_provider_does_not_tell(paid: Giving, outcome: Any) -> None:
+    payment = paid.provider.only()
+    paid.provider.dispute(payment, paid.service.clock.now())
+    await paid.notify(payment, "dispute.opened")
+    decided = Decision(outcome, "operator_1", "a letter of the bank")
+    async with paid.service.db.write() as tx:
+        (found,) = [one for one in await disputes.newest(tx, ["open"], 100) if one.provider_payment == payment]
+        ended = await disputes.decide(tx, found.id, decided, Rules())
+    assert (ended.status, ended.decided_by, ended.note) == (outcome, "operator_1", "a letter of the bank")
+    assert await events(paid) == (["donation.refunded"] if outcome == "lost" else [])
+    for again in ("won", "lost"):
+        async with paid.service.db.write() as tx:
+            with pytest.raises(DisputeRefused):
+                await disputes.decide(tx, found.id, Decision(again, "operator_1", "once more"), Rules())
+    paid.provider.decide(payment, DisputeStatus.WON if outcome == "lost" else DisputeStatus.LOST)
+    with capture_logs() as lines:
+        await paid.notify(payment, "dispute.won")
+    assert [state for state, _, _ in await states(paid)] == [outcome]
+    assert [line["event"] for line in lines if line["event"].startswith("dispute")] == ["dispute_told_otherwise"]
+
+
+async def test_a_part_of_a_gift_is_lost_and_the_rest_is_paid_out(paid: Giving) -> None:
+    payment = paid.provider.only()
+    paid.provider.dispute(payment, paid.service.clock.now(), 1500)
+    paid.provider.decide(payment, DisputeStatus.LOST)
+    await paid.notify(payment, "dispute.lost")
+    (donation,) = await paid.donations()
+    assert (donation["refundedAmount"], donation["amount"]) == (1500, 4000)
+    assert await books.owed(paid.service, donation["organisationId"]) == 2500
+
+
+async def states(giving: Giving) -> list[tuple[str, int, int | None]]:
+    """State, amount and our loss of the disputes of the provider's payment."""
+    async with giving.service.db.read() as tx:
+        rows = await tx.fetch(
+            "select status, amount_minor, borne_minor from dispute where provider_payment = any($1) order by id",
+            list(giving.provider.payments),
+        )
+    return [tuple(row) for row in rows]

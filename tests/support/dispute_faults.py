@@ -1,0 +1,50 @@
+"""Faults of disputes that the self-check must name."""
+
+from collections.abc import Iterator
+
+from tests.support import factories
+from tests.support import payouts as support
+from tests.support.client import Client
+from tests.support.payouts import payouts, run, settled, simulate, verified
+from tests.support.service import Service
+from tests.support.validation_faults import OLD, Fault
+
+
+async def lived(service: Service, api: Client) -> None:
+    """Open, won, lost; lost after the payout, which came back."""
+    cause = await factories.nonprofit(service)
+    await verified(service, api, cause)
+    paid = await settled(service, api, cause)
+    await service.drain()
+    await run(service)
+    await simulate(api, paid["id"], "dispute", outcome="lost")
+    (payout, *_) = await payouts(api, organisationId=cause)
+    await support.came_back(service, payout)
+    await support.release(service, cause)
+    for outcome in ("won", "lost", None):
+        gift = await settled(service, api, cause)
+        await service.drain()
+        await simulate(api, gift["id"], "dispute", **({"outcome": outcome} if outcome else {}))
+    await settled(service, api, cause)
+    await service.drain()
+
+
+OPEN = "(select id from dispute where status = 'open' limit 1)"
+
+
+def of_disputes() -> Iterator[Fault]:
+    """One of each kind, and more where a check can be broken from two sides."""
+    for kind in ("dispute_drawn", "dispute_returned", "dispute_lost", "dispute_borne", "dispute_recovered"):
+        check = "disputes.recovered_is_posted" if kind == "dispute_recovered" else "disputes.states_are_posted"
+        one = f"(select id from ledger_transfer where kind = '{kind}' limit 1)"
+        yield Fault(check, f"delete from ledger_transfer where id = {one}")
+        yield Fault(check, f"update ledger_transfer set amount_minor = amount_minor + 1 where id = {one}")
+        yield Fault(check, f"update ledger_transfer set owner_id = gen_random_uuid() where id = {one}")
+    yield Fault("disputes.clearing_closes", f"update dispute set amount_minor = amount_minor + 1 where id = {OPEN}")
+    yield Fault(
+        "disputes.clearing_closes", "update ledger_account set debits_minor = debits_minor + 1 where kind = 'disputed'"
+    )
+    yield Fault("disputes.gifts_follow", "update donation set disputed_at = null where disputed_at is not null")
+    yield Fault("disputes.gifts_follow", f"update donation set disputed_at = {OLD} where disbursement_id is not null")
+    yield Fault("disputes.are_decided", f"update dispute set opened_at = {OLD} where id = {OPEN}")
+    yield Fault("disputes.are_looked_at", f"update dispute set looked_at = {OLD} where id = {OPEN}")
