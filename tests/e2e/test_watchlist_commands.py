@@ -63,16 +63,18 @@ async def test_the_last_finding_is_withdrawn(alone: Service, typed: Type, tmp_pa
     assert (status, "names nobody" in printed) == (1, True), printed
 
 
-async def test_the_whole_list_says_that_the_sample_is_to_go(typed: Type, tmp_path: Path) -> None:
+async def test_the_whole_list_takes_the_place_of_its_sample(typed: Type, tmp_path: Path) -> None:
     nulls = ",".join(['"-0- "'] * 8)
     (sdn := tmp_path / "sdn.csv").write_text(f'1,"RELIEF OF TYRE","-0- ","SDGT",{nulls}\n')
-    hint = "almoner watchlists retire ofac-sdn-sample"
+    gone = "ofac-sdn-sample names nobody any more"
     await typed("watchlists", "import", "ofac-sdn-sample", str(sdn))
     status, printed = await typed("watchlists", "import", "ofac-sdn", str(sdn), "--force")
-    assert (status, hint in printed) == (0, True), printed
-    await typed("watchlists", "retire", "ofac-sdn-sample")
-    status, printed = await typed("watchlists", "import", "ofac-sdn", str(sdn))
-    assert (status, hint in printed) == (0, False), printed
+    assert (status, gone in printed) == (0, True), printed
+    status, printed = await typed("watchlists", "import", "ofac-sdn", str(sdn), "--force")
+    assert (status, gone in printed) == (0, False), printed
+    status, printed = await typed("watchlists", "import", "ofac-sdn-sample", str(sdn))
+    assert status == 1
+    assert "ofac-sdn is loaded and has all that ofac-sdn-sample has" in printed
 
 
 async def test_licences_and_unverified_readers_are_told(typed: Type, tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ commands = typer.Typer(
 
 _SAMPLE: Final = Path(__file__).parents[1] / "samples" / "ofac_sdn" / "2024-05-03"
 _SAMPLE_SOURCE: Final = "ofac-sdn-sample"
-_WHOLE_OF_SAMPLE: Final = "ofac-sdn"
 
 Source = Annotated[str, typer.Argument(help=f"The list: {', '.join(WATCHLIST_SOURCES)}.")]
 
@@ -48,10 +47,11 @@ def import_list(
 ) -> None:
     """Load the files of one list as its next version: all of them or, when something is wrong, nothing.
 
-    Earlier versions are kept. The same files again change nothing. What looks broken is refused: what was loaded
-    before stays, `watchlists status` says why, and the exit status is 1.
+    Earlier versions are kept. The same files again change nothing. The whole list retires its sample. What looks
+    broken is refused: what was loaded before stays, `watchlists status` says why, and the exit status is 1.
     """
     reader = watchlist_source(source)
+    retired: list[str] = []
     day = published.replace(tzinfo=UTC) if published else None
     line = Line()
 
@@ -68,6 +68,10 @@ def import_list(
             if done.status == "refused":
                 reasons = "; ".join(done.reasons)[:2000]
                 await officer.record(tx, DEPLOYMENT, "watchlist.refused", done.list, reasons=reasons)
+                return
+            if done.list != reader.code:
+                await officer.record(tx, DEPLOYMENT, "watchlist.retired", done.list, entries=done.removed)
+                retired.append(done.list)
                 return
             version, entries = done.version, done.entries
             await officer.record(
@@ -87,8 +91,8 @@ def import_list(
     finally:
         line.clear()
     _tell(loaded, time.monotonic() - began)
-    if reader.code == _WHOLE_OF_SAMPLE and with_database(_sample_stands):
-        typer.echo(f"The sample asks the same questions a second time: `almoner watchlists retire {_SAMPLE_SOURCE}`.")
+    for part in retired:
+        typer.echo(f"{part} names nobody any more: {reader.code} has all that it had, and what people decided holds.")
 
 
 @commands.command("retire")
@@ -145,11 +149,6 @@ async def load_sample(database: Database) -> None:
     typer.echo("Loading the watch list sample (OFAC SDN, bodies alone, 2024-05-03)")
     began = time.monotonic()
     _tell(await flows.import_files(database, watchlist_source(_SAMPLE_SOURCE), [_SAMPLE]), time.monotonic() - began)
-
-
-async def _sample_stands(database: Database) -> bool:
-    async with database.read() as tx:
-        return any(one.code == _SAMPLE_SOURCE and one.load.entries for one in await service.loaded(tx))
 
 
 def _standing(one: Version) -> tuple[object, ...]:

@@ -175,11 +175,8 @@ class WatchlistFigures:
         self.entries = Gauge(
             "almoner_watchlist_entries", "Entries of the loaded version of a watch list.", ("list",), registry=registry
         )
-        self.loads = Gauge(
-            "almoner_watchlist_loads_total",
-            "Loads of a watch list by what became of them.",
-            ("list", "status"),
-            registry=registry,
+        self.loads = Total(
+            "almoner_watchlist_loads", "Loads of a watch list by what became of them.", ("list", "status"), registry
         )
 
 
@@ -211,7 +208,7 @@ class ReviewFigures:
         )
 
 
-def _of_registers(registry: CollectorRegistry) -> tuple[Gauge, Gauge]:
+def _of_registers(registry: CollectorRegistry) -> tuple[Gauge, Total]:
     """Age of the data, and loads."""
     age = Gauge(
         "almoner_register_data_age_seconds",
@@ -219,11 +216,11 @@ def _of_registers(registry: CollectorRegistry) -> tuple[Gauge, Gauge]:
         ("source",),
         registry=registry,
     )
-    loads = Gauge(
-        "almoner_register_loads_total",
+    loads = Total(
+        "almoner_register_loads",
         "Loads of a register by what became of them, of the whole deployment.",
         ("source", "status"),
-        registry=registry,
+        registry,
     )
     return age, loads
 

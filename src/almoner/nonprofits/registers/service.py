@@ -22,7 +22,7 @@ async def measure(tx: Tx, telemetry: Telemetry) -> None:
     for source, seconds in ages.items():
         telemetry.register_data_age.labels(source).set(seconds)
     for (source, status), count in loads.items():
-        telemetry.register_loads.labels(source, status).set(count)
+        telemetry.register_loads.set((source, status), count)
 
 
 async def every_source(tx: Tx) -> list[SourceStatus]:

@@ -57,6 +57,11 @@ async def result(tx: Tx, who: Who) -> Result:
     return Result(who.kind, await watchlists.loaded(tx), await store.of(tx, EVERYONE, who.type, who.id))
 
 
+async def decided(tx: Tx, who: Who) -> list[Match]:
+    """What people decided of a record, also where the two agree no more."""
+    return await store.decided_of(tx, EVERYONE, who.type, who.id)
+
+
 async def find(tx: Tx, match_id: UUID) -> Match | None:
     """One match."""
     return await store.find(tx, EVERYONE, match_id)

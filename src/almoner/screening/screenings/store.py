@@ -182,6 +182,19 @@ async def of(tx: Tx, _: Everyone, who_type: str, subject_id: UUID) -> list[Match
     return [_match(row) for row in rows]
 
 
+async def decided_of(tx: Tx, _: Everyone, who_type: str, subject_id: UUID) -> list[Match]:
+    """Matches of a record that a person decided, current or not."""
+    rows = await tx.fetch(
+        f"""
+        select {_MATCH} from screening_match m join screening_subject s on s.id = m.subject
+        where s.type = $1 and s.subject_id = $2 and m.decision <> 'open' order by m.id
+        """,
+        who_type,
+        subject_id,
+    )
+    return [_match(row) for row in rows]
+
+
 async def find(tx: Tx, _: Everyone, match_id: UUID) -> Match | None:
     """One match."""
     row = await tx.fetchrow(

@@ -73,6 +73,8 @@ class BadEntry:
     why: str
 
 
+CONTAINED: Final[Mapping[str, str]] = {"ofac-sdn-sample": "ofac-sdn"}
+"""Lists of which every entry stands in another one under the same number: that one takes their place."""
 LOADED: Final = "internal.watchlist_loaded"
 """Told when a list has another version, with a ``Told`` in it."""
 REFUSED: Final = "internal.watchlist_refused"

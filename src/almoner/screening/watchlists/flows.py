@@ -15,6 +15,7 @@ from almoner.platform.db import EVERYONE, Database, Tx
 from almoner.screening.watchlists import files, guards, store
 from almoner.screening.watchlists.domain import (
     CATEGORIES,
+    CONTAINED,
     KINDS,
     LOADED,
     REFUSED,
@@ -60,8 +61,8 @@ async def import_files(
 
     ``published``: of which moment they are, else as they say, or as a name says. ``force`` loads what the guards are
     against. ``fetched_from``: web addresses, where they are from such. ``record`` is called in the transaction of the
-    load. Files that are what is loaded already change nothing; ``refused_before``: nor do those that were refused last,
-    which nobody is told of again.
+    load, also for the load that retires a list which this one contains. Files that are what is loaded already change
+    nothing; ``refused_before``: nor do those that were refused last, which nobody is told of again.
     Raises LoadRefused when they are no good, and WatchlistRefused when they are no such list.
     """
     with files.found(places) as found:
@@ -76,11 +77,14 @@ async def import_files(
         said = await asyncio.to_thread(source.published, found.paths) if isinstance(source, Dated) else None
         read = await asyncio.to_thread(_read, source, found.paths, report)
     async with db.write() as tx:
+        await _stand_alone(tx, source.code)
         load = await _merge(
             tx, source, found, published or said or found.day, read, force=force, fetched_from=fetched_from
         )
-        if record is not None:
-            await record(tx, load)
+        retired = await _take_the_place(tx, load)
+        for one in (load, *retired):
+            if record is not None:
+                await record(tx, one)
     if load.status == "refused":
         raise LoadRefused(load)
     return load
@@ -150,6 +154,23 @@ async def _merge(
     entries = [_entry(load, *read.entries[key]) for key in read.entries if key in fresh]
     await _replace(tx, load, [*removed, *changed], entries)
     return load
+
+
+async def _stand_alone(tx: Tx, code: str) -> None:
+    """Raises WatchlistRefused where a list is loaded that contains this one: one body would be asked about twice."""
+    whole = CONTAINED.get(code)
+    standing = await store.find_current(tx, EVERYONE, whole) if whole else None
+    if standing is not None and standing.entries:
+        raise WatchlistRefused(f"{whole} is loaded and has all that {code} has: nobody need be asked twice")
+
+
+async def _take_the_place(tx: Tx, load: Load) -> list[Load]:
+    """Retire the lists that this one contains, now that it is loaded."""
+    if load.status != "loaded":
+        return []
+    parts = [part for part, whole in CONTAINED.items() if whole == load.list]
+    named = [part for part in parts if (one := await store.find_current(tx, EVERYONE, part)) and one.entries]
+    return [await retire(tx, part) for part in named]
 
 
 async def _refuse(tx: Tx, load: Load, reasons: Sequence[str]) -> Load:

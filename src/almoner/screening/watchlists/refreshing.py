@@ -66,6 +66,8 @@ async def _load(db: Database, planned: Planned, files: Sequence[Path]) -> Status
     async def record(tx: Tx, load: Load) -> None:
         action = "watchlist.refused" if load.status == "refused" else "watchlist.imported"
         told: audit.Details = {"version": load.version, "entries": load.entries}
+        if load.list != planned.source:
+            action, told = "watchlist.retired", {"entries": load.removed}
         await audit.record(tx, audit.DEPLOYMENT, _SCHEDULE, action, load.list, details=told)
 
     load = await flows.import_files(

@@ -71,7 +71,7 @@ async def measure(tx: Tx, telemetry: Telemetry) -> None:
         telemetry.watchlists.age.labels(version.code).set(max(0.0, (tx.now - told).total_seconds()))
         telemetry.watchlists.entries.labels(version.code).set(version.load.entries)
     for code, status, count in await store.figures(tx, EVERYONE):
-        telemetry.watchlists.loads.labels(code, status).set(count)
+        telemetry.watchlists.loads.set((code, status), count)
 
 
 async def refused(tx: Tx) -> list[Load]:

@@ -16,6 +16,7 @@ from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Asked, Match, Result, Who
 from almoner.screening.screenings.service import Screener
+from almoner.screening.watchlists.domain import CONTAINED
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import MAX_NOTE_LENGTH, Decision, NotOpen, Subject
 
@@ -59,13 +60,13 @@ async def look(
     decided of one of them holds for this one where the question is the same to the word.
     """
     result = await _ask(tx, await screenings.look(tx, screener, who, asked, watch=watch))
-    return await _answered(tx, result, others) if others else result
+    return await _answered(tx, result, others)
 
 
 async def look_again(screener: Screener, subject: UUID, tx: Tx) -> Result | None:
     """Compare a watched subject as it looked last; None where it is watched no more."""
     result = await screenings.look_again(tx, screener, subject)
-    return await _ask(tx, result) if result is not None else None
+    return await _answered(tx, await _ask(tx, result), ()) if result is not None else None
 
 
 async def result(tx: Tx, who: Who) -> Result:
@@ -121,11 +122,15 @@ def subject_of(match: Match) -> Subject:
 
 
 async def _answered(tx: Tx, result: Result, others: Sequence[Who]) -> Result:
-    """With what a person decided of the same question about another record, unless this one was ever decided."""
+    """With what a person decided of the same question before, unless this one was ever decided.
+
+    That is a question about another record, or one of a list that this one has taken the place of.
+    """
     waiting = [match for match in result.matches if match.decision == "open"]
-    if not waiting:
+    if not waiting or not (others or any(match.list in CONTAINED.values() for match in waiting)):
         return result
     known = [match for who in others for match in (await screenings.result(tx, who)).matches]
+    known += await screenings.decided(tx, waiting[0].who)
     decided = {_question(match): match for match in known if match.decision != "open" and not match.waits}
     answered: dict[UUID, Match] = {}
     for match in waiting:
@@ -142,7 +147,12 @@ async def _answered(tx: Tx, result: Result, others: Sequence[Who]) -> Result:
 
 def _question(match: Match) -> tuple[object, ...]:
     """What a person is asked: the entry, and all that mattered of both sides."""
-    return match.list, match.entry_key, *sorted(match.subject_side.items()), *sorted(match.entry_side.items())
+    return (
+        CONTAINED.get(match.list, match.list),
+        match.entry_key,
+        *sorted(match.subject_side.items()),
+        *sorted(match.entry_side.items()),
+    )
 
 
 async def _ask(tx: Tx, result: Result) -> Result:
