@@ -210,3 +210,12 @@ async def test_the_decision_about_an_appeal_is_simulated(
     for again in ("uphold", "reverse"):
         forbidden = await api.post(SIMULATE, {"id": one["id"], "action": again})
         assert (forbidden.status_code, forbidden.json()["error"]["code"]) == INVALID_STATE
+
+
+async def test_the_dossier_names_the_appeal_that_a_request_was_accepted_by(service: Service, api: Client) -> None:
+    failed = await refused(service, api)
+    one = await appeals.made(api, failed)
+    await appeals.decide(service, one, "accepted")
+    path = f"/v1/validation-requests/{failed['validationRequestId']}/dossier"
+    *_, last = data(await api.get(path))["decisions"]
+    assert (last["verdict"], last["note"]) == ("accepted", f"By appeal {one['id']}.")  # and not what was noted

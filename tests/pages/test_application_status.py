@@ -164,6 +164,25 @@ async def test_h9_every_language_speaks_on_the_page_and_in_its_mails(site: Site,
     assert failed["status"] == "failed"
 
 
+async def test_h8_four_hundred_percent_zoom(site: Site) -> None:
+    """A window of 1280 px at 400 % has 320 CSS pixels and a fourth of the height."""
+    long = "International Federation of Extraordinarily Longnamed Relief Organisations"
+    branding = {"displayName": "Wohltätigkeitsorganisationsverzeichnis " * 2}
+    made, missing = await waiting(site, organisationName=long, language="de", look={"branding": branding})
+    _, link = await refused(site, language="uk")
+    async with site.donor(viewport={"width": 320, "height": 256}, device_scale_factor=4) as page:
+        for url, last in ((missing, "form.upload button"), (link, "form[action$=appeal] button")):
+            await page.goto(url)
+            wide = await page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+            assert not wide, f"{url} scrolls sideways"
+            await page.locator(last).scroll_into_view_if_needed()
+            await expect(page.locator(last)).to_be_in_viewport()
+            box = await page.locator(last).bounding_box()
+            assert box is not None
+            assert box["height"] < 128, "half of the window"
+    assert made["status"] == "pending"
+
+
 async def applicant_of(site: Site, link: str) -> str:
     """Whom a link was mailed to."""
     found = data(await site.api.get("/v1/sandbox/mailbox", pageSize=100))

@@ -25,7 +25,6 @@ Scope = Partner | Everyone
 
 SETTLE: Final = "appeals.settle"
 BATCH: Final = 1000
-_NOTE_LENGTH: Final = 2000
 
 
 async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant: Appellant) -> Appeal:
@@ -107,8 +106,7 @@ async def reverse(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> 
     domain.ensure_reversible(parts.agent)
     overruled = domain.overruled(submission)
     decided = await _decide(tx, held, held.decided("reversed", decision.by, overruled, tx.now), decision)
-    named = tx.ids.text("appeal", held.id)
-    anew = Decision("accepted", None, decision.by, f"By appeal {named}: {decision.note}"[:_NOTE_LENGTH])
+    anew = Decision.by_appeal(tx.ids.text("appeal", held.id), decision)
     if parts.monitoring is not None:
         await monitoring.take_up(tx, parts.monitoring.id)
     if parts.eligibility is not None:

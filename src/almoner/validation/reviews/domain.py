@@ -1,5 +1,6 @@
 """Reviews: what a person is asked to decide, who holds it, and what was decided."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,6 +26,7 @@ ID_TYPES: Final[Mapping[Kind, str]] = {
 CLAIM: Final = timedelta(minutes=15)
 """How long, in real time, nobody else decides what somebody was shown."""
 MAX_NOTE_LENGTH: Final = 2000
+_APPEAL: Final = re.compile(r"By appeal (sandbox_)?appeal_[0-9a-z]{26}(?=: )")
 
 
 class ReviewRefused(Exception):
@@ -79,8 +81,15 @@ class Decision:
 
     @property
     def public_note(self) -> str | None:
-        """The note where rules or a test value decided; what a person noted is for reviewers alone."""
-        return self.note if self.by in ("rules", "sandbox") else None
+        """The note where rules or a test value decided; of what a person noted only by which appeal it was."""
+        if self.by in ("rules", "sandbox"):
+            return self.note
+        return f"{named[0]}." if (named := _APPEAL.match(self.note)) else None
+
+    @classmethod
+    def by_appeal(cls, appeal: str, decided: "Decision") -> "Decision":
+        """What a reversed appeal, by its id, makes of what was rejected."""
+        return cls("accepted", None, decided.by, f"By appeal {appeal}: {decided.note}"[:MAX_NOTE_LENGTH])
 
 
 @dataclass(frozen=True, slots=True)
