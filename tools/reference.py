@@ -11,6 +11,8 @@ from typing import Any, cast
 
 from almoner import wiring
 from almoner.app import describe_api
+from almoner.giving.payouts.domain import Rules
+from almoner.giving.refunds.routes import refund_routes
 from almoner.kit import errors
 from almoner.kit.errors import Problem
 from almoner.kit.ids import Ids
@@ -86,7 +88,7 @@ def render() -> Mapping[str, str]:
 
 def _routes() -> list[Routes]:
     """What a sandbox serves. The description needs the declarations alone, so nothing stands behind the tools."""
-    return [*wiring.ROUTES, sandbox_routes(cast("Any", None), cast("Any", None))]
+    return [*wiring.ROUTES, refund_routes(Rules()), sandbox_routes(cast("Any", None), cast("Any", None))]
 
 
 def own_problems() -> dict[str, type[Problem]]:

@@ -26,6 +26,7 @@ from almoner.giving.receipts import jobs as receipt_jobs
 from almoner.giving.receipts import service as receipts
 from almoner.giving.refund_notices import jobs as refund_notice_jobs
 from almoner.giving.refund_notices import service as refund_notices
+from almoner.giving.refunds import jobs as refund_jobs
 from almoner.giving.requests import jobs as donation_request_jobs
 from almoner.giving.sessions import jobs as session_jobs
 from almoner.giving.settlements import jobs as settlement_jobs
@@ -167,6 +168,7 @@ def duties(
     handlers |= {**submission_jobs.handlers, **appeal_jobs.handlers}
     if provider is not None:
         handlers |= {**donation_jobs.handlers(provider, figures), **suspense_jobs.handlers(provider)}
+        handlers |= refund_jobs.handlers(provider)
         handlers |= dispute_jobs.handlers(provider, rules)
     return Duties(
         handlers,

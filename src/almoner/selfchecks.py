@@ -12,6 +12,7 @@ from almoner.giving.ledger import checks as ledger_checks
 from almoner.giving.payments import checks as payment_checks
 from almoner.giving.payouts import checks as payout_checks
 from almoner.giving.reassignments import checks as reassignment_checks
+from almoner.giving.refunds import checks as refund_checks
 from almoner.giving.receipts import checks as receipt_checks
 from almoner.giving.requests import checks as donation_request_checks
 from almoner.giving.sessions import checks as session_checks
@@ -47,6 +48,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *gift_aid_checks.checks,
     *claim_checks.checks,
     *reassignment_checks.checks,
+    *refund_checks.checks,
     *receipt_checks.checks,
     *credential_checks.checks,
     *sign_in_checks.checks,

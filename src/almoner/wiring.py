@@ -37,6 +37,7 @@ from almoner.giving.payouts.domain import Rules
 from almoner.giving.payouts.routes import routes as disbursements
 from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
 from almoner.giving.receipts.pages import GiftPages
+from almoner.giving.refunds.routes import refund_routes
 from almoner.giving.requests.routes import routes as donation_requests
 from almoner.giving.sessions.routes import routes as donation_sessions
 from almoner.giving.statements.pages import TEMPLATES as STATEMENT_TEMPLATES
@@ -270,7 +271,7 @@ def _simulation(work: PaymentWork, rules: Rules) -> Simulation:
         db.deployment.ids,
         simulate_donations.moves(work, TestTill(db)),
         simulate_direct.moves(db),
-        simulate_money.moves(db, work.provider.tariff, rules),
+        simulate_money.moves(db, work.provider, rules),
         simulate_disputes.moves(DisputeWork(db, work.provider, rules), TestTill(db)),
         simulate_verifications.moves(db),
         simulate_requests.moves(db),
@@ -362,7 +363,7 @@ async def open_house(
     checker = Checker(telemetry.upload_checked)
     intake = Intake(db, checker, blobs, scans=not settings.unscanned)
     pages += [*DocumentPages(db, blobs).routes(), *_form_pages(db, catalogues, intake, limiter)]
-    routes = [*ROUTES]
+    routes = [*ROUTES, refund_routes(rules)]
     if work is not None:
         routes.append(sandbox_routes(SandboxClock(background, clock), _simulation(work, rules)))
     return House(

@@ -41,7 +41,7 @@ def _refunds_of_gifts() -> list[tuple[list[Transfer], list[tuple[str, str, str, 
             [("gift_refund_undone", back, owed, 2425), ("gift_refund_untopped", back, fees, 75)],
         ),
         (
-            books.settled(OWNER, "test", GIFT, FEE, CAUSE, left=Money(50, "USD")),
+            books.settled(OWNER, "test", GIFT, FEE, CAUSE, charged=Money(50, "USD")),
             [
                 ("settled", bank, clearing, 2425),
                 ("provider_fee", fees, clearing, 75),

@@ -104,11 +104,12 @@ def clear_exception(
     payment: Annotated[str, typer.Argument(help="The provider's identifier of the payment.")],
     note: Note,
     kind: Annotated[LineKind, typer.Option(help="What the line reports.")] = LineKind.PAYMENT,
+    refund: Annotated[str, typer.Option(help="The refund that the line names, if it does.")] = "",
 ) -> None:
     """Take a line off the exceptions that will never be booked, such as one that the provider took back."""
 
     async def use(tx: Tx, officer: Officer) -> None:
-        await service.clear(tx, provider, reference, (payment, kind), cleared_by=officer.id, note=note)
+        await service.clear(tx, provider, reference, (payment, kind, refund), cleared_by=officer.id, note=note)
         line = {"reference": reference, "payment": payment, "kind": str(kind)}
         await officer.record(tx, DEPLOYMENT, "settlement_line.cleared", provider, **line)
 

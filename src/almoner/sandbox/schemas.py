@@ -126,6 +126,7 @@ class SimulateIn(In):
         "return",
         "release",
         "reassign",
+        "refund",
         "dispute",
         "accept",
         "confirm_email",

@@ -5,13 +5,16 @@ from uuid import UUID
 
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import CannotAcceptDonations, Donation, InvalidState, WrongTargetCurrency
-from almoner.giving.payments.domain import Tariff
+from almoner.giving.payments.ports import PaymentProvider
 from almoner.giving.payouts import flows as payouts
 from almoner.giving.payouts import service as holding
 from almoner.giving.payouts.domain import PayoutRefused, Rules
 from almoner.giving.reassignments import service as reassignments
 from almoner.giving.reassignments.domain import UnknownOrganisation
+from almoner.giving.refunds import flows as refunds
+from almoner.giving.refunds import service as refunding
 from almoner.giving.settlements import service as settlements
+from almoner.kit.ids import encode
 from almoner.platform.db import Database, Partner, Tx
 from almoner.platform.http.wire import Out
 from almoner.sandbox.schemas import SimulateIn
@@ -21,29 +24,30 @@ ERRORS: Final = (InvalidState, CannotAcceptDonations, WrongTargetCurrency)
 _WHY: Final = "Simulated by the partner."
 
 
-def moves(db: Database, tariff: Tariff, rules: Rules) -> Moves:
+def moves(db: Database, provider: PaymentProvider, rules: Rules) -> Moves:
     """What happens to the money of a donation, of which the provider keeps what its tariff says."""
-    money = _Money(db, tariff, rules)
+    money = _Money(db, provider, rules)
     return {
         ("donation", "settle"): money.settle,
         ("donation", "disburse"): money.disburse,
         ("donation", "return"): money.give_back,
         ("donation", "release"): money.release,
         ("donation", "reassign"): money.reassign,
+        ("donation", "refund"): money.refund,
     }
 
 
 class _Money:
-    def __init__(self, db: Database, tariff: Tariff, rules: Rules) -> None:
+    def __init__(self, db: Database, provider: PaymentProvider, rules: Rules) -> None:
         self._db = db
-        self._tariff = tariff
+        self._provider = provider
         self._rules = rules
 
     async def settle(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> Out:
         """The provider pays the donation out to us, less its fee. Raises NotFound, InvalidState."""
         async with self._db.write() as tx:
             donation = await donations.get(tx, partner, donation_id)
-            await settlements.settle_simulated(tx, partner, donation_id, self._tariff.fee(donation.money))
+            await settlements.settle_simulated(tx, partner, donation_id, self._provider.tariff.fee(donation.money))
             return await self._record(tx, partner, donation_id)
 
     async def disburse(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> Out:
@@ -108,6 +112,19 @@ class _Money:
                 reassigned_by="sandbox",
                 rules=self._rules,
             )
+            return await self._record(tx, partner, donation_id)
+
+    async def refund(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> Out:
+        """The donation goes back, whole or in part, and is sent. Raises NotFound, InvalidState, IncorrectParams."""
+        async with self._db.write() as tx:
+            refund = await refunding.begin(
+                tx, partner, donation_id, body.amount, self._rules, begun_by="sandbox", note=_WHY
+            )
+            if refund.by_bank:
+                name = f"simulated-{encode(refund.id)}"
+                await refunding.sent_by_hand(tx, refund.id, name, _WHY, "sandbox")
+        await refunds.send(self._db, self._provider, refund.id)
+        async with self._db.read() as tx:
             return await self._record(tx, partner, donation_id)
 
     async def _record(self, tx: Tx, partner: Partner, donation_id: UUID) -> Out:

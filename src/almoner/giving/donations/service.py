@@ -9,7 +9,7 @@ from uuid import UUID
 from almoner.access.partners import service as partners
 from almoner.giving.donations import domain, schemas, store, store_money, store_requests
 from almoner.giving.donations.domain import Bucket, Donation, Filters, Gift, SessionDonation
-from almoner.giving.donations.schemas import DonationOut
+from almoner.giving.donations.schemas import DonationOut as DonationOut
 from almoner.giving.giftaid import domain as giftaid_rules
 from almoner.giving.giftaid import service as giftaid
 from almoner.giving.giftaid.domain import Declaration

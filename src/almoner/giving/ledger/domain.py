@@ -209,19 +209,19 @@ def payment_held(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
 
 
 def settled(
-    line_id: UUID, provider: str, gross: Money, fee: Money, charged_to: UUID | None, left: Money | None = None
+    line_id: UUID, provider: str, gross: Money, fee: Money, charged_to: UUID | None, charged: Money | None = None
 ) -> list[Transfer]:
     """The provider paid out ``gross`` less its ``fee``.
 
-    ``charged_to``: the nonprofit whose gift bears the fee, up to what is ``left`` of it after refunds (None: all);
-    None for held money, whose fee is ours.
+    ``charged_to``: the nonprofit whose gift bears the fee, or the part of it that is ``charged``; None for held money,
+    whose fee is ours.
     """
     currency = gross.currency
     moves = [(TransferKind.SETTLED, bank(currency), clearing(provider, currency), (gross - fee).minor)]
     moves.append((TransferKind.PROVIDER_FEE, fees(provider, currency), clearing(provider, currency), fee.minor))
     if charged_to is not None:
-        charged = min(fee.minor, left.minor if left is not None else fee.minor)
-        moves.append((TransferKind.FEE_CHARGED, liability(charged_to, currency), fees(provider, currency), charged))
+        minor = (fee if charged is None else charged).minor
+        moves.append((TransferKind.FEE_CHARGED, liability(charged_to, currency), fees(provider, currency), minor))
     return [Transfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]
 
 

@@ -18,16 +18,19 @@ checks: Final = (
             from settlement_line line cross join lateral (values
                 ('settled', case line.kind when 'payment' then net_minor end),
                 ('refund_settled', case line.kind when 'refund' then -net_minor end),
+                ('dispute_settled', case line.kind when 'dispute' then -net_minor end),
+                ('dispute_won_settled', case line.kind when 'dispute_won' then net_minor end),
                 ('provider_fee', fee_minor),
-                ('fee_charged', case when payment_id is not null then fee_minor end)
+                ('fee_charged', case when payment_id is not null then fee_minor - spared_minor end)
             ) as move (kind, minor)
             where line.status = 'matched' and move.minor > 0
         ) l full join (
             select t.owner_id, t.kind, t.amount_minor, a.currency || ':' || a.provider as whose
             from ledger_transfer t join ledger_account a
-                on a.id = case when t.kind in ('settled', 'provider_fee', 'fee_charged') then t.credit_account
+                on a.id = case when t.kind not in ('refund_settled', 'dispute_settled') then t.credit_account
                           else t.debit_account end
-            where t.kind in ('settled', 'refund_settled', 'provider_fee', 'fee_charged')
+            where t.kind in ('settled', 'refund_settled', 'provider_fee', 'fee_charged', 'dispute_settled',
+                             'dispute_won_settled')
         ) t on t.owner_id = l.id and t.kind = l.kind
         where (l.minor, l.whose) is distinct from (t.amount_minor, t.whose)
         """,
@@ -61,7 +64,12 @@ checks: Final = (
                 select provider, currency, amount_minor from held_payment
                 where reason not in ('other_mode', 'other_account') and status in ('held', 'refunding')
                 union all
+                select provider, currency, -amount_minor from refund where status = 'sent'
+                union all
                 select provider, currency, -gross_minor from settlement_line where status = 'matched'
+                union all
+                select provider, currency, -amount_minor from dispute
+                where status = 'open' or (status = 'lost' and (donation_id is not null or borne_minor > 0))
             ) moves group by provider, currency
         ) m using (provider, currency)
         where a.kind = 'provider_clearing' and a.debits_minor - a.credits_minor <> coalesce(m.minor, 0)

@@ -6,8 +6,10 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
+from almoner.giving.disputes.domain import Dispute
 from almoner.giving.donations.domain import Donation
-from almoner.giving.payments.domain import Payment
+from almoner.giving.payments.domain import DisputeStatus, Payment
+from almoner.giving.refunds.domain import Refund
 from almoner.giving.suspense.domain import Held
 from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
@@ -21,6 +23,13 @@ class LineKind(StrEnum):
 
     PAYMENT = "payment"
     REFUND = "refund"
+    DISPUTE = "dispute"
+    """The donor's bank has drawn a payment."""
+    DISPUTE_WON = "dispute_won"
+    """And given it back."""
+
+
+OF_DISPUTES: Final = (LineKind.DISPUTE, LineKind.DISPUTE_WON)
 
 
 class Mismatch(StrEnum):
@@ -33,6 +42,8 @@ class Mismatch(StrEnum):
     OTHER_CURRENCY = "other_currency"
     DISMISSED = "dismissed"
     SETTLED_BEFORE = "settled_before"
+    NOT_DISPUTED = "not_disputed"
+    NOT_WON = "not_won"
 
     @property
     def sentence(self) -> str:
@@ -48,6 +59,8 @@ _SENTENCES: Final = {
     Mismatch.OTHER_CURRENCY: "the payment was in another currency, and conversion is not supported",
     Mismatch.DISMISSED: "the money was found to be none of ours",
     Mismatch.SETTLED_BEFORE: "another report settled this before",
+    Mismatch.NOT_DISPUTED: "as far as we know this payment was not disputed",
+    Mismatch.NOT_WON: "as far as we know this dispute was not won",
 }
 
 
@@ -63,24 +76,34 @@ class ImportInterrupted(Exception):
     """An import has ended before its last line; the message says how to go on."""
 
 
+Key = tuple[str, LineKind, str]
+"""The provider's payment, what is reported of it, and which refund."""
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a report. ``gross``: what the donor paid or was given back; ``fee``: what the provider keeps."""
+    """One line of a report. ``gross``: what the donor paid or was given back; ``fee``: what the provider keeps.
+
+    ``refund``: what the provider calls the refund or the dispute, of which a payment may have several; empty where it
+    does not say.
+    """
 
     kind: LineKind
     payment: str
     gross: Money
     fee: Money
+    refund: str = ""
 
     @property
-    def key(self) -> tuple[str, LineKind]:
-        """What is reported once."""
-        return self.payment, self.kind
+    def key(self) -> Key:
+        """What a report has once."""
+        return self.payment, self.kind, self.refund
 
     @property
     def signed_gross(self) -> int:
-        """In minor units, below zero for a refund, as the report has it."""
-        return self.gross.minor if self.kind is LineKind.PAYMENT else -self.gross.minor
+        """In minor units, below zero for a refund and a dispute, as the report has it."""
+        comes = self.kind in (LineKind.PAYMENT, LineKind.DISPUTE_WON)
+        return self.gross.minor if comes else -self.gross.minor
 
     @property
     def signed_net(self) -> int:
@@ -153,27 +176,70 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What we know of a provider's payment. ``counted``: whether a line of this kind was booked for it."""
+    """What we know of a provider's payment. ``counted``: whether a line of this kind was booked for it.
+
+    ``refunds``: what was sent back of a gift, oldest first; ``drawn``: those of them that a line is booked for.
+    ``disputes``: of the payment, oldest first; ``told``: those that a line of this kind is booked for.
+    """
 
     payment: Payment | None
     donation: Donation | None
     held: Held | None
     counted: bool
+    refunds: tuple[Refund, ...] = ()
+    drawn: frozenset[UUID] = frozenset()
+    disputes: tuple[Dispute, ...] = ()
+    told: frozenset[UUID] = frozenset()
 
 
 def mismatch(line: Line, known: Known) -> Mismatch | None:
     """Why a line cannot be booked, None when it can: to held money if there is some, else to the donation."""
+    if line.kind in OF_DISPUTES:
+        ours = known.held is not None or known.payment is not None
+        disputed = dispute_of(line, known) if ours else Mismatch.UNKNOWN_PAYMENT
+        return disputed if isinstance(disputed, Mismatch) else None
     if known.held is not None:
         return _mismatch_held(line, known.held, counted=known.counted)
     if known.payment is None:
         return Mismatch.UNKNOWN_PAYMENT
     if line.kind is LineKind.REFUND:
-        return Mismatch.NOT_REFUNDED
+        found = refund_of(line, known)
+        return found if isinstance(found, Mismatch) else None
     if known.donation is None or known.donation.payment_id != known.payment.id:
         return Mismatch.NOT_PAID
     if known.counted or known.donation.settlement is not None:
         return Mismatch.SETTLED_BEFORE
     return _difference(line, known.payment.money)
+
+
+def refund_of(line: Line, known: Known) -> Refund | Mismatch:
+    """The refund of a gift that a line draws: the one it names, else the oldest of its amount; or why there is none."""
+    sent = [one for one in known.refunds if not line.refund or one.provider_refund == line.refund]
+    if not sent:
+        return Mismatch.NOT_REFUNDED
+    if line.gross.currency != sent[0].money.currency:
+        return Mismatch.OTHER_CURRENCY
+    undrawn = [one for one in sent if one.id not in known.drawn]
+    if not undrawn:
+        return Mismatch.SETTLED_BEFORE
+    return next((one for one in undrawn if one.money == line.gross), Mismatch.OTHER_AMOUNT)
+
+
+def dispute_of(line: Line, known: Known) -> Dispute | Mismatch:
+    """The dispute that a line draws or gives back: the one it names, else the oldest; or why there is none."""
+    named = [one for one in known.disputes if not line.refund or one.provider_dispute == line.refund]
+    if not named:
+        return Mismatch.NOT_DISPUTED
+    if line.kind is LineKind.DISPUTE_WON:
+        named = [one for one in named if one.status is DisputeStatus.WON]
+    if not named:
+        return Mismatch.NOT_WON
+    if line.gross.currency != named[0].money.currency:
+        return Mismatch.OTHER_CURRENCY
+    untold = [one for one in named if one.id not in known.told]
+    if not untold:
+        return Mismatch.SETTLED_BEFORE
+    return next((one for one in untold if one.money == line.gross), Mismatch.OTHER_AMOUNT)
 
 
 def _mismatch_held(line: Line, held: Held, *, counted: bool) -> Mismatch | None:

@@ -1,4 +1,7 @@
-"""Reads a report: CSV with a header, its columns found by name (docs/runbooks/payouts.md has them)."""
+"""Reads a report: CSV with a header, its columns found by name (docs/runbooks/payouts.md has them).
+
+A column ``refund`` may be there, with what the provider calls each refund or dispute.
+"""
 
 import csv
 import hashlib
@@ -9,11 +12,14 @@ from datetime import date
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from almoner.giving.settlements.domain import Line, LineKind, Report, ReportRefused
+from almoner.giving.settlements.domain import Key, Line, LineKind, Report, ReportRefused
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 
 COLUMNS: Final = ("reference", "settled_on", "currency", "kind", "payment", "gross", "fee", "net")
+_REFUND: Final = "refund"
+_KINDS: Final = " or ".join(LineKind)
 _AMOUNT: Final = re.compile(r"-?\d{1,16}(\.\d{1,4})?", re.ASCII)
+_LONGEST_NAME: Final = 255
 _TOLD: Final = 200
 _FIRST_ROW: Final = 2  # the header is line 1
 
@@ -33,7 +39,8 @@ def read(provider: str, content: bytes) -> Report:
         missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
         if missing:
             raise ReportRefused(f"the file has no column {', '.join(missing)}; it needs {', '.join(COLUMNS)}")
-        numbered = [(rows.line_num, {name: (row[name] or "").strip() for name in COLUMNS}) for row in rows]
+        read_ = (*COLUMNS, _REFUND)
+        numbered = [(rows.line_num, {name: (row.get(name) or "").strip() for name in read_}) for row in rows]
     except UnicodeDecodeError as error:
         raise ReportRefused("the file is not UTF-8") from error
     except csv.Error as error:
@@ -46,7 +53,7 @@ def _report(provider: str, sha256: str, rows: list[tuple[int, dict[str, str]]]) 
         raise ReportRefused("the file holds no lines")
     problems: list[str] = []
     heads: dict[_Head, int] = {}
-    lines: dict[tuple[str, LineKind], tuple[int, Line]] = {}
+    lines: dict[Key, tuple[int, Line]] = {}
     for number, row in rows:
         found = [f"line {number}: {problem}" for problem in _problems(row)]
         problems += found
@@ -56,7 +63,8 @@ def _report(provider: str, sha256: str, rows: list[tuple[int, dict[str, str]]]) 
         line = _line(row)
         earlier, _ = lines.setdefault(line.key, (number, line))
         if earlier != number:
-            problems.append(f"line {number}: {line.kind} {line.payment} is in line {earlier} already")
+            named = f" {line.refund}" if line.refund else ""
+            problems.append(f"line {number}: {line.kind}{named} {line.payment} is in line {earlier} already")
     for number in list(heads.values())[1:]:
         problems.append(f"line {number}: reference, settled_on and currency must be those of the lines before")
     if problems:
@@ -74,10 +82,11 @@ def _problems(row: Mapping[str, str]) -> Iterator[str]:
     if not _is_day(row["settled_on"]):
         yield f"settled_on must be a day such as 2026-11-21, not {row['settled_on']!r}"
     if row["kind"] not in set(LineKind):
-        yield f"kind must be payment or refund, not {row['kind']!r}"
+        yield f"kind must be {_KINDS}, not {row['kind']!r}"
     if not 1 <= len(row["payment"]) <= 255:
         yield "payment must have 1 to 255 characters"
-    for name in ("reference", "payment"):
+    yield from _wrong_refund(row)
+    for name in ("reference", "payment", _REFUND):
         if not row[name].isprintable():
             yield f"{name} must not have control characters"
     if row["currency"] not in EXPONENTS:
@@ -91,21 +100,29 @@ def _problems(row: Mapping[str, str]) -> Iterator[str]:
         yield from _wrong_amounts(row["kind"], **{name: minor or 0 for name, minor in amounts.items()})
 
 
+def _wrong_refund(row: Mapping[str, str]) -> Iterator[str]:
+    if row["kind"] == LineKind.PAYMENT and row[_REFUND]:
+        yield "refund must be empty for a payment"
+    if len(row[_REFUND]) > _LONGEST_NAME:
+        yield f"refund must have at most {_LONGEST_NAME} characters"
+
+
 def _wrong_amounts(kind: str, gross: int, fee: int, net: int) -> Iterator[str]:
     if net != gross - fee:
         yield "net must be gross less fee"
     if fee < 0:
         yield "fee must not be below zero"
-    if kind == LineKind.PAYMENT and not 0 < gross >= fee:
-        yield "gross of a payment must be above zero and not below its fee"
-    if kind == LineKind.REFUND and gross >= 0:
-        yield "gross of a refund must be below zero"
+    if kind in (LineKind.PAYMENT, LineKind.DISPUTE_WON) and not 0 < gross >= fee:
+        yield f"gross of a {kind} must be above zero and not below its fee"
+    if kind in (LineKind.REFUND, LineKind.DISPUTE) and gross >= 0:
+        yield f"gross of a {kind} must be below zero"
 
 
 def _line(row: Mapping[str, str]) -> Line:
     currency = row["currency"]
     gross, fee = _minor(row["gross"], currency) or 0, _minor(row["fee"], currency) or 0
-    return Line(LineKind(row["kind"]), row["payment"], Money(abs(gross), currency), Money(fee, currency))
+    sums = Money(abs(gross), currency), Money(fee, currency)
+    return Line(LineKind(row["kind"]), row["payment"], *sums, row[_REFUND])
 
 
 def _minor(text: str, currency: str) -> int | None:

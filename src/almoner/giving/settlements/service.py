@@ -10,17 +10,23 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from almoner.giving.disputes import service as disputes
+from almoner.giving.disputes.domain import Dispute
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import InvalidState
 from almoner.giving.ledger import domain as books
 from almoner.giving.ledger import service as ledger
 from almoner.giving.ledger.domain import Transfer
 from almoner.giving.payments import service as payments
+from almoner.giving.refunds import service as refunds
+from almoner.giving.refunds.domain import Refund
 from almoner.giving.settlements import domain, store
 from almoner.giving.settlements.domain import (
+    Key,
     Known,
     Line,
     LineKind,
+    Mismatch,
     NotCleared,
     Report,
     ReportRefused,
@@ -50,8 +56,36 @@ class _Judged:
 
     @property
     def owner(self) -> store.Owner:
-        held, payment = self.known.held, self.known.payment
-        return (None, held.id) if held else (payment.id if payment else None, None)
+        held, payment, refund, dispute = self.known.held, self.known.payment, self.refund, self.dispute
+        if dispute is not None:
+            return store.Owner(dispute_id=dispute.id)
+        if held is not None:
+            return store.Owner(held_id=held.id)
+        if refund is not None:
+            return store.Owner(refund_id=refund.id)
+        return store.Owner(payment.id if payment else None, spared_minor=(self.stored.line.fee - self.charged).minor)
+
+    @property
+    def refund(self) -> Refund | None:
+        """The refund of a gift that the line draws."""
+        if self.stored.line.kind is not LineKind.REFUND or self.known.held is not None:
+            return None
+        found = domain.refund_of(self.stored.line, self.known)
+        return found if isinstance(found, Refund) else None
+
+    @property
+    def dispute(self) -> Dispute | None:
+        """The dispute that the line draws or gives back."""
+        if self.stored.line.kind not in domain.OF_DISPUTES:
+            return None
+        found = domain.dispute_of(self.stored.line, self.known)
+        return found if isinstance(found, Dispute) else None
+
+    @property
+    def charged(self) -> Money:
+        """What of the fee the gift bears: no more than is left of it after its refunds."""
+        donation, fee = self.known.donation, self.stored.line.fee
+        return min(donation.left, fee) if donation and not self.known.held else fee
 
     @property
     def charged_to(self) -> UUID | None:
@@ -104,13 +138,10 @@ async def unbooked_sums(tx: Tx) -> list[Sum]:
     return await store.unbooked_sums(tx, EVERYONE)
 
 
-async def clear(
-    tx: Tx, provider: str, reference: str, key: tuple[str, LineKind], *, cleared_by: str, note: str
-) -> None:
+async def clear(tx: Tx, provider: str, reference: str, key: Key, *, cleared_by: str, note: str) -> None:
     """Take a line off the exceptions: a person knows that nothing of it will be booked. No money moves.
 
-    ``key``: the provider's payment, and whether the line pays or refunds. ``note``: the evidence, 1 to 2000 characters.
-    Raises NotCleared.
+    ``key``: of the line. ``note``: the evidence, 1 to 2000 characters. Raises NotCleared.
     """
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise NotCleared(f"the note must have 1 to {domain.MAX_NOTE} characters")
@@ -141,6 +172,8 @@ async def take(tx: Tx, settlement: Settlement, lines: Sequence[Line]) -> None:
         stored = await store.insert_lines(tx, EVERYONE, [one.stored for one in judged_new], _owners(judged_new))
         if stored < len(_booked(judged_new)):
             raise LookupError("a line was stored by somebody else while its payment was held")
+    for unknown in (one for one in judged_new if one.stored.reason in (Mismatch.NOT_DISPUTED, Mismatch.NOT_WON)):
+        await disputes.ask(tx, unknown.stored.line.payment)  # its notice may have been lost
     if judged_again:
         await store.look_again(tx, EVERYONE, [one.stored for one in judged_again], _owners(judged_again))
     await _book(tx, _booked([*judged_new, *judged_again]))
@@ -180,37 +213,59 @@ async def settle_simulated(tx: Tx, partner: Partner, donation_id: UUID, fee: Mon
     await take(tx, await open_report(tx, report), report.lines)
 
 
-async def _facts(tx: Tx, provider: str, lines: Iterable[Line]) -> dict[tuple[str, LineKind], Known]:
+async def _facts(tx: Tx, provider: str, lines: Iterable[Line]) -> dict[Key, Known]:
     """What we know of the payments that the lines name; money and donations are held until the transaction ends."""
     keys = [line.key for line in lines]
-    named = sorted({payment for payment, _ in keys})
+    named = sorted({payment for payment, _, _ in keys})
     held = await suspense.lock_at_provider(tx, provider, named)
     paid = await payments.at_provider(tx, provider, named)
     given = await donations.lock_all(
         tx, [paid[name].donation_id for name in named if name in paid and name not in held]
     )
     counted = await store.counted(tx, EVERYONE, provider, named)
-    return {
-        (name, kind): Known(
-            paid.get(name),
-            given.get(paid[name].donation_id) if name in paid else None,
+    back = await refunds.sent_of_payments(
+        tx, [paid[name].id for name, kind, _ in keys if kind is LineKind.REFUND and name in paid and name not in held]
+    )
+    disputed = await _disputes(tx, provider, keys)
+    found: dict[Key, Known] = {}
+    for name, kind, refund in keys:
+        payment = paid.get(name)
+        given_back = back.get(payment.id, []) if payment else []
+        found[name, kind, refund] = Known(
+            payment,
+            given.get(payment.donation_id) if payment else None,
             held.get(name),
             counted=(name, kind) in counted,
+            refunds=tuple(one for one, _ in given_back),
+            drawn=frozenset(one.id for one, drawn in given_back if drawn),
+            disputes=tuple(one for one, _ in disputed.get(name, [])),
+            told=frozenset(one.id for one, told in disputed.get(name, []) if kind in told),
         )
-        for name, kind in keys
-    }
+    return found
 
 
-def _judge(lines: Sequence[StoredLine], facts: dict[tuple[str, LineKind], Known]) -> list[_Judged]:
+async def _disputes(tx: Tx, provider: str, keys: Sequence[Key]) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
+    """The disputes of the payments whose disputes the lines tell of, each with the kinds of lines booked for it."""
+    named = [name for name, kind, _ in keys if kind in domain.OF_DISPUTES]
+    return await disputes.of_payments(tx, provider, named) if named else {}
+
+
+def _judge(lines: Sequence[StoredLine], facts: dict[Key, Known]) -> list[_Judged]:
     judged: list[_Judged] = []
     booked: set[tuple[str, LineKind]] = set()  # two reports may have waited for the same payment
+    drawn: frozenset[UUID] = frozenset()
+    told: frozenset[tuple[UUID, LineKind]] = frozenset()
     for stored in lines:
         known = facts[stored.line.key]
-        if stored.line.key in booked:
-            known = replace(known, counted=True)
-        judged.append(_Judged(replace(stored, reason=domain.mismatch(stored.line, known)), known))
-        if judged[-1].stored.reason is None:
-            booked.add(stored.line.key)
+        payment, kind, _ = stored.line.key
+        known = replace(known, counted=known.counted or (payment, kind) in booked, drawn=known.drawn | drawn)
+        known = replace(known, told=known.told | {dispute for dispute, of in told if of is kind})
+        one = _Judged(replace(stored, reason=domain.mismatch(stored.line, known)), known)
+        judged.append(one)
+        if one.stored.reason is None:
+            booked.add((payment, kind))
+            drawn |= {one.refund.id} if one.refund else set()
+            told |= {(one.dispute.id, kind)} if one.dispute else set()
     return judged
 
 
@@ -226,7 +281,7 @@ async def _book(tx: Tx, booked: Sequence[_Judged]) -> None:
     nets = {
         one.known.donation.id: one.stored.line.gross - one.stored.line.fee
         for one in booked
-        if one.known.donation is not None and one.known.held is None
+        if one.stored.line.kind is LineKind.PAYMENT and one.known.donation is not None and one.known.held is None
     }
     if nets:
         await donations.settle(tx, nets)
@@ -235,9 +290,14 @@ async def _book(tx: Tx, booked: Sequence[_Judged]) -> None:
 
 def _transfers(one: _Judged) -> list[Transfer]:
     stored, line = one.stored, one.stored.line
-    if line.kind is LineKind.REFUND:
-        return books.refund_settled(stored.id, stored.provider, line.gross, line.fee)
-    return books.settled(stored.id, stored.provider, line.gross, line.fee, one.charged_to)
+    match line.kind:
+        case LineKind.REFUND:
+            return books.refund_settled(stored.id, stored.provider, line.gross, line.fee)
+        case LineKind.DISPUTE:
+            return books.dispute_settled(stored.id, stored.provider, line.gross, line.fee)
+        case LineKind.DISPUTE_WON:
+            return books.dispute_won_settled(stored.id, stored.provider, line.gross, line.fee)
+    return books.settled(stored.id, stored.provider, line.gross, line.fee, one.charged_to, one.charged)
 
 
 async def next_look(tx: Tx) -> datetime | None:

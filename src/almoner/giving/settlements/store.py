@@ -1,6 +1,7 @@
 """SQL of settlements and their lines. They belong to nobody's key: partners see their donations."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -8,6 +9,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.settlements.domain import (
+    Key,
     Line,
     LineKind,
     Mismatch,
@@ -21,16 +23,31 @@ from almoner.kit.money import Money
 from almoner.platform.db import Everyone, Tx
 
 _LINE: Final = (
-    "id, settlement_id, provider, kind, provider_payment, gross_minor, fee_minor, currency, reason, created_at"
+    "id, settlement_id, provider, kind, provider_payment, gross_minor, fee_minor, currency, reason, created_at, "
+    "provider_refund"
 )
 
-Owner = tuple[UUID | None, UUID | None]
-"""The payment or the held payment that a booked line belongs to."""
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The payment, the held payment, the refund of a gift or the dispute that a booked line belongs to.
+
+    ``spared_minor``: what of the fee a gift does not bear, since it has gone back.
+    """
+
+    payment_id: UUID | None = None
+    held_id: UUID | None = None
+    refund_id: UUID | None = None
+    dispute_id: UUID | None = None
+    spared_minor: int = 0
+
+
+_NOBODY: Final = Owner()
 
 
 def _line(row: Record) -> StoredLine:
-    id_, settlement_id, provider, kind, payment, gross, fee, currency, reason, since = row[:10]
-    line = Line(LineKind(kind), payment, Money(abs(gross), currency), Money(fee, currency))
+    id_, settlement_id, provider, kind, payment, gross, fee, currency, reason, since, refund = row[:11]
+    line = Line(LineKind(kind), payment, Money(abs(gross), currency), Money(fee, currency), refund)
     return StoredLine(id_, settlement_id, provider, line, Mismatch(reason) if reason else None, since)
 
 
@@ -100,9 +117,7 @@ async def newest(tx: Tx, _scope: Everyone, limit: int) -> list[Settlement]:
     return [Settlement(*row) for row in rows]
 
 
-async def known(
-    tx: Tx, _scope: Everyone, settlement_id: UUID, payments: Sequence[str]
-) -> dict[tuple[str, LineKind], StoredLine]:
+async def known(tx: Tx, _scope: Everyone, settlement_id: UUID, payments: Sequence[str]) -> dict[Key, StoredLine]:
     """Those lines of a report that are stored already."""
     rows = await tx.fetch(
         f"select {_LINE} from settlement_line where settlement_id = $1 and provider_payment = any($2)",
@@ -115,6 +130,7 @@ async def known(
 COUNTED: Final = """
 select provider_payment, kind from settlement_line
 where provider = $1 and provider_payment = any($2) and status = 'matched' and refund_id is null
+  and dispute_id is null
 """
 
 
@@ -128,14 +144,17 @@ async def insert_lines(tx: Tx, _scope: Everyone, lines: Sequence[StoredLine], ow
     status = await tx.execute(
         """
         insert into settlement_line (id, settlement_id, provider, currency, kind, provider_payment, gross_minor,
-                                     fee_minor, net_minor, status, reason, payment_id, held_payment_id, created_at,
-                                     looked_at, status_changed_at)
+                                     fee_minor, net_minor, status, reason, payment_id, held_payment_id, refund_id,
+                                     spared_minor, provider_refund, dispute_id, created_at, looked_at,
+                                     status_changed_at)
         select id, settlement_id, provider, currency, kind, payment, gross, fee, net,
-               case when reason is null then 'matched' else 'exception' end, reason, payment_id, held_id, $12, $12, $12
+               case when reason is null then 'matched' else 'exception' end, reason, payment_id, held_id, refund_id,
+               spared, provider_refund, dispute_id, $12, $12, $12
         from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
-                    $8::bigint[], $9::bigint[], $10::text[], $11::uuid[], $13::uuid[])
+                    $8::bigint[], $9::bigint[], $10::text[], $11::uuid[], $13::uuid[], $14::uuid[], $15::text[],
+                    $16::bigint[], $17::uuid[])
             as given (id, settlement_id, provider, currency, kind, payment, gross, fee, net, reason, payment_id,
-                      held_id)
+                      held_id, refund_id, provider_refund, spared, dispute_id)
         on conflict on constraint settlement_line_once do nothing
         """,
         [one.id for one in lines],
@@ -148,9 +167,13 @@ async def insert_lines(tx: Tx, _scope: Everyone, lines: Sequence[StoredLine], ow
         [one.line.fee.minor for one in lines],
         [one.line.signed_net for one in lines],
         [one.reason for one in lines],
-        [owners[one.id][0] if one.id in owners else None for one in lines],
+        [owners.get(one.id, _NOBODY).payment_id for one in lines],
         tx.now,
-        [owners[one.id][1] if one.id in owners else None for one in lines],
+        [owners.get(one.id, _NOBODY).held_id for one in lines],
+        [owners.get(one.id, _NOBODY).refund_id for one in lines],
+        [one.line.refund for one in lines],
+        [owners.get(one.id, _NOBODY).spared_minor for one in lines],
+        [owners.get(one.id, _NOBODY).dispute_id for one in lines],
     )
     return int(status.rpartition(" ")[2])
 
@@ -161,16 +184,22 @@ async def look_again(tx: Tx, _scope: Everyone, lines: Sequence[StoredLine], owne
         """
         update settlement_line l
         set status = case when given.reason is null then 'matched' else 'exception' end, reason = given.reason,
-            payment_id = given.payment_id, held_payment_id = given.held_id, looked_at = $5,
+            payment_id = given.payment_id, held_payment_id = given.held_id, refund_id = given.refund_id,
+            spared_minor = given.spared, dispute_id = given.dispute_id, looked_at = $5,
             status_changed_at = case when given.reason is null then $5 else l.status_changed_at end
-        from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[]) as given (id, reason, payment_id, held_id)
+        from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $6::uuid[], $7::bigint[],
+                    $8::uuid[])
+            as given (id, reason, payment_id, held_id, refund_id, spared, dispute_id)
         where l.id = given.id and l.status = 'exception'
         """,
         [one.id for one in lines],
         [one.reason for one in lines],
-        [owners[one.id][0] if one.id in owners else None for one in lines],
-        [owners[one.id][1] if one.id in owners else None for one in lines],
+        [owners.get(one.id, _NOBODY).payment_id for one in lines],
+        [owners.get(one.id, _NOBODY).held_id for one in lines],
         tx.now,
+        [owners.get(one.id, _NOBODY).refund_id for one in lines],
+        [owners.get(one.id, _NOBODY).spared_minor for one in lines],
+        [owners.get(one.id, _NOBODY).dispute_id for one in lines],
     )
 
 
@@ -192,7 +221,8 @@ async def unbooked(tx: Tx, _scope: Everyone, limit: int) -> list[Unbooked]:
         select {_LINE}, (select reference from settlement s where s.id = l.settlement_id) as reference,
                (select s.reference from settlement_line b join settlement s on s.id = b.settlement_id
                 where (b.provider, b.provider_payment, b.kind) = (l.provider, l.provider_payment, l.kind)
-                  and b.status = 'matched') as booked_in
+                  and (b.provider_refund = l.provider_refund or l.provider_refund = '') and b.status = 'matched'
+                order by b.id limit 1) as booked_in
         from settlement_line l where status = 'exception' order by created_at, id limit $1
         """,
         limit,
@@ -211,16 +241,16 @@ async def unbooked_sums(tx: Tx, _scope: Everyone) -> list[Sum]:
     return [Sum(*row) for row in rows]
 
 
-async def clear(
-    tx: Tx, _scope: Everyone, settlement_id: UUID, key: tuple[str, LineKind], cleared_by: str, note: str
-) -> bool:
+async def clear(tx: Tx, _scope: Everyone, settlement_id: UUID, key: Key, cleared_by: str, note: str) -> bool:
     """Take a line off the exceptions, with who says so and why; False when it is none."""
-    payment, kind = key
+    payment, kind, refund = key
     return bool(
         await tx.fetchval(
             """
             update settlement_line set status = 'cleared', cleared_by = $4, note = $5, status_changed_at = $6
-            where settlement_id = $1 and provider_payment = $2 and kind = $3 and status = 'exception' returning true
+            where settlement_id = $1 and provider_payment = $2 and kind = $3 and provider_refund = $7
+              and status = 'exception'
+            returning true
             """,
             settlement_id,
             payment,
@@ -228,6 +258,7 @@ async def clear(
             cleared_by,
             note,
             tx.now,
+            refund,
         )
     )
 

@@ -153,9 +153,14 @@ alter table returned_gift alter column amount_minor set not null, enable trigger
     add constraint returned_gift_amount check (amount_minor between 0 and 9007199254740991);
 
 -- The line of a refund may name the refund, so that several of one payment are told apart; '' where it does not.
+-- spared_minor: what of the fee the gift does not bear, since it has gone back.
 alter table settlement_line
     add column provider_refund text not null default '' check (length(provider_refund) <= 255),
     add column refund_id uuid references refund (id),
+    add column spared_minor bigint not null default 0,
+    add constraint settlement_line_spared check (
+        spared_minor between 0 and fee_minor and (spared_minor = 0 or payment_id is not null)
+    ),
     add constraint settlement_line_refund check (kind = 'refund' or provider_refund = ''),
     drop constraint settlement_line_once,
     add constraint settlement_line_once unique (settlement_id, provider_payment, kind, provider_refund),

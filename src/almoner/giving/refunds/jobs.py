@@ -1,0 +1,33 @@
+"""Background work of refunds: providers are asked for them."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.payments.domain import NoSuchPayment, ProviderFailure
+from almoner.giving.payments.ports import PaymentProvider
+from almoner.giving.refunds import flows
+from almoner.giving.refunds.service import REFUND
+from almoner.platform.queue import Done, Drop, Job, Result, Retry
+from almoner.platform.work import Handler, Work
+
+_FIRST_WAIT: Final = timedelta(minutes=1)
+_LONGEST_WAIT: Final = timedelta(hours=1)
+
+
+async def send(provider: PaymentProvider, work: Work, job: Job) -> Result:
+    """Have one refund sent. A payment that the provider does not know waits for a person, as a dead job."""
+    try:
+        await flows.send(work.db, provider, UUID(job.payload["refund"]))
+    except NoSuchPayment:
+        return Drop("the provider does not know the payment")
+    except ProviderFailure as failure:
+        return Retry(min(_FIRST_WAIT * 2 ** min(job.attempt - 1, 10), _LONGEST_WAIT), str(failure))
+    return Done()
+
+
+def handlers(provider: PaymentProvider) -> Mapping[str, Handler]:
+    """The job, with the provider that it asks."""
+    return {REFUND: partial(send, provider)}

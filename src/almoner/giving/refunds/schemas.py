@@ -1,0 +1,17 @@
+"""What the endpoint of refunds takes."""
+
+from pydantic import Field
+
+from almoner.kit.money import MAX_MINOR
+from almoner.platform.http.wire import In
+
+
+class RefundIn(In):
+    """What is to go back of a donation."""
+
+    amount: int | None = Field(
+        None,
+        ge=1,
+        le=MAX_MINOR,
+        description="Minor units, at most what is left of the donation; all of that if absent.",
+    )

@@ -1,0 +1,204 @@
+"""Beginning refunds, and what becomes of them. Asking the provider is the flow's part.
+
+The payout of a gift is held first, then the gift, then its refund, then the accounts of the books, as everywhere.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+import structlog
+from asyncpg import UniqueViolationError
+
+from almoner.giving.donations import service as donations
+from almoner.giving.donations.domain import REFUNDED, Donation, InvalidState
+from almoner.giving.ledger import domain as books
+from almoner.giving.ledger import service as ledger
+from almoner.giving.payments import service as payments
+from almoner.giving.payments.domain import Payment
+from almoner.giving.payouts import service as payouts
+from almoner.giving.payouts.domain import PayoutRefused, Rules
+from almoner.giving.refunds import domain, store
+from almoner.giving.refunds.domain import NAME_LENGTH, NoSuchRefund, Refund, RefundNotPossible, Sent
+from almoner.kit.ids import encode
+from almoner.kit.money import Money
+from almoner.platform import outbox, queue
+from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.queue import NewJob
+
+REFUND: Final = "refunds.send"
+ONCE: Final = "refund_once"
+"""The constraint that lets one refund of a provider end one of ours."""
+_log: Final = structlog.get_logger("almoner.giving")
+
+
+def key(tx: Tx, refund_id: UUID) -> str:
+    """The provider's idempotency key of a refund: made from our own row (I6)."""
+    return f"{tx.deployment.environment}:giftrefund:{encode(refund_id)}"
+
+
+async def begin(
+    tx: Tx,
+    scope: Partner | Everyone,
+    donation_id: UUID,
+    minor: int | None,
+    rules: Rules,
+    *,
+    begun_by: str | None = None,
+    note: str | None = None,
+) -> Refund:
+    """Have a received gift sent back to whoever paid: ``minor`` of it, or all that is left.
+
+    It leaves its payout, if that was not sent; what is left goes into the next one once the refund has ended.
+    ``begun_by``, ``note``: the officer and why; None for the partner. Raises NotFound, InvalidState, IncorrectParams;
+    RefundNotPossible for a bad note.
+    """
+    if note is not None:
+        domain.ensure_note(note)
+    domain.asked(await donations.get(tx, scope, donation_id), minor)
+    try:
+        donation = await payouts.let_go(tx, donation_id, rules)
+    except PayoutRefused as refused:
+        raise InvalidState(str(refused)) from refused
+    money = domain.asked(donation, minor)
+    refund = _new(tx, donation, money, await _paid(tx, donation), begun_by, note)
+    await store.insert(tx, EVERYONE, refund)
+    if not refund.by_bank:
+        await queue.enqueue_all(tx, [_sending(refund)])
+    transfers = books.gift_refund_begun(refund.id, refund.provider, donation.organisation_id, money, refund.borne)
+    await ledger.post(tx, transfers)
+    return refund
+
+
+def _new(
+    tx: Tx, donation: Donation, money: Money, payment: Payment | None, begun_by: str | None, note: str | None
+) -> Refund:
+    return Refund(
+        id=tx.new_id(),
+        donation_id=donation.id,
+        payment_id=payment.id if payment else None,
+        provider=payment.provider if payment else books.PARTNERS,
+        money=money,
+        borne=domain.borne(donation, money),
+        status="begun",
+        begun_at=tx.now,
+        begun_by=begun_by,
+        note=note,
+    )
+
+
+async def _paid(tx: Tx, donation: Donation) -> Payment | None:
+    """The payment that a hosted gift was paid with; a direct one has none."""
+    return await payments.find(tx, donation.payment_id) if donation.payment_id else None
+
+
+async def get(tx: Tx, refund_id: UUID) -> Refund:
+    """One of them. Raises NoSuchRefund."""
+    if (refund := await store.find(tx, EVERYONE, refund_id)) is None:
+        raise NoSuchRefund
+    return refund
+
+
+async def of_donation(tx: Tx, donation_id: UUID) -> list[Refund]:
+    """Those of one donation, oldest first."""
+    return await store.of_donation(tx, EVERYONE, donation_id)
+
+
+async def newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Refund]:
+    """Those in one of these states, the newest first."""
+    return await store.newest(tx, EVERYONE, statuses, limit)
+
+
+async def sent_of_payments(tx: Tx, payment_ids: Sequence[UUID]) -> Mapping[UUID, list[tuple[Refund, bool]]]:
+    """What was sent back of these payments, oldest first, each with whether a provider's report has drawn it."""
+    return await store.sent_of_payments(tx, EVERYONE, payment_ids)
+
+
+async def lock(tx: Tx, refund_id: UUID) -> tuple[Donation, Refund]:
+    """One of them with its donation, held until the transaction ends. Raises NoSuchRefund."""
+    donation = await donations.lock(tx, EVERYONE, (await get(tx, refund_id)).donation_id)
+    if (refund := await store.lock(tx, EVERYONE, refund_id)) is None:
+        raise NoSuchRefund
+    return donation, refund
+
+
+async def record_sent(tx: Tx, refund_id: UUID, provider_refund: str) -> None:
+    """The provider has sent it; told any number of times, it has one effect."""
+    donation, refund = await lock(tx, refund_id)
+    if refund.status == "begun":
+        await _finish(tx, donation, refund, provider_refund, None, None)
+
+
+async def record_refused(tx: Tx, refund_id: UUID, said: str) -> None:
+    """The provider will not send it: its money is owed to the nonprofit again. Told twice, it has one effect."""
+    donation, refund = await lock(tx, refund_id)
+    if refund.status == "begun":
+        await _undo(tx, donation, refund, None, said[: domain.NOTE_LENGTH] or "without a reason")
+
+
+async def sent_by_hand(tx: Tx, refund_id: UUID, name: str, note: str, by: str) -> Refund:
+    """An officer has sent it, by bank or in the provider's own dashboard, where it is called ``name``.
+
+    Raises NoSuchRefund, RefundNotPossible.
+    """
+    domain.ensure_note(note)
+    if not 1 <= len(name) <= NAME_LENGTH:
+        raise RefundNotPossible(f"the name of a refund has 1 to {NAME_LENGTH} characters")
+    donation, refund = await lock(tx, refund_id)
+    domain.ensure_begun(refund)
+    try:
+        await _finish(tx, donation, refund, name, by, note)
+    except UniqueViolationError as refused:
+        if refused.constraint_name != ONCE:
+            raise
+        raise RefundNotPossible(f"{name} is recorded for another refund: look it up again.") from refused
+    return await get(tx, refund_id)
+
+
+async def refuse(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
+    """An officer knows that it was not, and will not be sent. Raises NoSuchRefund, RefundNotPossible."""
+    domain.ensure_note(note)
+    donation, refund = await lock(tx, refund_id)
+    domain.ensure_begun(refund)
+    await _undo(tx, donation, refund, by, note)
+    return await get(tx, refund_id)
+
+
+async def ask_again(tx: Tx, refund_id: UUID) -> Refund:
+    """Have the provider asked again, whom a worker gave up asking. Raises NoSuchRefund, RefundNotPossible."""
+    _, refund = await lock(tx, refund_id)
+    domain.ensure_begun(refund)
+    if refund.by_bank:
+        raise RefundNotPossible("no provider is asked for it: it goes back to the partner by bank")
+    await queue.enqueue_all(tx, [_sending(refund)])
+    return refund
+
+
+async def _finish(
+    tx: Tx, donation: Donation, refund: Refund, provider_refund: str, by: str | None, note: str | None
+) -> None:
+    await store.advance_sent(tx, EVERYONE, refund.id, provider_refund, by, note)
+    await donations.tell(tx, REFUNDED, await _freed(tx, donation, refund))
+    await outbox.emit(tx, None, domain.SENT, Sent(donation.id, refund.id))
+    await ledger.post(tx, books.gift_refund_sent(refund.id, refund.provider, refund.money))
+
+
+async def _undo(tx: Tx, donation: Donation, refund: Refund, by: str | None, why: str) -> None:
+    back = domain.given_back(donation, refund.money)
+    await store.advance_refused(tx, EVERYONE, refund.id, back, by, why)
+    await _freed(tx, donation, refund)
+    told = {"refund": tx.ids.text("refund", refund.id), "why": why}
+    tx.after_commit(lambda: _log.error("refund_refused", **told))
+    transfers = books.gift_refund_undone(refund.id, refund.provider, donation.organisation_id, refund.money, back)
+    await ledger.post(tx, transfers)
+
+
+async def _freed(tx: Tx, donation: Donation, refund: Refund) -> Donation:
+    """The gift after a refund of it has ended; what is left of it may be paid out."""
+    await queue.forget_dead(tx, REFUND, str(refund.id))
+    await payouts.look_at(tx, Partner(donation.partner_id), donation.organisation_id)
+    return await donations.get(tx, EVERYONE, donation.id)
+
+
+def _sending(refund: Refund) -> NewJob:
+    return NewJob(REFUND, {"refund": str(refund.id)}, unique=str(refund.id))

@@ -1,0 +1,135 @@
+"""SQL of refunds. What a refund does to its donation, triggers do (``refund_counts``)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.refunds.domain import REFUND, Refund
+from almoner.kit.money import Money
+from almoner.platform.db import Everyone, Tx
+
+_COLUMNS: Final = (
+    "id, donation_id, payment_id, provider, amount_minor, borne_minor, currency, status, begun_at, begun_by, note, "
+    "ended_at, ended_by, ended_note, provider_refund"
+)
+
+
+def _refund(row: Record) -> Refund:
+    id_, donation_id, payment_id, provider, minor, borne, currency, *rest = row[:15]
+    return Refund(id_, donation_id, payment_id, provider, Money(minor, currency), Money(borne, currency), *rest)
+
+
+async def insert(tx: Tx, _scope: Everyone, refund: Refund) -> None:
+    """Store a new refund; the donation, which the caller holds, counts it.
+
+    Raises CheckViolationError when more would go back than was given, or the gift is in a payout.
+    """
+    await tx.execute(
+        """
+        insert into refund (id, donation_id, payment_id, provider, amount_minor, borne_minor, currency, status,
+                            begun_at, begun_by, note, status_changed_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $9)
+        """,
+        refund.id,
+        refund.donation_id,
+        refund.payment_id,
+        refund.provider,
+        refund.money.minor,
+        refund.borne.minor,
+        refund.money.currency,
+        refund.status,
+        refund.begun_at,
+        refund.begun_by,
+        refund.note,
+    )
+
+
+async def find(tx: Tx, _scope: Everyone, refund_id: UUID) -> Refund | None:
+    """One of them."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from refund where id = $1", refund_id)
+    return _refund(row) if row else None
+
+
+async def lock(tx: Tx, _scope: Everyone, refund_id: UUID) -> Refund | None:
+    """One of them, held until the transaction ends; its donation is held before it."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from refund where id = $1 for no key update", refund_id)
+    return _refund(row) if row else None
+
+
+async def of_donation(tx: Tx, _scope: Everyone, donation_id: UUID) -> list[Refund]:
+    """Those of one donation, oldest first."""
+    rows = await tx.fetch(f"select {_COLUMNS} from refund where donation_id = $1 order by id", donation_id)
+    return [_refund(row) for row in rows]
+
+
+NEWEST: Final = f"""
+select {_COLUMNS} from refund where status = any($1) order by id desc limit $2
+"""
+
+
+async def newest(tx: Tx, _scope: Everyone, statuses: Sequence[str], limit: int) -> list[Refund]:
+    """Those in one of these states, the newest first."""
+    return [_refund(row) for row in await tx.fetch(NEWEST, statuses, limit)]
+
+
+async def advance_sent(
+    tx: Tx, _scope: Everyone, refund_id: UUID, provider_refund: str, by: str | None, note: str | None
+) -> bool:
+    """It was sent; False when its state does not allow that.
+
+    Raises UniqueViolationError when the provider's refund has ended another one.
+    """
+    return bool(
+        await tx.fetchval(
+            """
+            update refund set status = 'sent', status_changed_at = $6, ended_at = $6, provider_refund = $2,
+                              ended_by = $3, ended_note = $4
+            where id = $1 and status = any($5) returning true
+            """,
+            refund_id,
+            provider_refund,
+            by,
+            note,
+            REFUND.sources_of("sent"),
+            tx.now,
+        )
+    )
+
+
+async def advance_refused(
+    tx: Tx, _scope: Everyone, refund_id: UUID, given_back: Money, by: str | None, note: str
+) -> bool:
+    """It will not be sent; False when its state does not allow that."""
+    return bool(
+        await tx.fetchval(
+            """
+            update refund set status = 'refused', status_changed_at = $6, ended_at = $6, given_back_minor = $2,
+                              ended_by = $3, ended_note = $4
+            where id = $1 and status = any($5) returning true
+            """,
+            refund_id,
+            given_back.minor,
+            by,
+            note,
+            REFUND.sources_of("refused"),
+            tx.now,
+        )
+    )
+
+
+OF_PAYMENTS: Final = f"""
+select {_COLUMNS}, exists (select from settlement_line l where l.refund_id = refund.id) as drawn from refund
+where payment_id = any($1::uuid[]) and status = 'sent' order by payment_id, ended_at, id
+"""
+
+
+async def sent_of_payments(
+    tx: Tx, _scope: Everyone, payment_ids: Sequence[UUID]
+) -> Mapping[UUID, list[tuple[Refund, bool]]]:
+    """What was sent back of these payments, oldest first, each with whether a provider's report has drawn it."""
+    found: dict[UUID, list[tuple[Refund, bool]]] = {}
+    for row in await tx.fetch(OF_PAYMENTS, payment_ids):
+        found.setdefault(row["payment_id"], []).append((_refund(row), row["drawn"]))
+    return found

@@ -1,0 +1,234 @@
+"""Gifts that go back, whole and in part: the record, its events, and what is owed (settled 4, 8, 9)."""
+
+from typing import Any
+
+import pytest
+
+from almoner.giving.payouts import service as sending
+from almoner.giving.payouts.domain import Rules
+from almoner.giving.refunds import service as refunding
+from tests.support import books, factories
+from tests.support import payouts as support
+from tests.support import refunds as back
+from tests.support import requests as asking
+from tests.support.client import Client, data
+from tests.support.payouts import gift, payouts, run, settled, simulate, verified
+from tests.support.service import Service
+
+
+async def test_a_whole_refund_is_told_once_it_is_sent(service: Service, api: Client) -> None:
+    nonprofit = await factories.nonprofit(service)
+    one = await factories.donation(service, api, organisation=nonprofit)
+    answered = await back.refund(api, one)
+    assert (answered["status"], answered["refundedAt"], answered["refundedAmount"]) == ("RECEIVED_PAYMENT", None, None)
+    assert await books.owed(service, nonprofit) == 0
+    await service.drain()
+    after = await gift(api, one)
+    assert (after["status"], after["refundedAmount"]) == ("RECEIVED_PAYMENT", 2500)
+    assert after["refundedAt"] is not None
+    assert (await support.events_of(service, one))[-1:] == ["donation.refunded"]
+    assert (await newest_event(api)) == after
+    assert await back.refused(api, one) == (
+        "donation/invalid_state",
+        ["all of the donation is refunded already"],
+    )
+    assert await books.balanced(service)
+
+
+async def newest_event(api: Client) -> dict[str, Any]:
+    """What the newest event holds."""
+    told: dict[str, Any] = data(await api.get("/v1/events"))[0]["eventData"]
+    return told
+
+
+async def test_part_refunds_add_up_and_never_to_more_than_was_given(service: Service, api: Client) -> None:
+    nonprofit = await factories.nonprofit(service)
+    one = await settled(service, api, nonprofit, amount=10_000)
+    told = []
+    for part, sum_ in ((1000, 1000), (2500, 3500), (6500, 10_000)):
+        assert await back.refused(api, one, 10_001 - sum_ + part) == (
+            "bad_request",
+            [f"body.amount must be from 1 to {10_000 - sum_ + part}, which is left of the donation"],
+        )
+        await back.refund(api, one, part)
+        await service.drain()
+        assert (await gift(api, one))["refundedAmount"] == sum_
+        assert await books.owed(service, nonprofit) == max(0, 9750 - sum_)
+        told.append((await newest_event(api))["refundedAmount"])
+    assert told == [1000, 3500, 10_000]
+    assert (await support.events_of(service, one)).count("donation.refunded") == 3
+    assert [one.money.minor for one in await back.of(service, one)] == [1000, 2500, 6500]
+    assert [one.borne.minor for one in await back.of(service, one)] == [1000, 2500, 6250]
+    assert await books.balanced(service)
+
+
+@pytest.mark.parametrize(
+    ("amount", "reason"),
+    [
+        (0, "body.amount must be"),
+        (2501, "body.amount must be from 1 to 2500, which is left of the donation"),
+        ("1", "body.amount must be"),
+        (1.5, "body.amount must be"),
+    ],
+)
+async def test_an_amount_that_cannot_go_back_is_refused(
+    service: Service, api: Client, amount: Any, reason: str
+) -> None:
+    one = await factories.donation(service, api)
+    code, reasons = await back.refused(api, one, amount)
+    assert (code, len(reasons)) == ("bad_request", 1)
+    assert reasons[0].startswith(reason)
+    assert not await back.of(service, one)
+
+
+async def test_the_fee_is_ours_in_whatever_order_the_provider_settles(service: Service, api: Client) -> None:
+    before = await books.fees(service, "SEK")
+    first, second = [await factories.nonprofit(service, country="SWE") for _ in range(2)]
+    early = await factories.donation(service, api, organisation=first, amount=10_000, currencyCode="SEK")
+    await back.refund(api, early)
+    await service.drain()
+    early = await simulate(api, early["id"], "settle")
+    assert (early["settledAmount"]["amount"], early["refundedAmount"]) == (9750, 10_000)
+    late = await settled(service, api, second, amount=10_000, currencyCode="SEK")
+    await back.refund(api, late)
+    await service.drain()
+    assert [await books.owed(service, one, "SEK") for one in (first, second)] == [0, 0]
+    assert await books.fees(service, "SEK") - before == 500
+    for nonprofit in (first, second):
+        await verified(service, api, nonprofit)
+    await run(service)
+    assert await payouts(api) == []
+    assert await books.balanced(service)
+
+
+async def test_a_fee_takes_no_more_than_is_left(service: Service, api: Client) -> None:
+    before = await books.fees(service, "NOK")
+    nonprofit = await factories.nonprofit(service, country="NOR")
+    one = await factories.donation(service, api, organisation=nonprofit, amount=10_000, currencyCode="NOK")
+    await back.refund(api, one, 9900)
+    await simulate(api, one["id"], "settle")
+    assert await books.owed(service, nonprofit, "NOK") == 0
+    assert await books.fees(service, "NOK") - before == 150
+
+
+async def test_a_gift_leaves_its_open_payout_and_what_is_left_comes_back(service: Service, api: Client) -> None:
+    nonprofit = await factories.nonprofit(service)
+    one = await settled(service, api, nonprofit, amount=10_000)
+    await settled(service, api, nonprofit, amount=1000)
+    await service.drain()
+    assert [row["amount"] for row in await payouts(api)] == [10_725]
+    await back.begun(service, one, 4000)
+    assert [row["amount"] for row in await payouts(api)] == [975]
+    await run(service)
+    assert [row["amount"] for row in await payouts(api)] == [975], "not while it is on its way back"
+    await service.drain()
+    assert [row["amount"] for row in await payouts(api)] == [6725]
+    await verified(service, api, nonprofit)
+    await run(service)
+    paid = await gift(api, one)
+    assert (paid["status"], paid["refundedAmount"], paid["settledAmount"]["amount"]) == ("DISBURSED", 4000, 9750)
+    assert await books.owed(service, nonprofit) == 0
+    code, reasons = await back.refused(api, one)
+    assert code == "donation/invalid_state"
+    assert reasons == ["the donation is DISBURSED: only one that is RECEIVED_PAYMENT can be refunded"]
+    assert await books.balanced(service)
+
+
+async def test_a_gift_on_its_way_to_its_nonprofit_stays(service: Service, api: Client) -> None:
+    nonprofit = await factories.nonprofit(service)
+    one = await settled(service, api, nonprofit)
+    await verified(service, api, nonprofit)
+    (payout,) = await payouts(api)
+    async with service.db.write() as tx:
+        await sending.send(tx, support.uuid_of(service, "disbursement", payout["id"]), Rules())
+    code, reasons = await back.refused(api, one)
+    assert code == "donation/invalid_state"
+    assert reasons == [f"the donation is in {payout['id']}, which is SENT"]
+    await support.came_back(service, payout)
+    await service.drain()
+    await back.refund(api, one, 500)
+    await service.drain()
+    assert (await gift(api, one))["refundedAmount"] == 500
+    await support.release(service, nonprofit)
+    await run(service)
+    assert [row["amount"] for row in await payouts(api)] == [1937, 2437]
+    assert await books.balanced(service)
+
+
+async def test_only_received_gifts_go_back(service: Service, api: Client) -> None:
+    direct = await factories.direct(service, api)
+    assert (await back.refused(api, direct))[0] == "donation/invalid_state"
+    cancelled = data(await api.post(f"/v1/donations/{direct['id']}/cancel"))
+    assert (await back.refused(api, cancelled))[0] == "donation/invalid_state"
+
+
+async def test_a_direct_gift_goes_back_to_the_partner_by_bank(service: Service, api: Client) -> None:
+    nonprofit = await factories.nonprofit(service)
+    request = await asking.asked(service, api, 4000, 6000, organisationId=nonprofit)
+    await asking.paid(service, request, 10_000, factories.unique("transfer"))
+    one, other = await asking.donations_of(api, request)
+    assert await books.owed(service, nonprofit) == 10_000
+    in_bank = await books.in_bank(service, "USD")
+    await back.refund(api, one, 1500)
+    await service.drain()
+    assert (await gift(api, one))["refundedAt"] is None, "nobody has sent it"
+    (refund,) = await back.of(service, one)
+    assert (refund.by_bank, refund.status) == (True, "begun")
+    await back.by_hand(service, refund.id, factories.unique("bank"))
+    await service.drain()
+    assert (await gift(api, one))["refundedAmount"] == 1500
+    assert await books.owed(service, nonprofit) == 8500
+    assert await books.in_bank(service, "USD") == in_bank - 1500
+    done = await simulate(api, other["id"], "refund")
+    assert done["refundedAmount"] == 6000
+    await verified(service, api, nonprofit)
+    await run(service)
+    assert [row["amount"] for row in await payouts(api)] == [2500]
+
+
+async def test_what_the_provider_refuses_is_owed_again(service: Service, api: Client) -> None:
+    nonprofit = await factories.nonprofit(service)
+    one = await settled(service, api, nonprofit, amount=10_000)
+    refund = await back.begun(service, one)
+    assert await books.owed(service, nonprofit) == 0
+    async with service.db.write() as tx:
+        await refunding.record_refused(tx, refund.id, "the card is closed")
+    await service.drain()
+    assert await books.owed(service, nonprofit) == 9750
+    assert (await gift(api, one))["refundedAt"] is None
+    assert [row["amount"] for row in await payouts(api)] == [9750]
+    (kept,) = await back.of(service, one)
+    assert (kept.status, kept.ended_note) == ("refused", "the card is closed")
+    async with service.db.write() as tx:
+        await refunding.record_sent(tx, refund.id, "tpr_late")  # has no effect any more
+    assert (await gift(api, one))["refundedAt"] is None
+    assert (await simulate(api, one["id"], "refund", amount=10_000))["refundedAmount"] == 10_000
+    assert await books.balanced(service)
+
+
+async def test_what_is_left_goes_along_to_another_nonprofit(service: Service, api: Client) -> None:
+    first, second = [await factories.nonprofit(service) for _ in range(2)]
+    one = await settled(service, api, first, amount=10_000)
+    await simulate(api, one["id"], "refund", amount=4000)
+    await simulate(api, one["id"], "reassign", organisationId=second)
+    assert (await books.owed(service, first), await books.owed(service, second)) == (0, 5750)
+    refund = await back.begun(service, one, 1000)
+    await simulate(api, one["id"], "reassign", organisationId=first)
+    async with service.db.write() as tx:
+        await refunding.record_refused(tx, refund.id, "no")
+    assert (await books.owed(service, first), await books.owed(service, second)) == (5750, 0)
+    assert await books.balanced(service)
+
+
+async def test_a_refund_is_simulated_whole_and_in_part(service: Service, api: Client) -> None:
+    one = await factories.donation(service, api)
+    assert (await simulate(api, one["id"], "refund", amount=1))["refundedAmount"] == 1
+    assert (await simulate(api, one["id"], "refund"))["refundedAmount"] == 2500
+    assert (await support.refused(api, one["id"], "refund"))[0] == "donation/invalid_state"
+    assert (await support.events_of(service, one)).count("donation.refunded") == 2
+
+
+async def test_another_partners_gift_is_not_found(service: Service, api: Client, other: Client) -> None:
+    one = await factories.donation(service, api)
+    assert (await other.post(f"/v1/donations/{one['id']}/refund")).status_code == 404
+    assert not await back.of(service, one)

@@ -1,0 +1,53 @@
+"""Gifts that go back, for tests."""
+
+from typing import Any
+from uuid import UUID
+
+from almoner.giving.payments.ports import PaymentProvider
+from almoner.giving.payouts.domain import Rules
+from almoner.giving.refunds import flows
+from almoner.giving.refunds import service as refunds
+from almoner.giving.refunds.domain import Refund
+from almoner.platform.db import EVERYONE
+from tests.support.client import Client, data
+from tests.support.payouts import uuid_of
+from tests.support.service import Service
+
+
+async def refund(api: Client, record: dict[str, Any], amount: int | None = None) -> dict[str, Any]:
+    """The partner has a donation sent back; the donation as the answer shows it."""
+    body = {} if amount is None else {"amount": amount}
+    made: dict[str, Any] = data(await api.post(f"/v1/donations/{record['id']}/refund", body))
+    return made
+
+
+async def refused(api: Client, record: dict[str, Any], amount: int | None = None) -> tuple[str, list[str]]:
+    """The code and the reasons of a refund that is not possible."""
+    answer = await api.post(f"/v1/donations/{record['id']}/refund", {} if amount is None else {"amount": amount})
+    assert answer.status_code == 400, answer.text
+    error = answer.json()["error"]
+    return error["code"], error["reasons"]
+
+
+async def begun(service: Service, record: dict[str, Any], minor: int | None = None) -> Refund:
+    """An officer has a donation sent back; no provider is asked yet."""
+    async with service.db.write() as tx:
+        gift = uuid_of(service, "donation", record["id"])
+        return await refunds.begin(tx, EVERYONE, gift, minor, Rules(), begun_by="officer", note="asked for by mail")
+
+
+async def of(service: Service, record: dict[str, Any]) -> list[Refund]:
+    """The refunds of a donation, oldest first."""
+    async with service.db.read() as tx:
+        return await refunds.of_donation(tx, uuid_of(service, "donation", record["id"]))
+
+
+async def send(service: Service, provider: PaymentProvider, refund_id: UUID) -> None:
+    """The provider is asked for one."""
+    await flows.send(service.db, provider, refund_id)
+
+
+async def by_hand(service: Service, refund_id: UUID, called: str) -> Refund:
+    """An officer has sent it."""
+    async with service.db.write() as tx:
+        return await refunds.sent_by_hand(tx, refund_id, called, "sent by bank", "officer")
