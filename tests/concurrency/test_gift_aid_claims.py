@@ -1,0 +1,79 @@
+"""Gift aid claims at the same moment: a gift is claimed for once, and what changes meanwhile goes back."""
+
+import asyncio
+from uuid import UUID
+
+from almoner.giving.claims import service as claiming
+from almoner.giving.claims.domain import Claim, ClaimRefused
+from almoner.platform.db import Tx
+from tests.support.claims import BY, Cause, cause
+from tests.support.client import Client
+from tests.support.payouts import simulate, uuid_of
+from tests.support.service import Service
+
+
+async def tried(of: Cause) -> Claim | None:
+    """A draft, unless there is one or nothing to claim."""
+    try:
+        return (await of.draft()).claim
+    except ClaimRefused:
+        return None
+
+
+async def test_drafts_at_the_same_moment_are_one(service: Service, api: Client) -> None:
+    of = await cause(service, api)
+    for _ in range(5):
+        await of.gift(1000)
+    drafts = [one for one in await asyncio.gather(*[tried(of) for _ in range(6)]) if one is not None]
+    assert [one.minor for one in drafts] == [5000]
+
+
+async def test_a_gift_that_goes_to_another_charity_meanwhile_is_claimed_by_one(service: Service, api: Client) -> None:
+    for _ in range(4):
+        one, other = await cause(service, api), await cause(service, api)
+        moved = await one.gift(1000)
+
+        async def move(moved: str = moved["id"], to: Cause = other) -> None:
+            await simulate(api, moved, "reassign", organisationId=to.organisation)
+
+        await asyncio.gather(tried(one), move(), tried(other))
+        await service.drain()
+        async with service.db.read() as tx:
+            assert await _living(tx, uuid_of(service, "donation", moved["id"])) <= 1
+
+
+async def test_what_goes_to_another_while_its_claim_is_sent_goes_back(service: Service, api: Client) -> None:
+    for _ in range(4):
+        of, other = await cause(service, api), await cause(service, api)
+        moved = await of.gift(1000)
+        claim = await of.drafted()
+
+        async def submit(claim_id: UUID = claim.id) -> None:
+            async with service.db.write() as tx:
+                await claiming.submit(tx, claim_id, "CH-1", by=BY)
+
+        async def move(moved: str = moved["id"], to: Cause = other) -> None:
+            await simulate(api, moved, "reassign", organisationId=to.organisation)
+            await service.drain()
+
+        await asyncio.gather(submit(), move())
+        assert await of.adjusted() == [("reassigned", 1000, 1000)]
+
+
+async def test_what_is_told_several_times_at_once_goes_back_once(service: Service, api: Client) -> None:
+    of, other = await cause(service, api), await cause(service, api)
+    moved = await of.gift(1000)
+    await of.paid()
+    await simulate(api, moved["id"], "reassign", organisationId=other.organisation)
+    donation = uuid_of(service, "donation", moved["id"])
+
+    async def adjust() -> None:
+        async with service.db.write() as tx:
+            await claiming.adjust(tx, donation)
+
+    await asyncio.gather(*[adjust() for _ in range(6)], service.drain())
+    assert await of.adjusted() == [("reassigned", 1000, 1000)]
+
+
+async def _living(tx: Tx, donation_id: UUID) -> int:
+    return int(await tx.fetchval("select count(*) from gift_aid_claimed where donation_id = $1 and live", donation_id))
