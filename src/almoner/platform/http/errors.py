@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from almoner.kit.errors import Kind, MethodNotAllowed, NotFound, Problem, RateExceeded, ServiceUnavailable, Unauthorised
-from almoner.platform.http.wire import METADATA
+from almoner.platform.http.wire import ACROSS, METADATA
 
 STATUS: Final = {
     Kind.BAD_REQUEST: 400,
@@ -109,10 +109,6 @@ def sentence(error: ErrorDetails, place: str) -> str:
         case _:
             return f"{field} {error['msg'].replace('Input should', 'must', 1)}"
 
-
-ACROSS: Final = "across"
-"""Type of a finding of one field that is about the whole that holds it. Found there, it is told with all the others,
-where a validator of the whole would be asked only once every field is right."""
 
 _UNION_TAGS: Final = frozenset(
     {"str", "bool", "int", "float", "constrained-str", "constrained-int", "constrained-float"}

@@ -76,6 +76,26 @@ class Patch(In):
         return made
 
 
+ACROSS = "across"
+"""Type of a finding of one field that is about the whole that holds it. Found there, it is told with all the others,
+where a validator of the whole would be asked only once every field is right."""
+
+
+def either(other: str) -> AfterValidator:
+    """Of this field and ``other``, which stands before it, one is given. Told beside whatever else is wrong.
+
+    The field needs ``validate_default``.
+    """
+
+    def check(value: T, info: ValidationInfo) -> T:
+        if other in info.data and (info.data[other] is None) == (value is None):
+            names = {"one": to_camel(other), "other": to_camel(info.field_name or "")}
+            raise PydanticCustomError(ACROSS, "must have either {one} or {other}", names)
+        return value
+
+    return AfterValidator(check)
+
+
 if TYPE_CHECKING:
     Maybe = Union[T, UnsetType]  # noqa: UP007 (a generic alias cannot be written with a bar)
 else:

@@ -3,9 +3,8 @@
 from typing import Annotated, Final
 
 import msgspec
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
-from pydantic_core import PydanticCustomError
 
 from almoner.kit import email as emails
 from almoner.kit import language as languages
@@ -15,9 +14,19 @@ from almoner.kit.patch import UNSET
 from almoner.kit.text import typed
 from almoner.kit.time import iso
 from almoner.platform.db import Tx
-from almoner.platform.http.errors import ACROSS
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import DayOrMoment, In, Maybe, MetadataPatch, Out, PageQuery, Patch, Text255, WindowEnd
+from almoner.platform.http.wire import (
+    DayOrMoment,
+    In,
+    Maybe,
+    MetadataPatch,
+    Out,
+    PageQuery,
+    Patch,
+    Text255,
+    WindowEnd,
+    either,
+)
 from almoner.validation.agents.domain import (
     REASONS,
     Agent,
@@ -61,12 +70,6 @@ def _website(text: str) -> str:
     return text
 
 
-def _one_nonprofit(value: str | None, info: ValidationInfo) -> str | None:
-    if "organisation_id" in info.data and (info.data["organisation_id"] is None) == (value is None):
-        raise PydanticCustomError(ACROSS, "must have either organisationId or validationRequestId")
-    return value
-
-
 _Typed = BeforeValidator(lambda value: typed(value) if isinstance(value, str) else value)
 
 _ADA: Final[JsonDict] = {
@@ -89,9 +92,9 @@ class AgentVerificationIn(In):
     last_name: Annotated[Text255, _Typed]
     email: Annotated[Text255, AfterValidator(_email), Field(examples=["ada@example.org"])]
     organisation_id: Annotated[str, IdText("organisation")] | None = None
-    validation_request_id: Annotated[
-        Annotated[str, IdText("validationrequest")] | None, AfterValidator(_one_nonprofit)
-    ] = Field(None, validate_default=True)
+    validation_request_id: Annotated[Annotated[str, IdText("validationrequest")] | None, either("organisation_id")] = (
+        Field(None, validate_default=True)
+    )
     title: Annotated[str, Field(max_length=255), _Typed] | None = Field(None, description="Job title.")
     organisation_website: Annotated[str, Field(max_length=255), _Typed, AfterValidator(_website)] | None = Field(
         None, description="A web address, with or without scheme.", examples=["www.example.org"]

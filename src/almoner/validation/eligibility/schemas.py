@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Final
 
 import msgspec
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
 
 from almoner.kit.ids import Ids
@@ -13,7 +13,7 @@ from almoner.kit.time import iso
 from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, VERSION, in_order
 from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import In, Maybe, Metadata, MetadataPatch, Out, PageQuery, Patch
+from almoner.platform.http.wire import In, Maybe, Metadata, MetadataPatch, Out, PageQuery, Patch, either
 from almoner.validation.eligibility import triggers
 from almoner.validation.eligibility.domain import (
     Asked,
@@ -54,7 +54,9 @@ class EligibilitySubscriptionIn(In):
     model_config = ConfigDict(json_schema_extra={"examples": [_CHOIR], "oneOf": _EITHER})
 
     organisation_id: Annotated[str, IdText("organisation")] | None = None
-    validation_request_id: Annotated[str, IdText("validationrequest")] | None = None
+    validation_request_id: Annotated[Annotated[str, IdText("validationrequest")] | None, either("organisation_id")] = (
+        Field(None, validate_default=True)
+    )
     suggested_activity_sub_tags: list[Annotated[str, IdText("activitysubtag")]] = Field(
         default_factory=list,
         max_length=_AT_MOST,
@@ -63,18 +65,12 @@ class EligibilitySubscriptionIn(In):
     )
     metadata: Metadata | None = None
 
-    @model_validator(mode="after")
-    def _one(self) -> "EligibilitySubscriptionIn":
-        if (self.organisation_id is None) == (self.validation_request_id is None):
-            raise ValueError("must have either organisationId or validationRequestId")
-        return self
-
     def asked(self) -> Asked:
         """What is asked."""
         return Asked(
             self.organisation_id,
             self.validation_request_id,
-            tuple(dict.fromkeys(self.suggested_activity_sub_tags)),
+            tuple(self.suggested_activity_sub_tags),
             self.metadata,
         )
 

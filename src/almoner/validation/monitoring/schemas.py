@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
 import msgspec
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
 
 from almoner.kit.ids import Ids
@@ -12,7 +12,7 @@ from almoner.kit.time import iso
 from almoner.nonprofits.organisations.domain import searchable
 from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import In, Out, PageQuery
+from almoner.platform.http.wire import In, Out, PageQuery, either
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.monitoring.domain import (
     Active,
@@ -58,13 +58,9 @@ class MonitoringSubscriptionIn(In):
     model_config = ConfigDict(json_schema_extra={"examples": [_FUND], "oneOf": _EITHER})
 
     organisation_id: Annotated[str, Field(max_length=500), IdText("organisation")] | None = None
-    validation_request_id: Annotated[str, Field(max_length=500), IdText("validationrequest")] | None = None
-
-    @model_validator(mode="after")
-    def _one(self) -> "MonitoringSubscriptionIn":
-        if (self.organisation_id is None) == (self.validation_request_id is None):
-            raise ValueError("must have either organisationId or validationRequestId")
-        return self
+    validation_request_id: Annotated[
+        Annotated[str, Field(max_length=500), IdText("validationrequest")] | None, either("organisation_id")
+    ] = Field(None, validate_default=True)
 
 
 class MonitoringOrganisationOut(msgspec.Struct, frozen=True, rename="camel"):

@@ -170,7 +170,7 @@ class ValidationSubmissionIn(In):
             last_name=self.last_name,
             email=self.email,
             title=self.title or None,
-            suggested_activity_sub_tags=tuple(dict.fromkeys(self.suggested_activity_sub_tags)),
+            suggested_activity_sub_tags=tuple(self.suggested_activity_sub_tags),
             metadata=self.metadata,
             partner_fields=self.partner_fields,
             documents=tuple(self.document_ids),
