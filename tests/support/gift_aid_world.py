@@ -1,0 +1,221 @@
+"""A world of declarations, gifts, refunds and claims in any order, beside a model that counts pound by pound."""
+
+import random
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from almoner.giving.claims import service as claiming
+from almoner.giving.claims.domain import Claim, ClaimRefused
+from almoner.giving.payouts.domain import Rules
+from almoner.giving.refunds import service as refunds
+from almoner.kit.time import iso
+from almoner.platform.db import EVERYONE
+from tests.support import factories
+from tests.support.claims import BY, Cause, cause
+from tests.support.client import Client, data
+from tests.support.giftaid import declared
+from tests.support.payouts import simulate, uuid_of
+from tests.support.service import Service
+
+DAY = timedelta(days=1)
+
+
+@dataclass(slots=True)
+class Said:
+    """A declaration as the model knows it."""
+
+    id: str
+    start: datetime
+    end: datetime | None
+    cancelled: datetime | None = None
+
+    def covers(self, moment: datetime) -> bool:
+        """By the words of the guide."""
+        ends = [end for end in (self.end, self.cancelled) if end is not None]
+        return self.start <= moment and all(moment < end for end in ends)
+
+
+@dataclass(slots=True)
+class Given:
+    """A received gift as the model knows it."""
+
+    id: str
+    made: datetime
+    amount: int
+    charity: int
+    declaration: str | None
+    refunded: int = 0
+
+    @property
+    def standing(self) -> int:
+        """What gift aid is due on."""
+        return self.amount - self.refunded if self.declaration else 0
+
+
+@dataclass(slots=True)
+class World:
+    """One donor, some charities and a nonprofit abroad, in a service of their own partner."""
+
+    service: Service
+    api: Client
+    chance: random.Random
+    user: str = ""
+    causes: list[Cause] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
+    gifts: list[Given] = field(default_factory=list)
+    names: int = 0
+
+    async def open(self) -> None:
+        """The donor and the charities; the last one is none of the United Kingdom."""
+        self.user = (await factories.user(self.api))["id"]
+        self.causes = [await cause(self.service, self.api) for _ in range(2)]
+        self.causes.append(Cause(self.service, self.api, await factories.nonprofit(self.service)))
+        made = await declared(self.api, userId=self.user)
+        self.said.append(Said(made["id"], self.service.clock.now() - 1000 * DAY, None))
+
+    async def declare(self) -> None:
+        """From some day of the past or the future on, for good or until some day."""
+        now = self.service.clock.now()
+        start = now + self.chance.randint(-20, 5) * DAY
+        end = start + self.chance.randint(1, 30) * DAY if self.chance.random() < 0.5 else None
+        made = await declared(
+            self.api, userId=self.user, coversFrom=iso(start), **({"coversTo": iso(end)} if end else {})
+        )
+        self.said.append(Said(made["id"], start, end))
+
+    async def cancel(self) -> None:
+        """A declaration is cancelled from now on or from an earlier day."""
+        living = [one for one in self.said if one.cancelled is None]
+        if not living:
+            return
+        chosen = self.chance.choice(living)
+        since = self.service.clock.now() - self.chance.randint(0, 9) * DAY
+        async with self.service.db.write() as tx:
+            await claiming.cancel_declaration(tx, uuid_of(self.service, "giftaid", chosen.id), since)
+        chosen.cancelled = since
+        for one in self.gifts:
+            if one.declaration == chosen.id and one.made >= since:
+                one.declaration = None
+
+    async def give(self) -> None:
+        """A gift for one of them: it bears the newest declaration that covers it, if its charity may claim."""
+        at = self.chance.randrange(3)
+        amount = self.chance.choice((400, 1001, 2000))
+        made = await self.causes[at].received(amount, userId=self.user)
+        now = self.service.clock.now()
+        covering = [one.id for one in self.said if one.covers(now)] if at < 2 else []
+        expected = covering[-1] if covering else None
+        assert made["giftAidId"] == expected
+        self.gifts.append(Given(made["id"], now, amount, at, expected))
+
+    async def refund(self) -> None:
+        """All or a part of a gift goes back."""
+        left = [one for one in self.gifts if one.refunded < one.amount]
+        if not left:
+            return
+        chosen = self.chance.choice(left)
+        minor = self.chance.choice((chosen.amount - chosen.refunded, 1))
+        self.names += 1
+        async with self.service.db.write() as tx:
+            donation = uuid_of(self.service, "donation", chosen.id)
+            begun = await refunds.begin(tx, EVERYONE, donation, minor, Rules(), begun_by=BY, note="asked by mail")
+            await refunds.sent_by_hand(tx, begun.id, f"{chosen.id} {self.names}", "sent", BY)
+        chosen.refunded += minor
+
+    async def reassign(self) -> None:
+        """A gift goes to another organisation; abroad it loses its declaration for good."""
+        if not self.gifts:
+            return
+        chosen, at = self.chance.choice(self.gifts), self.chance.randrange(3)
+        if at == chosen.charity:
+            return
+        await simulate(self.api, chosen.id, "reassign", organisationId=self.causes[at].organisation)
+        chosen.charity = at
+        if at == 2:
+            chosen.declaration = None
+
+    async def draft(self) -> None:
+        """One of the charities drafts a claim, if there is something to claim."""
+        with suppress(ClaimRefused):  # it has a draft
+            await self.chance.choice(self.causes[:2]).draft()
+
+    async def move(self) -> None:
+        """Something becomes of one of the claims."""
+        claims = [one for one in await self.claims() if one.status in ("drafted", "submitted")]
+        if not claims:
+            return
+        claim = self.chance.choice(claims)
+        async with self.service.db.write() as tx:
+            if claim.status == "drafted" and self.chance.random() < 0.8:
+                await claiming.submit(tx, claim.id, "CH-1", by=BY)
+            elif claim.status == "drafted":
+                await claiming.withdraw(tx, claim.id, "anew", by=BY)
+            elif self.chance.random() < 0.7:
+                await claiming.pay(tx, claim.id, None, note=None, by=BY)
+            else:
+                await claiming.reject(tx, claim.id, "anew", by=BY)
+
+    async def pass_time(self) -> None:
+        """Some days pass."""
+        self.service.clock.advance(self.chance.randint(1, 4) * DAY)
+
+    async def tell(self) -> None:
+        """What happened is told."""
+        await self.service.drain()
+
+    async def step(self) -> None:
+        """Anything of it."""
+        moves = {
+            self.give: 6,
+            self.refund: 4,
+            self.draft: 4,
+            self.move: 6,
+            self.reassign: 3,
+            self.pass_time: 2,
+            self.tell: 2,
+            self.declare: 2,
+            self.cancel: 1,
+        }
+        [chosen] = self.chance.choices([*moves], [*moves.values()])
+        await chosen()
+        self.service.clock.advance(seconds=1)
+
+    async def claims(self) -> list[Claim]:
+        """Those of the charities."""
+        async with self.service.db.read() as tx:
+            return [one for of in self.causes[:2] for one in await claiming.newest(tx, of.id, 1000)]
+
+    async def settle(self) -> None:
+        """All that is under way is paid, all that can be claimed is claimed, until nothing is left."""
+        await self.service.drain()
+        for claim in await self.claims():
+            async with self.service.db.write() as tx:
+                if claim.status == "drafted":
+                    await claiming.withdraw(tx, claim.id, "anew", by=BY)
+                elif claim.status == "submitted":
+                    await claiming.pay(tx, claim.id, None, note=None, by=BY)
+        for of in self.causes[:2]:
+            while (drafted := await of.draft()).claim is not None:
+                async with self.service.db.write() as tx:
+                    await claiming.submit(tx, drafted.claim.id, "CH-2", by=BY)
+                    await claiming.pay(tx, drafted.claim.id, None, note=None, by=BY)
+
+    async def position(self, of: Cause) -> tuple[int, int]:
+        """What HMRC has paid a charity for, less what was taken off; and what is still to be taken off."""
+        async with self.service.db.read() as tx:
+            claims = [one for one in await claiming.newest(tx, of.id, 1000) if one.status == "paid"]
+            paid: set[UUID] = {one.id for one in claims}
+            left = [one for one in await claiming.adjustments(tx, of.id, 1000) if one.claim_id in paid]
+        return sum(one.minor - one.deducted_minor for one in claims), sum(one.left_minor for one in left)
+
+    async def expect(self) -> None:
+        """HMRC has paid for what stands, to the penny; the interface shows what the model knows."""
+        for at, of in enumerate(self.causes[:2]):
+            paid, left = await self.position(of)
+            assert paid - left == sum(one.standing for one in self.gifts if one.charity == at)
+        for one in self.gifts:
+            shown: dict[str, Any] = data(await self.api.get(f"/v1/donations/{one.id}"))
+            assert (shown["giftAidId"], shown["refundedAmount"] or 0) == (one.declaration, one.refunded)
