@@ -46,5 +46,7 @@ def of_disputes() -> Iterator[Fault]:
     )
     yield Fault("disputes.gifts_follow", "update donation set disputed_at = null where disputed_at is not null")
     yield Fault("disputes.gifts_follow", f"update donation set disputed_at = {OLD} where disbursement_id is not null")
+    for column in ("refunded_minor", "withdrawn_minor"):
+        yield Fault("disputes.gifts_add_up", f"update donation set {column} = {column} - 1 where {column} > 0")
     yield Fault("disputes.are_decided", f"update dispute set opened_at = {OLD} where id = {OPEN}")
     yield Fault("disputes.are_looked_at", f"update dispute set looked_at = {OLD} where id = {OPEN}")

@@ -95,7 +95,7 @@ def test_a_report_is_read_by_the_names_of_its_columns() -> None:
         ("po_1,2026-03-02,USD,payment,tp_1,1,-1,2", "fee must not be below zero"),
         ("po_1,2026-03-02,USD,refund,tp_1,1,0,1", "gross of a refund must be below zero"),
         ("po_1,2026-03-02,XXX,payment,tp_1,1,0,1", "currency must be an ISO 4217 code"),
-        ("po_1,2026-03-02,USD,chargeback,tp_1,1,0,1", "kind must be payment or refund"),
+        ("po_1,2026-03-02,USD,chargeback,tp_1,1,0,1", "kind must be payment or refund or dispute or dispute_won"),
         ("po_1,2026-02-30,USD,payment,tp_1,1,0,1", "settled_on must be a day"),
         ("po_1,20260302,USD,payment,tp_1,1,0,1", "settled_on must be a day"),
         (",2026-03-02,USD,payment,tp_1,1,0,1", "reference must have 1 to 100 characters"),

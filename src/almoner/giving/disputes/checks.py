@@ -70,6 +70,25 @@ checks: Final = (
         "donation",
     ),
     Check(
+        "disputes.gifts_add_up",
+        "What is back of a gift, and what is withdrawn from it, is its refunds and its lost disputes",
+        "Hold payouts to the nonprofit, and compare the gift with its refunds and its disputes",
+        """
+        select d.id from donation d left join (
+            select donation_id, sum(back) as back, sum(withdrawn) as withdrawn from (
+                select donation_id, case status when 'sent' then amount_minor else 0 end as back,
+                       case status when 'refused' then 0 else amount_minor end as withdrawn from refund
+                union all
+                select donation_id, amount_minor,
+                       case when paid_out and recovered_minor is null then 0 else amount_minor end
+                from dispute where status = 'lost'
+            ) parts group by 1
+        ) p on p.donation_id = d.id
+        where (d.refunded_minor, d.withdrawn_minor) is distinct from (coalesce(p.back, 0), coalesce(p.withdrawn, 0))
+        """,
+        "donation",
+    ),
+    Check(
         "disputes.are_decided",
         "A dispute is decided within 120 days",
         "Ask its provider; where that does not tell, `almoner disputes won` or `lost` notes how it ended",

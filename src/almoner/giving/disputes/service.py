@@ -3,7 +3,7 @@
 The payout of a gift is held first, then the gift, then the accounts of the books, as everywhere.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -140,6 +140,16 @@ async def recover(tx: Tx, donation_id: UUID, rules: Rules) -> None:
 async def newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Dispute]:
     """Those in one of these states, the newest first."""
     return await store.newest(tx, EVERYONE, statuses, limit)
+
+
+async def of_payments(
+    tx: Tx, provider: str, provider_payments: Sequence[str]
+) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
+    """Those of several payments, by payment, oldest first, each with the kinds of lines that are booked for it."""
+    found: dict[str, list[tuple[Dispute, frozenset[str]]]] = {}
+    for dispute, told in await store.of_payments(tx, EVERYONE, provider, provider_payments):
+        found.setdefault(dispute.provider_payment, []).append((dispute, told))
+    return found
 
 
 async def ask(tx: Tx, payment: str, due: datetime | None = None) -> None:

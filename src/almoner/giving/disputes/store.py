@@ -82,6 +82,22 @@ async def of_payment(tx: Tx, _scope: Everyone, provider: str, provider_payment: 
     return [_dispute(row) for row in rows]
 
 
+OF_PAYMENTS: Final = f"""
+select {_COLUMNS}, array(
+    select kind from settlement_line where dispute_id = dispute.id and settlement_line.status = 'matched'
+) as told
+from dispute where provider = $1 and provider_payment = any($2) order by id
+"""
+
+
+async def of_payments(
+    tx: Tx, _scope: Everyone, provider: str, provider_payments: Sequence[str]
+) -> list[tuple[Dispute, frozenset[str]]]:
+    """Those of several payments, each with the kinds of lines of reports that are booked for it."""
+    rows = await tx.fetch(OF_PAYMENTS, provider, provider_payments)
+    return [(_dispute(row), frozenset(row["told"])) for row in rows]
+
+
 async def newest(tx: Tx, _scope: Everyone, statuses: Sequence[str], limit: int) -> list[Dispute]:
     """Those in one of these states, the newest first."""
     rows = await tx.fetch(

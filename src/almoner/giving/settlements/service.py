@@ -4,7 +4,7 @@ Held money is held first, then donations, then lines, then the accounts of the b
 each other, and the second finds everything done (M4).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
