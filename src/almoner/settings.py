@@ -5,25 +5,25 @@ no defaults in production. In the sandbox the command line completes what is mis
 """
 
 from base64 import b64decode
-from binascii import Error as NotBase64
 from collections.abc import Mapping
 from datetime import timedelta
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
+from almoner import settings_values as values
 from almoner.kit.ids import Ids
 from almoner.kit.time import Clock
 from almoner.platform.addresses import Policy
-from almoner.platform.crypto import MASTER_KEY_BYTES, Vault
+from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment, Environment, Links
+from almoner.settings_values import NO_SCANNER, StripeAccount
+from almoner.settings_values import Rate as Rate
 
 PREFIX = "ALMONER_"
-NO_SCANNER = "none"
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 REQUIRED_IN_PRODUCTION = {
@@ -46,74 +46,8 @@ class UnsafeSettings(Exception):
         self.problems = problems
 
 
-class Rate(NamedTuple):
-    """A limit: requests per second, and how many may come at once."""
-
-    per_second: float
-    burst: int
-
-
-def _words(value: object) -> object:
-    return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
-
-
-def _rate(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    per_second, _, burst = value.partition("/")
-    try:
-        rate = Rate(float(per_second), int(burst))
-    except ValueError:
-        rate = Rate(0, 0)
-    if not (0 < rate.per_second < 1_000_000 and rate.burst >= 1):
-        raise ValueError("must be a rate per second and a burst, such as 25/50")
-    return rate
-
-
-def _networks(value: object) -> object:
-    words = _words(value)
-    return [ip_network(word) for word in words] if isinstance(words, list) else words
-
-
-def _master_key(value: SecretStr) -> SecretStr:
-    try:
-        length = len(b64decode(value.get_secret_value(), validate=True))
-    except NotBase64:
-        length = 0
-    if length != MASTER_KEY_BYTES:
-        raise ValueError(f"must be {MASTER_KEY_BYTES} random bytes in base64; make one with: openssl rand -base64 32")
-    return value
-
-
-def _database_url(value: SecretStr) -> SecretStr:
-    parts = urlsplit(value.get_secret_value())
-    if parts.scheme not in {"postgresql", "postgres"} or not parts.path.strip("/"):
-        raise ValueError("must look like postgresql://role:password@host:5432/almoner")
-    return value
-
-
-def _base_url(value: str) -> str:
-    parts = urlsplit(value)
-    if value and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment):
-        raise ValueError("must be an address such as https://api.example.org")
-    return value.rstrip("/")
-
-
-def _documents_url(value: str | None) -> str | None:
-    if value and urlsplit(value).scheme not in {"", "s3", "s3a", "gs", "az", "file"}:
-        raise ValueError("must be s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or a folder")
-    return value
-
-
-def _scanner_url(value: str | None) -> str | None:
-    parts = urlsplit(value or "")
-    if value and value != NO_SCANNER and (parts.scheme != "clamd" or not (parts.hostname or len(parts.path) > 1)):
-        raise ValueError("must be clamd://host:3310, clamd:///path/of/its/socket, or none")
-    return value
-
-
-DatabaseUrl = Annotated[SecretStr, AfterValidator(_database_url)]
-BaseUrl = Annotated[str, AfterValidator(_base_url)]
+DatabaseUrl = Annotated[SecretStr, AfterValidator(values.database_url)]
+BaseUrl = Annotated[str, AfterValidator(values.base_url)]
 
 
 class Settings(BaseSettings):
@@ -131,7 +65,7 @@ class Settings(BaseSettings):
         None, description="The same database for the owner of the tables, used by `almoner migrate`; else database_url."
     )
     database_pool: int = Field(10, ge=2, le=200, description="Connections of one process.")
-    master_key: Annotated[SecretStr, AfterValidator(_master_key)] | None = Field(
+    master_key: Annotated[SecretStr, AfterValidator(values.master_key)] | None = Field(
         None, description="32 random bytes in base64; all secrets derive from it."
     )
     data_dir: Path = Field(Path("var"), description="Where the sandbox keeps its files and the embedded server.")
@@ -140,12 +74,12 @@ class Settings(BaseSettings):
         description="The folder that signed heads of the audit log are exported to, best on another machine's disk; "
         "else `audit-heads` in the data directory.",
     )
-    documents_url: Annotated[str | None, AfterValidator(_documents_url)] = Field(
+    documents_url: Annotated[str | None, AfterValidator(values.documents_url)] = Field(
         None,
         description="Where documents are kept, sealed: s3://bucket/prefix (gs, az), or a folder that all servers "
         "share; else `documents` in the data directory.",
     )
-    scanner_url: Annotated[str | None, AfterValidator(_scanner_url)] = Field(
+    scanner_url: Annotated[str | None, AfterValidator(values.scanner_url)] = Field(
         None,
         description="ClamAV's daemon: clamd://host:3310 or clamd:///path/of/its/socket; `none` does without. In "
         "production documents wait for a scanner until this is set.",
@@ -159,20 +93,39 @@ class Settings(BaseSettings):
         "", description="Public base address of the hosted pages; in the sandbox that of the API."
     )
     provider_url: BaseUrl = Field("", description="Public base address of the test payment provider, sandbox only.")
-    trusted_proxies: Annotated[list[IPv4Network | IPv6Network], NoDecode, BeforeValidator(_networks)] = Field(
+    trusted_proxies: Annotated[list[IPv4Network | IPv6Network], NoDecode, BeforeValidator(values.networks)] = Field(
         [], description="Networks whose X-Forwarded-For and X-Forwarded-Proto are believed, separated by commas."
     )
 
-    rate_limit_secret: Annotated[Rate | None, NoDecode, BeforeValidator(_rate)] = Field(
+    stripe_secret_key: Annotated[SecretStr, AfterValidator(values.stripe_key)] | None = Field(
+        None,
+        description="The secret or restricted key of a Stripe account of its own: a test key in the sandbox, where "
+        "it takes the test payment provider's place, a live key in production. docs/guides/stripe.md.",
+    )
+    stripe_webhook_secret: Annotated[SecretStr, AfterValidator(values.stripe_secret)] | None = Field(
+        None, description="The signing secret (whsec_...) of Stripe's endpoint for our `/callbacks/stripe`."
+    )
+    stripe_fee: Annotated[str, Field(pattern=values.FEE)] = Field(
+        "290 USD:30",
+        description="What Stripe keeps of a payment, for donors who cover the fee: basis points, and by currency what "
+        "comes on top in its minor units.",
+    )
+    stripe_api_url: BaseUrl = Field("https://api.stripe.com", description="Where Stripe's API is; a stub in tests.")
+    stripe_pages_url: BaseUrl = Field(
+        "https://checkout.stripe.com",
+        description="Scheme and host of Checkout; the account's own domain if it has one.",
+    )
+
+    rate_limit_secret: Annotated[Rate | None, NoDecode, BeforeValidator(values.rate)] = Field(
         None, description="Of a secret key; 100/200, in the sandbox 25/50."
     )
-    rate_limit_publishable: Annotated[Rate, NoDecode, BeforeValidator(_rate)] = Field(
+    rate_limit_publishable: Annotated[Rate, NoDecode, BeforeValidator(values.rate)] = Field(
         Rate(25, 50), description="Of a publishable key, per second and at once."
     )
-    rate_limit_address: Annotated[Rate, NoDecode, BeforeValidator(_rate)] = Field(
+    rate_limit_address: Annotated[Rate, NoDecode, BeforeValidator(values.rate)] = Field(
         Rate(5, 20), description="Of one client address with a publishable key."
     )
-    rate_limit_wrong_keys: Annotated[Rate, NoDecode, BeforeValidator(_rate)] = Field(
+    rate_limit_wrong_keys: Annotated[Rate, NoDecode, BeforeValidator(values.rate)] = Field(
         Rate(0.2, 20), description="Of one client address that tries keys which are none, each key counted once."
     )
     metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = Field(
@@ -212,7 +165,7 @@ class Settings(BaseSettings):
     operator_token: SecretStr | None = Field(
         None, description="The personal token of who types a command that decides; asked for at a terminal otherwise."
     )
-    webhook_source_addresses: Annotated[list[str], NoDecode, BeforeValidator(_words)] = Field(
+    webhook_source_addresses: Annotated[list[str], NoDecode, BeforeValidator(values.words)] = Field(
         [], description="Addresses that deliveries leave from, as partners are told, separated by commas."
     )
     mail_url: SecretStr | None = Field(
@@ -240,6 +193,28 @@ class Settings(BaseSettings):
     def _sandbox_only(cls, value: str, info: ValidationInfo) -> str:
         if info.data.get("environment") == "production" and value:
             raise ValueError("must not be set in production: the test payment provider is not there")
+        return value
+
+    @field_validator("stripe_secret_key", mode="after")
+    @classmethod
+    def _of_this_mode(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        mode = "live" if info.data.get("environment") == "production" else "test"
+        if value is not None and f"_{mode}_" not in value.get_secret_value()[:8]:
+            raise ValueError(f"must be a {mode} key here: money of the other mode would be held")
+        return value
+
+    @field_validator("stripe_webhook_secret", mode="after")
+    @classmethod
+    def _both_of_stripe(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if "stripe_secret_key" in info.data and (value is None) != (info.data["stripe_secret_key"] is None):
+            raise ValueError("must be set together with ALMONER_STRIPE_SECRET_KEY")
+        return value
+
+    @field_validator("stripe_api_url", "stripe_pages_url", mode="after")
+    @classmethod
+    def _stripe_by_https(cls, value: str, info: ValidationInfo) -> str:
+        if info.data.get("environment") == "production" and not value.startswith("https://"):
+            raise ValueError("must begin with https:// in production")
         return value
 
     @field_validator("card_testing_brakes", mode="after")
@@ -276,6 +251,21 @@ class Settings(BaseSettings):
         """Base addresses of API and pages."""
         api = self.api_url or f"http://localhost:{self.port}"
         return Links(api=api, pages=self.pages_url or api)
+
+    @property
+    def built_in_provider(self) -> bool:
+        """Whether the test payment provider takes the payments."""
+        return self.sandbox and self.stripe_secret_key is None
+
+    @property
+    def stripe(self) -> StripeAccount | None:
+        """The account at Stripe that takes the payments, if there is one."""
+        if self.stripe_secret_key is None or self.stripe_webhook_secret is None:
+            return None
+        points, *fixed = self.stripe_fee.split(" ")
+        parts = {code: int(minor) for code, minor in (part.split(":") for part in fixed)}
+        key, secret = self.stripe_secret_key.get_secret_value(), self.stripe_webhook_secret.get_secret_value()
+        return StripeAccount(key, secret, int(points), parts)
 
     @property
     def provider_base_url(self) -> str:

@@ -17,9 +17,7 @@ from almoner.adapters.mail_hosts_sandbox import MailHostsOfSandbox
 from almoner.adapters.mail_mailbox import Mailbox
 from almoner.adapters.mail_smtp import SmtpServer
 from almoner.adapters.on_use import MailHostsOnUse, StorageOnUse
-from almoner.adapters.payments_test import TestProvider
 from almoner.adapters.scanner_clamd import Clamd
-from almoner.adapters.till_test import TestTill
 from almoner.duties import duties
 from almoner.giving.brakes.domain import LOOSE, STRICT, Figures
 from almoner.giving.disputes import flows as disputes
@@ -72,6 +70,7 @@ from almoner.platform.telemetry import Telemetry
 from almoner.platform.uploads.checking import Checker
 from almoner.platform.work import Duties
 from almoner.provider_test.app import ProviderTest
+from almoner.providers import Provider, provider_of, till_of
 from almoner.sandbox import (
     simulate_agents,
     simulate_appeals,
@@ -87,6 +86,7 @@ from almoner.sandbox import (
 from almoner.sandbox.clock import SandboxClock
 from almoner.sandbox.pages import TEMPLATES as SANDBOX_TEMPLATES
 from almoner.sandbox.pages import MailboxPages
+from almoner.sandbox.ports import Till
 from almoner.sandbox.routes import sandbox_routes
 from almoner.sandbox.simulate import Simulation
 from almoner.scim.door import ScimDoor
@@ -159,7 +159,7 @@ class House:
     background: Background
     checker: Checker
     intake: Intake
-    provider: TestProvider | None
+    provider: Provider | None
     provider_app: ProviderTest | None
     routes: list[Routes] = field(default_factory=list)
     pages: list[BaseRoute] = field(default_factory=list)
@@ -222,6 +222,7 @@ def _giving_pages(work: PaymentWork, catalogues: Catalogues, rules: Rules) -> li
         work.provider.tariff,
         partial(flows.begin_payment, work),
         partial(flows.return_from_provider, work),
+        work.provider.currencies,
     )
     gateway = GivePages(db, Pages(db.deployment, TEMPLATES, catalogues), checkout)
     gifts = GiftPages(db, Pages(db.deployment, GIFT_TEMPLATES, catalogues), rules)
@@ -265,14 +266,14 @@ def _form_pages(db: Database, catalogues: Catalogues, intake: Intake, limiter: R
     ]
 
 
-def _simulation(work: PaymentWork, rules: Rules) -> Simulation:
+def _simulation(work: PaymentWork, till: Till, rules: Rules) -> Simulation:
     db = work.db
     return Simulation(
         db.deployment.ids,
-        simulate_donations.moves(work, TestTill(db)),
+        simulate_donations.moves(work, till),
         simulate_direct.moves(db),
         simulate_money.moves(db, work.provider, rules),
-        simulate_disputes.moves(DisputeWork(db, work.provider, rules), TestTill(db)),
+        simulate_disputes.moves(DisputeWork(db, work.provider, rules), till),
         simulate_verifications.moves(db),
         simulate_requests.moves(db),
         simulate_agents.moves(db),
@@ -292,15 +293,6 @@ def _sandbox_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
     return [*MailboxPages(db, Pages(db.deployment, SANDBOX_TEMPLATES, catalogues)).routes()]
 
 
-def _built_in_provider(
-    settings: Settings, db: Database, outbound: Outbound, telemetry: Telemetry, catalogues: Catalogues
-) -> tuple[TestProvider, ProviderTest]:
-    """Both sides of the sandbox's payments: ours, and the outside party."""
-    url, secret = settings.provider_base_url, db.deployment.vault.keyed_hash("provider-test", b"merchant").hex()
-    outside = ProviderTest(db, outbound, telemetry, url=url, secret=secret, catalogues=catalogues)
-    return TestProvider(url, secret), outside
-
-
 def _figures(settings: Settings) -> Figures:
     return STRICT if settings.brakes == "strict" else LOOSE
 
@@ -309,7 +301,7 @@ def _duties(
     settings: Settings,
     db: Database,
     outbound: Outbound,
-    provider: TestProvider | None,
+    provider: Provider | None,
     catalogues: Catalogues,
     telemetry: Telemetry,
     blobs: Blobs,
@@ -351,12 +343,13 @@ async def open_house(
     outbound = Outbound(db.deployment.receivers)
     pages = [*assets.ROUTES, *reports.routes(telemetry, clock), *_people_pages(db, catalogues, limiter, outbound)]
     pages += _agent_pages(db, catalogues)
-    provider = provider_app = work = None
+    provider, provider_app = provider_of(settings, db, outbound, telemetry, catalogues)
+    work = None if provider is None else PaymentWork(db, provider, _figures(settings))
     rules = Rules(settings.payout_least_gifts)
+    if work is not None:
+        pages += _giving_pages(work, catalogues, rules)
     if settings.sandbox:
-        provider, provider_app = _built_in_provider(settings, db, outbound, telemetry, catalogues)
-        work = PaymentWork(db, provider, _figures(settings))
-        pages += [*_giving_pages(work, catalogues, rules), *_sandbox_pages(db, catalogues)]
+        pages += _sandbox_pages(db, catalogues)
     blobs = Blobs(StorageOnUse(settings.documents_url, settings.documents_folder), db.deployment.vault)
     parts = _duties(settings, db, outbound, provider, catalogues, telemetry, blobs)
     background = Background(db, parts, telemetry)
@@ -364,8 +357,9 @@ async def open_house(
     intake = Intake(db, checker, blobs, scans=not settings.unscanned)
     pages += [*DocumentPages(db, blobs).routes(), *_form_pages(db, catalogues, intake, limiter)]
     routes = [*ROUTES, refund_routes(rules)]
-    if work is not None:
-        routes.append(sandbox_routes(SandboxClock(background, clock), _simulation(work, rules)))
+    if settings.sandbox and work is not None:
+        simulation = _simulation(work, till_of(settings, db), rules)
+        routes.append(sandbox_routes(SandboxClock(background, clock), simulation))
     return House(
         settings,
         clock,

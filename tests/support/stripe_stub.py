@@ -214,7 +214,7 @@ async def serving_stripe(now: Callable[[], datetime]) -> AsyncIterator[tuple[Str
     with socket.create_server(("127.0.0.1", 0)) as port:
         url = f"http://127.0.0.1:{port.getsockname()[1]}"
         stub = StripeStub(StripeAccount(now, pages_url=url))
-        server = uvicorn.Server(uvicorn.Config(stub, lifespan="off", log_config=None, ws="none"))
+        server = uvicorn.Server(uvicorn.Config(stub, lifespan="off", log_config=None, log_level="critical", ws="none"))
         running = asyncio.create_task(server.serve(sockets=[port]))
         try:
             yield stub, url

@@ -1,12 +1,25 @@
-"""Adapters whose libraries are large, loaded when something is first asked of them."""
+"""Adapters whose libraries are large, loaded when something is first asked of them, or where they are set up."""
 
 from collections.abc import AsyncIterator
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from almoner.giving.payments.domain import Tariff
 from almoner.platform.storage import Listed, Storage
 from almoner.validation.agents.ports import MailHosts
+
+if TYPE_CHECKING:
+    from almoner.adapters.payments_stripe import StripeProvider
+
+
+def stripe_provider(key: str, webhook_secret: str, tariff: Tariff, api_url: str, pages_url: str) -> "StripeProvider":
+    """Stripe, for an account that is set up. To be called inside the event loop."""
+    from almoner.adapters.payments_stripe import StripeProvider  # only where there is an account: 36 MB
+    from almoner.adapters.stripe_line import Line
+
+    return StripeProvider(Line(key, api_url), webhook_secret=webhook_secret, tariff=tariff, pages_url=pages_url)
 
 
 class StorageOnUse:

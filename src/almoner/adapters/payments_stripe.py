@@ -212,7 +212,10 @@ class StripeProvider:
         found = [one for one in told(answer, _Disputes).data if one.status in _DISPUTES]
         if any(one.payment_intent != session.payment_intent.id for one in found):
             raise ProviderFailure("Stripe answered with disputes of another payment")
-        return [_dispute(one) for one in sorted(found, key=lambda one: (one.created, one.id))]
+        return [
+            _dispute(one, "" if payment == session.id else session.id)
+            for one in sorted(found, key=lambda one: (one.created, one.id))
+        ]
 
     def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
         """A notice whose signature is right and not older than five minutes. Raises NoticeRefused."""
@@ -336,7 +339,7 @@ def _status(session: _Session, tries: int) -> ProviderStatus:
     return ProviderStatus.PROCESSING
 
 
-def _dispute(found: _Dispute) -> ProviderDispute:
+def _dispute(found: _Dispute, kept_as: str) -> ProviderDispute:
     return ProviderDispute(
         found.id,
         _read(found.amount, found.currency),
@@ -344,6 +347,7 @@ def _dispute(found: _Dispute) -> ProviderDispute:
         found.reason,
         datetime.fromtimestamp(found.created, UTC),
         live=found.livemode,
+        payment=kept_as,
     )
 
 

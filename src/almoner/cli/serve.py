@@ -85,7 +85,7 @@ async def answer(app: ASGIApp, sockets: list[socket.socket], stop: asyncio.Event
 def listen_for(given: Settings) -> tuple[list[socket.socket], list[socket.socket]]:
     """The sockets of API and pages, and in the sandbox those of the test payment provider. Raises PortBusy."""
     sockets = listen(given.host, given.port)
-    if not given.sandbox:
+    if not given.built_in_provider:
         return sockets, []
     return sockets, listen(given.host, given.port + 1, purpose=" (ALMONER_PORT + 1, the test payment provider)")
 

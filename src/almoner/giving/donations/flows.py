@@ -146,7 +146,8 @@ class _Begin(_Asking):
             raise domain.TooManyTries
         partner = Partner(donation.partner_id)
         organisation = await organisations.get(tx, partner, donation.organisation_id)
-        domain.ensure_receivable(donation.money.currency, organisation.receives)
+        taken = tuple(code for code in organisation.receives if code in self._provider.currencies)
+        domain.ensure_receivable(donation.money.currency, taken)
         language, due, code = session.language or DEFAULT_LANGUAGE, session.grace_ends(), None
         if self._browser is not None:
             admitted, code = await brakes.admit(tx, self._figures, partner, session.id, self._browser, self._gift.email)

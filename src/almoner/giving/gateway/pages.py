@@ -231,7 +231,7 @@ class GivePages:
         if visit is None:
             return self.views.say(request, "cookieless", 403, "link")
         async with self._db.read() as tx:
-            found = await service.load(tx, session_id)
+            found = service.taking(await service.load(tx, session_id), self._checkout.currencies)
         undecided = found.session.language is None or found.session.currency is None
         giving = service.chosen(
             found, request.headers.get("accept-language"), self._pages.catalogues, self._clock.now().date()

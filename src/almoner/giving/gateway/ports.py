@@ -1,12 +1,13 @@
 """What the page needs of the gift's own flows, which talk to the payment provider. Wiring puts it together."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from uuid import UUID
 
 from almoner.giving.brakes.domain import Visitor
 from almoner.giving.donations.domain import Gift, SessionDonation
 from almoner.giving.payments.domain import Tariff
+from almoner.kit.money import EXPONENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +17,11 @@ class Checkout:
     ``origin``: scheme, host and port of the provider's pages. ``begin`` promises the gift and opens its payment;
     ``url`` of what it answers is the provider's page. It raises SessionExpired, SessionCompleted, TooManyTries,
     TooSoon, CodeNeeded and ServiceUnavailable. ``come_back`` asks the provider and says where the session stands; it
-    raises ServiceUnavailable. ``tariff``: what the provider keeps of a payment.
+    raises ServiceUnavailable. ``tariff``: what the provider keeps of a payment. ``currencies``: what it takes.
     """
 
     origin: str
     tariff: Tariff
     begin: Callable[[UUID, Gift, Visitor], Awaitable[SessionDonation]]
     come_back: Callable[[UUID], Awaitable[SessionDonation]]
+    currencies: Collection[str] = tuple(EXPONENTS)

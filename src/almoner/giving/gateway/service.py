@@ -1,5 +1,6 @@
 """What the page shows of a session and its nonprofit, and the choice of language and currency (settled 4)."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
@@ -88,6 +89,12 @@ async def load(tx: Tx, session_id: UUID) -> Giving:
     tries = await payments.tries(tx, gift.donation.id) if gift.donation else 0
     partner = await partners.get(tx, Partner(session.partner_id))
     return Giving(session, partner, session.status_at(tx.now), await cause(tx, session), gift, tries >= MAX_TRIES)
+
+
+def taking(giving: Giving, currencies: Collection[str]) -> Giving:
+    """As a payment provider lets it be: the nonprofit receives no currency that the provider does not take."""
+    received = tuple(code for code in giving.cause.receives if code in currencies)
+    return replace(giving, cause=replace(giving.cause, receives=received))
 
 
 async def cause(tx: Tx, session: DonationSession) -> Cause:

@@ -126,7 +126,8 @@ class DisputeStatus(StrEnum):
 class ProviderDispute:
     """A payment that its donor's bank wants back, as the provider shows it. ``id``, ``reason``: the provider's.
 
-    ``money``: what the provider has drawn, without its own fee. ``live``: real money.
+    ``money``: what the provider has drawn, without its own fee. ``live``: real money. ``payment``: what the payment is
+    kept as, where it was asked for by another of its names.
     """
 
     id: str
@@ -135,6 +136,7 @@ class ProviderDispute:
     reason: str
     opened_at: datetime
     live: bool
+    payment: str = ""
 
 
 @dataclass(frozen=True, slots=True)

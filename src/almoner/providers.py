@@ -1,0 +1,44 @@
+"""Who takes payments: Stripe where it is set up, else in the sandbox the built-in provider, else nobody."""
+
+from typing import Protocol
+
+from almoner.adapters.on_use import stripe_provider
+from almoner.adapters.payments_test import TestProvider
+from almoner.adapters.till_closed import ClosedTill
+from almoner.adapters.till_test import TestTill
+from almoner.giving.payments.domain import Tariff
+from almoner.giving.payments.ports import PaymentProvider
+from almoner.platform.db import Database
+from almoner.platform.outbound import Outbound
+from almoner.platform.pages.catalogue import Catalogues
+from almoner.platform.telemetry import Telemetry
+from almoner.provider_test.app import ProviderTest
+from almoner.sandbox.ports import Till
+from almoner.settings import Settings
+
+
+class Provider(PaymentProvider, Protocol):
+    """A payment provider that holds connections open."""
+
+    async def close(self) -> None:
+        """Close them."""
+
+
+def provider_of(
+    settings: Settings, db: Database, outbound: Outbound, telemetry: Telemetry, catalogues: Catalogues
+) -> tuple[Provider | None, ProviderTest | None]:
+    """Our side of payments, and of the built-in provider also the outside party."""
+    if (account := settings.stripe) is not None:
+        tariff = Tariff(account.basis_points, account.fixed_minor)
+        urls = settings.stripe_api_url, settings.stripe_pages_url
+        return stripe_provider(account.key, account.webhook_secret, tariff, *urls), None
+    if not settings.built_in_provider:
+        return None, None
+    url, secret = settings.provider_base_url, db.deployment.vault.keyed_hash("provider-test", b"merchant").hex()
+    outside = ProviderTest(db, outbound, telemetry, url=url, secret=secret, catalogues=catalogues)
+    return TestProvider(url, secret), outside
+
+
+def till_of(settings: Settings, db: Database) -> Till:
+    """Where simulated donors pay."""
+    return TestTill(db) if settings.built_in_provider else ClosedTill()
