@@ -1,6 +1,7 @@
 """Files that are no good are kept aside with all reasons, and what was loaded before stays."""
 
 import gzip
+import json
 import zipfile
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
@@ -86,6 +87,10 @@ BREAKAGES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "a state was left out": (_written([row for row in GOOD if row["STATE"] != "HI"]), "part 'HI' has 0 rows"),
     "delimiters in names": (_broken_quotes, "rows are bad"),
     "another encoding": (_in_another_encoding, "rows are bad"),
+    "numbers of another form": (
+        _written([RED_CROSS, *({**row, "EIN": row["EIN"][::-1]} for row in GOOD[1:])]),
+        "of the 371 numbers that were loaded before",
+    ),
     "the bodies that are always there are not": (
         _written([*GOOD[1:], body("199999999", "ANOTHER FUND", STATE="DC")]),
         "none of the numbers that are always in it is there",
@@ -204,6 +209,27 @@ async def test_a_damaged_file_or_one_without_lines_is_refused_in_one_sentence(db
     (endless := tmp_path / "endless.csv").write_bytes(b"1," * 2**20)
     with pytest.raises(LoadQuarantined, match="a line of over a million characters"):
         await load(db, endless)
+
+
+@pytest.mark.parametrize("code", ["CRI", "NZCS", "ANBI", "RNA"])
+async def test_other_numbers_are_seen_where_no_body_is_known_to_be_always_there(
+    db: Database, tmp_path: Path, code: str
+) -> None:
+    source, loader = Written(code.lower(), code), Loader(db, tmp_path)
+    await loader.load(source, MARCH, *(entry(f"10{nth:07}", f"FUND {nth}") for nth in range(120)))
+    other = tmp_path / "other.jsonl"
+    rows = [entry(f"{nth:07}", f"FUND {nth}") for nth in range(120)]
+    other.write_text("".join(json.dumps({**row._asdict(), "facts": {}}) + "\n" for row in rows))
+    with pytest.raises(
+        LoadQuarantined, match="120 of the 120 numbers that were loaded before are in none of the files"
+    ):
+        await flows.import_files(db, source, [other], as_of=APRIL)
+    assert await active(db) == 120
+
+
+async def active(db: Database) -> int:
+    async with db.read() as tx:
+        return int(await tx.fetchval("select count(*) from organisation where active"))
 
 
 async def test_a_list_that_lists_no_bodies_dates_no_registry(db: Database, tmp_path: Path) -> None:

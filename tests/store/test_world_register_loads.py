@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import flows
@@ -135,6 +136,9 @@ async def test_an_old_number_of_france_leads_to_the_new_one(db: Database, tmp_pa
     kept = tmp_path / "rna_import_20240101_dpt_75.csv"
     kept.write_bytes(old.read_bytes().replace(b"751P00054321", b"751P00012345"))
     await load(db, "rna", kept, waldec)
+    with pytest.raises(NotFound) as refused:  # Marseille may list it
+        await found(db, "FRA", "RNA", "W131001234")
+    assert "0 of 2 parts are loaded (import 75, waldec 75): one of the others may list it" in refused.value.reasons[0]
     former = await found(db, "FRA", "RNA", "751P00012345")
     new = await found(db, "FRA", "RNA", "W751001235")
     assert (former.active, former.inactive_reason, former.succeeded_by) == (False, "reregistered", new.id)

@@ -50,7 +50,7 @@ class Anbi:
     repeats = False
     joined = False
     quiet: frozenset[str] = frozenset()
-    canaries: frozenset[str] = frozenset()  # none is known for certain without a real file
+    canaries: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow | Unnumbered]:
         """The records. Raises ImportRefused when it is no such XML, or has a DTD."""

@@ -67,7 +67,7 @@ class Cri:
     repeats = False
     joined = False
     quiet: frozenset[str] = frozenset()
-    canaries: frozenset[str] = frozenset()  # none is known for certain without a real file
+    canaries: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()

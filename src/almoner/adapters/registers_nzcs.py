@@ -65,7 +65,7 @@ class Nzcs:
     repeats = False
     joined = False
     quiet: frozenset[str] = frozenset()
-    canaries: frozenset[str] = frozenset()  # none is known for certain without a real file
+    canaries: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow]:
         """The rows of each file, CSV when it is called so. Raises ImportRefused when it is neither."""

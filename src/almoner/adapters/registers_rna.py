@@ -75,7 +75,7 @@ class Rna:
     repeats = False
     joined = False
     quiet = frozenset({"gestion"})
-    canaries: frozenset[str] = frozenset()  # none is known for certain without a real file
+    canaries: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | Link | BadRow | Unnumbered]:
         """The rows. Raises ImportRefused when a needed column is missing."""

@@ -193,6 +193,7 @@ class _Loading:
             canaries = sorted(source.canaries)
             if not await store_staging.holds_any(tx, EVERYONE, self.reading_id, canaries):
                 missing = await store.any_stands(tx, EVERYONE, source.code, canaries)
+        numbers, gone = await store_staging.count_gone(tx, EVERYONE, self.reading_id, source.code, list(covered))
         first = await store_staging.bad_rows(tx, EVERYONE, self.reading_id, 1)
         return Judged(
             refused=tuple(one.refused for one in read if one.refused),
@@ -201,6 +202,8 @@ class _Loading:
             first_bad=(self.found[first[0].file].facts.name, first[0].line, first[0].reason) if first else None,
             before={part: one.fills for part, one in covered.items()},
             after=parts,
+            numbers=numbers,
+            gone=gone,
             missing=missing,
             day=self.day,
             newest=max((one.data_as_of for one in covered.values()), default=None),

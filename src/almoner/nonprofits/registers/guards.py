@@ -28,6 +28,7 @@ SMALLEST_FILL: Final = 0.5
 class Judged:
     """What a load is judged by. ``before`` and ``after`` count rows and filled columns of the parts that it replaces.
 
+    ``numbers`` is how many numbers stand in those parts, ``gone`` how many of these are in none of the files.
     ``missing``: canaries that were loaded and are not in it, when it replaces all parts and holds none of them.
     """
 
@@ -37,6 +38,8 @@ class Judged:
     first_bad: tuple[str, int, str] | None
     before: Mapping[str, Fills]
     after: Mapping[str, Fills]
+    numbers: int
+    gone: int
     missing: Collection[str]
     day: datetime
     newest: datetime | None
@@ -54,7 +57,8 @@ def reasons(judged: Judged) -> list[str]:
         )
     if judged.rows:
         rows_before = {part: fills.get("rows", 0) for part, fills in judged.before.items()}
-        found += shrunken(rows_before, {part: fills["rows"] for part, fills in judged.after.items()})
+        rows_after = {part: fills["rows"] for part, fills in judged.after.items()}
+        found += shrunken(rows_before, rows_after) or exchanged(judged.numbers, judged.gone)
         found += emptied(judged.before, judged.after)
     if judged.missing and judged.rows:
         found.append(f"none of the numbers that are always in it is there ({', '.join(sorted(judged.missing)[:3])})")
@@ -76,6 +80,14 @@ def shrunken(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
         if rows >= JUDGED_PART and after.get(part, 0) < rows * SMALLEST_SHARE:
             found.append(f"part '{part}' has {after.get(part, 0)} rows where it had {rows}")
     return found
+
+
+def exchanged(numbers: int, gone: int) -> list[str]:
+    """A sentence when more than a tenth of the numbers went, though as many rows are there."""
+    if numbers < JUDGED_PART or numbers - gone >= numbers * SMALLEST_SHARE:
+        return []
+    told = f"{gone} of the {numbers} numbers that were loaded before are in none of the files"
+    return [f"{told}: they are written otherwise, or the files are of another register"]
 
 
 def too_many_bad(good: int, bad: int) -> bool:

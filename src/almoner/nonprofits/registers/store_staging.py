@@ -187,6 +187,25 @@ async def holds_any(tx: Tx, _: Everyone, reading_id: UUID, keys: Sequence[str]) 
     )
 
 
+async def count_gone(tx: Tx, _: Everyone, reading_id: UUID, source: str, covered: Sequence[str]) -> tuple[int, int]:
+    """How many numbers stand in parts of a source, and how many of them were not read."""
+    if not covered:
+        return 0, 0
+    row = await tx.fetchrow(
+        f"""
+        select count(*) as numbers, count(*) filter (where s.number_key is null) as gone
+        from register_entry e
+        left join (select distinct number_key from {table_of(reading_id)} where number_key is not null) s
+            on s.number_key = e.number_key
+        where e.source = $1 and e.valid_to is null and e.part = any($2::text[])
+        """,
+        source,
+        list(covered),
+    )
+    assert row is not None
+    return row["numbers"], row["gone"]
+
+
 async def end(tx: Tx, _: Everyone, reading_id: UUID) -> None:
     """Its rows are where they belong, or are not wanted."""
     await tx.execute("delete from register_reading where id = $1", reading_id)

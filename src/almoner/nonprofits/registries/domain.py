@@ -102,8 +102,14 @@ _OWN_FILES: Final = frozenset(
 )
 ABROAD: Final = "abroad"
 """The part of all other rows of the IRS: they come in one file, whatever their STATE says (military, islands, none)."""
-WHOLE: Final[Mapping[str, frozenset[str]]] = MappingProxyType({"IRS": _OWN_FILES | {ABROAD}})
-"""The parts that make a register whole which is published in several files; the others come in one."""
+WHOLE: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {"IRS": _OWN_FILES | {ABROAD}, "RNA": frozenset({"waldec", "import"})}
+)
+"""The parts that make a register whole which is published in several files.
+
+The others come in one, or without a further one (former charities of Scotland) lack nobody that is registered. A file
+of one department of France is a part of its own, and makes nothing whole.
+"""
 
 
 def missing_parts(code: str, loaded: Collection[str]) -> tuple[str, ...]:
