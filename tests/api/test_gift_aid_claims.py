@@ -11,7 +11,7 @@ from almoner.giving.giftaid.domain import Declarer
 from almoner.kit.errors import NotFound
 from tests.support import factories
 from tests.support.claims import BY, Cause, cause
-from tests.support.client import Client
+from tests.support.client import Client, data
 from tests.support.giftaid import charity, declared
 from tests.support.giving import gift, open_session
 from tests.support.payouts import simulate, uuid_of
@@ -226,3 +226,62 @@ async def test_a_gift_of_the_hosted_page_is_claimed_by_what_its_donor_declared(c
     charity_.service.clock.advance(days=40)
     await charity_.service.drain()
     assert len(await charity_.written(claim)) == 1, "forgotten is only who declared for the gift that never came"
+
+
+async def test_a_part_that_was_refunded_before_is_not_claimed_and_one_refunded_since_goes_back(
+    charity_: Cause,
+) -> None:
+    service, api = charity_.service, charity_.api
+    one, other = await charity_.gift(1000), await charity_.gift(2000)
+    await simulate(api, one["id"], "refund", amount=300)
+    await service.drain()
+    claim = await charity_.paid()
+    assert claim.minor == 2700
+    assert await charity_.adjusted() == []
+    await simulate(api, other["id"], "refund", amount=500)
+    await simulate(api, one["id"], "refund")
+    await simulate(api, other["id"], "refund", amount=1)
+    await service.drain()
+    back = await charity_.adjusted()
+    assert ("refunded", 700, 700) in back
+    assert sum(minor for _, minor, _ in back) == 1201, "each penny once, however it was told"
+    await charity_.gift(4000)
+    assert (await charity_.drafted()).deducted_minor == 1201
+
+
+async def test_what_is_wholly_refunded_or_on_its_way_back_is_not_claimed(charity_: Cause) -> None:
+    service, api = charity_.service, charity_.api
+    gone, going = await charity_.gift(1000), await charity_.gift(2000)
+    await simulate(api, gone["id"], "refund")
+    begun = await api.post(f"/v1/donations/{going['id']}/refund", {})
+    assert begun.status_code == 200
+    await service.drain()
+    assert (await charity_.draft()).claim is None
+
+
+@pytest.mark.parametrize(("outcome", "adjusted"), [("won", []), ("lost", [("refunded", 2000, 2000)])])
+async def test_a_disputed_gift_goes_back_when_the_bank_wins(
+    charity_: Cause, outcome: str, adjusted: list[tuple[str, int, int]]
+) -> None:
+    service, api = charity_.service, charity_.api
+    claimed, unclaimed = [await hosted(charity_) for _ in range(2)]
+    await simulate(api, unclaimed, "dispute")
+    claim = await charity_.paid()
+    assert (claim.donations, claim.minor) == (1, 2000), "nobody claims for a gift that is disputed"
+    await simulate(api, claimed, "dispute", outcome=outcome)
+    await simulate(api, unclaimed, "dispute", outcome=outcome)
+    await service.drain()
+    assert await charity_.adjusted() == adjusted
+    assert ((await charity_.draft()).claim is not None) == (outcome == "won")
+
+
+async def hosted(of: Cause) -> str:
+    """A gift of a user with a declaration, paid on the hosted page."""
+    user = (await factories.user(of.api))["id"]
+    await declared(of.api, userId=user)
+    session = data(await of.api.post("/v1/donation-sessions", {"organisationId": of.organisation, "userId": user}))
+    donor = {"firstName": "Ada", "lastName": "Byron", "email": "ada@example.org", "card": factories.CARD}
+    await simulate(of.api, session["id"], "donate", amount=2000, currencyCode="GBP", **donor)
+    [made] = data(await of.api.get("/v1/donations", pageSize=1))
+    assert made["giftAidId"] is not None
+    return str(made["id"])
