@@ -9,7 +9,7 @@ import pytest
 
 from almoner.adapters.watchlist_ofac import SDN
 from almoner.screening.watchlists import files
-from almoner.screening.watchlists.domain import BadEntry, Listed, ListedName, WatchlistRefused
+from almoner.screening.watchlists.domain import BadEntry, Listed, ListedAddress, ListedName, WatchlistRefused
 from almoner.screening.watchlists.ports import Dated
 from almoner.sources import WATCHLIST_SOURCES, watchlist_source
 
@@ -82,6 +82,22 @@ def test_ofac_tells_weak_aliases_countries_and_numbers_in_its_remarks(tmp_path: 
     assert found["9"].programmes == ("SDGT", "FTO")
     assert (found["10"].kind, found["10"].birth_years, found["10"].identifiers) == ("person", (1965,), ())
     assert found["11"].kind == "vessel"
+
+
+def test_an_undetermined_country_is_that_of_its_place(tmp_path: Path) -> None:
+    nulls = ",".join(['"-0- "'] * 8)
+    (tmp_path / "sdn.csv").write_text("".join(f'{n},"FUND {n}","-0- ","SDGT",{nulls}\n' for n in (1, 2, 3)))
+    (tmp_path / "add.csv").write_text(
+        '1,1,"-0- ","Gaza Strip","undetermined","-0- "\n2,2,"-0- ","Kashmir","undetermined","-0- "\n'
+        '3,3,"-0- ","-0- ","undetermined","-0- "\n'
+    )
+    found = {one.key: one for one in SDN.read(sorted(tmp_path.iterdir())) if isinstance(one, Listed)}
+    assert [found[key].countries for key in "123"] == [("PSE",), (), ()]
+    assert [found[key].addresses for key in "123"] == [
+        (ListedAddress("Gaza Strip", "PSE"),),
+        (ListedAddress("Kashmir", None),),
+        (),
+    ]
 
 
 def test_the_un_puts_several_names_into_one_element(tmp_path: Path) -> None:
@@ -224,6 +240,9 @@ def test_a_finding_tells_all_its_problems_at_once(tmp_path: Path) -> None:
     assert problem.place == "own.csv, line 2"
     for part in ("key is empty", "name is empty", "kind 'club'", "category 'bad'", "'Atlantis'"):
         assert part in problem.why
+    unspeakable = row | {"key": "1", "kind": "organisation", "name": "!!!", "category": "warning", "countries": ""}
+    (problem,) = bad("own", table(tmp_path / "own.csv", OWN_COLUMNS, unspeakable))
+    assert problem.why == "name '!!!' has no letter and no digit: nobody could be compared with it"
 
 
 @pytest.mark.parametrize("code", sorted(WATCHLIST_SOURCES))

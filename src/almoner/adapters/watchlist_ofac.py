@@ -30,6 +30,7 @@ _KINDS: Final[Mapping[str, Kind]] = {"individual": "person", "vessel": "vessel",
 _NAME_KINDS: Final[Mapping[str, NameKind]] = {"aka": "alias", "fka": "former", "nka": "alias"}
 _QUOTED: Final = re.compile(r"(a\.k\.a\.|f\.k\.a\.|n\.k\.a\.) '(.+)'")
 _BETWEEN: Final = re.compile(r";\s+(?=\S)")
+_UNDETERMINED: Final = "undetermined"
 _BORN: Final = re.compile(r"DOB (.*)")
 _OF_COUNTRY: Final = re.compile(r"(?:nationality|citizen|Nationality of Registration) (.*)")
 _NUMBER: Final = re.compile(
@@ -113,7 +114,7 @@ def _listed(row: list[str], told: _Set) -> Listed:
     names = [ListedName(name, "primary")]
     names += [ListedName(one[3], _NAME_KINDS.get(one[2].lower(), "alias")) for one in told.names.get(key, ()) if one[3]]
     names += _quoted(remarks)
-    addresses = [_address(one) for one in told.addresses.get(key, ()) if any(one[2:5])]
+    addresses = [_address(one) for one in told.addresses.get(key, ()) if _tells(one)]
     numbers = [] if kind == "person" else list(_numbers(remarks))
     stated = [country_of(found[1].rstrip(".")) for part in remarks if (found := _OF_COUNTRY.match(part))]
     flag = country_of(row[8]) if row[8] else None
@@ -150,5 +151,13 @@ def _numbers(remarks: Sequence[str]) -> Iterator[tuple[str, str | None]]:
             yield found["value"].strip(), country_of(found["country"]) if found["country"] else None
 
 
+def _tells(row: Sequence[str]) -> bool:
+    return any(row[2:4]) or row[4] not in ("", _UNDETERMINED)
+
+
 def _address(row: Sequence[str]) -> ListedAddress:
+    """One address. Where the list leaves the country undetermined, a place that names one by itself tells it: Gaza."""
+    if row[4] == _UNDETERMINED:
+        place = next((code for part in reversed(row[3].split(",")) if (code := country_of(part))), None)
+        return ListedAddress(", ".join(cell for cell in row[2:4] if cell), place)
     return ListedAddress(", ".join(cell for cell in row[2:5] if cell), country_of(row[4]))

@@ -52,11 +52,7 @@ class OwnFindings:
 
 
 def _problems(row: Mapping[str, str]) -> Iterator[str]:
-    for column in ("key", "name"):
-        if not row[column]:
-            yield f"{column} is empty"
-    if len(row["key"]) > 200:
-        yield "key has over 200 characters"
+    yield from _problems_of_who(row)
     if row["kind"] not in get_args(Kind):
         yield f"kind {row['kind']!r} is none of {', '.join(get_args(Kind))}"
     if row["category"] not in CATEGORIES:
@@ -67,6 +63,16 @@ def _problems(row: Mapping[str, str]) -> Iterator[str]:
     for column in ("note", "source"):
         if len(row.get(column, "")) > 2000:
             yield f"{column} has over 2000 characters"
+
+
+def _problems_of_who(row: Mapping[str, str]) -> Iterator[str]:
+    for column in ("key", "name"):
+        if not row[column]:
+            yield f"{column} is empty"
+    if row["name"] and not any(map(str.isalnum, row["name"])):
+        yield f"name {row['name'][:50]!r} has no letter and no digit: nobody could be compared with it"
+    if len(row["key"]) > 200:
+        yield "key has over 200 characters"
 
 
 def _own(row: Mapping[str, str]) -> Listed:
