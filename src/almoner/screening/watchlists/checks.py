@@ -17,6 +17,17 @@ checks: Final = (
         """,
     ),
     Check(
+        "watchlists.are_of_this_half_year",
+        "No published watch list that is loaded is older than 180 days: who was listed since is `clear` of it",
+        "Fetch the list anew and import it, put it on the schedule, or retire it: docs/runbooks/watchlists.md",
+        """
+        select w.code || ', ' || to_char(coalesce(l.published_at, l.retrieved_at), 'YYYY-MM-DD')
+        from watchlist w join watchlist_load l on l.id = w.current_load
+        where l.entries > 0 and w.code not in ('own', 'ofac-sdn-sample')
+            and coalesce(l.published_at, l.retrieved_at) < (select at from moment) - interval '180 days'
+        """,
+    ),
+    Check(
         "watchlists.entries_are_counted",
         "Of every watch list as many entries hold as its current load counted",
         "Load the list anew with --force; if it is found again, open an issue: an import left out entries",
