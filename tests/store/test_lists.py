@@ -5,7 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.donations import store as donations
+from almoner.giving.donations import store as donation_rows
+from almoner.giving.donations import store_lists as donations
 from almoner.giving.donations.domain import Filters
 from almoner.giving.sessions import store as sessions
 from almoner.platform import counters
@@ -48,6 +49,6 @@ async def test_the_plan_of_a_page_is_kept(service: Service, tenant: Tenant) -> N
 async def test_p7_the_total_is_told_when_no_row_is_left(service: Service, tenant: Tenant) -> None:
     partner = tenant.partner
     async with service.db.write() as tx:
-        await counters.add(tx, partner, donations.LIST, 3)
+        await counters.add(tx, partner, donation_rows.LIST, 3)
         assert await donations.page(tx, partner, PAGES[2], Filters()) == ([], 3)
-        assert await counters.total(tx, partner, donations.LIST) == 3
+        assert await counters.total(tx, partner, donation_rows.LIST) == 3

@@ -138,6 +138,20 @@ def faults() -> Iterator[Fault]:
         f"update donation set created_at = {OLD} where status = 'REQUESTED_PAYMENT'",
     )
     yield Fault(
+        "donations.tallies_agree",
+        """
+        insert into donation_tally_change (partner_id, organisation_id, status, day, n)
+        select partner_id, organisation_id, status, '2026-01-01', 1 from donation limit 1
+        """,
+    )
+    yield Fault(
+        "donations.tallies_agree",
+        """
+        insert into donation_tally (partner_id, organisation_id, status, day, n)
+        select partner_id, '00000000-0000-0000-0000-000000000000', status, '1999-01-01', 1 from donation limit 1
+        """,
+    )
+    yield Fault(
         "sessions.expired_are_recorded",
         f"""
         update donation_session set expires_at = {OLD}, created_at = {OLD} - interval '1 day', status = 'open',

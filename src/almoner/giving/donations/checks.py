@@ -48,4 +48,28 @@ checks: Final = (
         """,
         "donation",
     ),
+    Check(
+        "donations.tallies_agree",
+        "What lists of donations count from, gathered or not, is what there is of each day, nonprofit and status",
+        "Totals of lists are wrong, and no money is: count the partner's donations into donation_tally anew",
+        """
+        with told as (
+            select partner_id, organisation_id, status, day, sum(n) as n from (
+                select partner_id, organisation_id, status, day, n from donation_tally
+                where organisation_id <> '00000000-0000-0000-0000-000000000000'
+                union all select partner_id, organisation_id, status, day, n from donation_tally_change
+            ) tallies group by 1, 2, 3, 4
+        ), counted as (
+            select partner_id, organisation_id, status, (created_at at time zone 'UTC')::date as day, count(*) as n
+            from donation group by 1, 2, 3, 4
+        )
+        select distinct partner_id from told full join counted using (partner_id, organisation_id, status, day)
+        where coalesce(told.n, 0) <> coalesce(counted.n, 0)
+        union
+        select partner_id from donation_tally group by partner_id, status, day
+        having sum(n) filter (where organisation_id = '00000000-0000-0000-0000-000000000000')
+            is distinct from sum(n) filter (where organisation_id <> '00000000-0000-0000-0000-000000000000')
+        """,
+        "partner",
+    ),
 )

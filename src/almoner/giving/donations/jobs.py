@@ -68,4 +68,6 @@ schedules: Final = (
     Schedule("donations.cancel_abandoned", service.next_due, service.cancel_abandoned),
     Schedule("donations.forget_donors", service.next_forgotten, service.forget),
     Schedule("donations.finish_lost_calls", _calls_lost, _finish_lost_calls),
+    # Not more often: lists are exact without it, and a little slower the more there is to add up.
+    Schedule("donations.gather", service.next_gathering, service.gather, every=timedelta(minutes=1)),
 )

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.access.partners import service as partners
-from almoner.giving.donations import domain, schemas, store, store_money, store_requests
+from almoner.giving.donations import domain, schemas, store, store_lists, store_money, store_requests
 from almoner.giving.donations.domain import Bucket, Donation, Filters, Gift, SessionDonation
 from almoner.giving.donations.schemas import DonationOut as DonationOut
 from almoner.giving.giftaid import domain as giftaid_rules
@@ -48,7 +48,17 @@ def record(tx: Tx, donation: Donation) -> DonationOut:
 
 async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Donation], int]:
     """One page and the exact total."""
-    return await store.page(tx, partner, page_, filters)
+    return await store_lists.page(tx, partner, page_, filters)
+
+
+async def gather(tx: Tx, limit: int = 10 * BATCH) -> int:
+    """Bring what has changed into the tallies that lists count from; how much there was."""
+    return await store_lists.gather(tx, EVERYONE, limit)
+
+
+async def next_gathering(tx: Tx) -> datetime | None:
+    """When there is something to gather: now, or nothing in sight."""
+    return tx.now if await store_lists.ungathered(tx, EVERYONE) else None
 
 
 async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:

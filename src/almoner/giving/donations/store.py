@@ -1,17 +1,16 @@
 """SQL of donations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.donations.domain import Donation, Filters, Gift, Refunded, Settlement
+from almoner.giving.donations.domain import Donation, Gift, Refunded, Settlement
 from almoner.kit.money import Money
-from almoner.platform import counters, lists
+from almoner.platform import counters
 from almoner.platform.db import Everyone, Partner, Tx
-from almoner.platform.http.paging import Page
 
 LIST: Final = "donation"
 PLAIN: Final = (
@@ -22,16 +21,6 @@ PLAIN: Final = (
 )
 SHOWN: Final = "(select shows_donors from partner where partner.id = partner_id) as donor_shown"
 COLUMNS: Final = f"{PLAIN}, {SHOWN}"
-
-# Each filter that is given becomes a condition of its own, so that PostgreSQL plans for the index that serves it.
-_CONDITIONS: Final = {
-    "user_id": "user_id = ",
-    "organisation_id": "organisation_id = ",
-    "status": "status = ",
-    "request_id": "request_id = ",
-    "start": "created_at >= ",
-    "end": "created_at < ",
-}
 
 
 def donation_of(row: Record) -> Donation:
@@ -255,37 +244,6 @@ async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
     """When the oldest of them was cancelled."""
     found: datetime | None = await tx.fetchval(f"select min(cancelled_at) from donation where {_FORGOTTEN}")
     return found
-
-
-async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Donation], int]:
-    """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
-    given = {name: value for name in _CONDITIONS if (value := getattr(filters, name)) is not None}
-    if given:
-        rows, total = await _narrowed(tx, partner, page_, given)
-    else:
-        rows, total = await lists.page(tx, partner, LIST, COLUMNS, page_)
-    return [donation_of(row) for row in rows], total
-
-
-async def _narrowed(tx: Tx, partner: Partner, page_: Page, given: Mapping[str, object]) -> tuple[list[Record], int]:
-    conditions = [f"{_CONDITIONS[name]}${number}" for number, name in enumerate(given, 4)]
-    where = " and ".join(["partner_id = $1", *conditions])
-    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
-    after = f"and id {comparison} $2" if page_.after_id else "and $2::uuid is null"
-    rows = await tx.fetch(
-        f"""
-        select {COLUMNS}, total from (select count(*) as total from donation where {where}) counted
-        left join lateral (
-            select {COLUMNS} from donation where {where} {after} order by id {order} limit $3
-        ) listed on true
-        order by id {order}
-        """,
-        partner.id,
-        page_.after_id,
-        page_.limit,
-        *given.values(),
-    )
-    return [row for row in rows if row[0] is not None], rows[0]["total"]
 
 
 async def followers(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:

@@ -1,13 +1,13 @@
 """Links to applications are mailed anew; languages of agents' mails; what appeals say and whom we asked is forgotten.
 
 Revision ID: 0054
-Revises: 0052
+Revises: 0053
 """
 
 from alembic import op
 
 revision = "0054"
-down_revision = "0052"
+down_revision = "0053"
 
 UPGRADE = """
 create table application_link (

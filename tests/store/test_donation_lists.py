@@ -1,0 +1,170 @@
+"""Lists of donations by any filters: the exact total from tallies, the rows along one index (settled 1.1; P1, P7)."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from random import Random
+from typing import Any, cast
+from uuid import UUID, uuid4
+
+import pytest
+
+from almoner.giving.donations import store_lists
+from almoner.giving.donations.domain import Filters
+from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.http.paging import Page
+from tests.support import factories
+from tests.support.plans import Explaining
+from tests.support.service import Service, Tenant
+
+DAY = timedelta(days=1)
+BEGAN = datetime(2026, 1, 1, 22, 30, tzinfo=UTC)
+SOME = UUID(int=7)
+INSERT = """
+insert into donation (id, partner_id, organisation_id, user_id, type, status, amount_minor, currency, consented,
+                      anonymous, metadata, created_at, cover_minor, status_changed_at)
+values ($1, $2, $3, $4, 'direct', 'ACTIVE', 100, 'GBP', false, false, '{}', $5, 0, $5)
+"""
+
+
+async def fill(service: Service, partner: Partner, seed: int) -> tuple[list[UUID], list[UUID]]:
+    """Donations of five days, some cancelled: the nonprofits and the users."""
+    chance, parse = Random(seed), service.db.deployment.ids.parse
+    named = [parse("organisation", await factories.nonprofit(service)) for _ in range(2)]
+    nonprofits = [one for one in named if one]
+    async with service.db.write() as tx:
+        users = []
+        for _ in range(2):
+            users.append(tx.new_id())
+            await tx.execute(
+                "insert into giving_user (id, partner_id, created_at) values ($1, $2, $3)",
+                users[-1],
+                partner.id,
+                tx.now,
+            )
+        made = []
+        for _ in range(120):
+            at = BEGAN + chance.randrange(5 * 24 * 3600) * timedelta(seconds=1)
+            made.append(UUID(int=int(at.timestamp() * 1000) << 80 | 7 << 76 | 1 << 63 | uuid4().int & 2**62 - 1))
+            await tx.execute(INSERT, made[-1], partner.id, chance.choice(nonprofits), chance.choice([*users, None]), at)
+    async with service.db.write() as tx:
+        gone = chance.sample(made, 40)
+        await tx.execute(
+            "update donation set status = 'CANCELLED', cancelled_at = created_at where id = any($1)", gone[:20]
+        )
+        await tx.execute(
+            "update donation set organisation_id = $2 where id = any($1) and status = 'ACTIVE'",
+            gone[20:],
+            nonprofits[0],
+        )
+    return nonprofits, users
+
+
+def wanted(rows: Sequence[Mapping[str, Any]], filters: Filters) -> list[UUID]:
+    """What the filters leave, newest first, as a reader would pick them by hand."""
+    return sorted(
+        (
+            row["id"]
+            for row in rows
+            if filters.user_id in (None, row["user_id"])
+            and filters.organisation_id in (None, row["organisation_id"])
+            and filters.status in (None, row["status"])
+            and (filters.start is None or row["created_at"] >= filters.start)
+            and (filters.end is None or row["created_at"] < filters.end)
+        ),
+        reverse=True,
+    )
+
+
+@pytest.mark.parametrize("gathered", ["nothing", "all", "half"])
+async def test_every_combination_of_filters_has_its_rows_and_the_exact_total(
+    service: Service, tenant: Tenant, gathered: str
+) -> None:
+    nonprofits, users = await fill(service, tenant.partner, 11)
+    moments = [None, BEGAN + DAY, datetime(2026, 1, 3, tzinfo=UTC), datetime(2026, 1, 5, tzinfo=UTC), BEGAN + 9 * DAY]
+    async with service.db.write() as tx:
+        if gathered != "nothing":
+            while await store_lists.gather(tx, EVERYONE, 50 if gathered == "half" else 10_000) and gathered == "all":
+                pass
+        rows = [dict(row) for row in await tx.fetch("select * from donation where partner_id = $1", tenant.partner.id)]
+        for user, nonprofit, status, start, end in product(
+            (None, users[0]), (None, nonprofits[0]), (None, "ACTIVE", "DISBURSED"), moments, moments
+        ):
+            filters = Filters(user, nonprofit, status, None, start, end)
+            if filters == Filters():
+                continue  # counted as it is made, which these were not
+            expected = wanted(rows, filters)
+            page = Page(25, descending=True)
+            seen: list[UUID] = []
+            while True:
+                found, total = await store_lists.page(tx, tenant.partner, page, filters)
+                assert total == len(expected), filters
+                seen += [one.id for one in found[:25]]
+                if len(found) <= 25:
+                    break
+                page = Page(25, descending=True, position=(found[24].id.bytes,))
+            assert seen == expected, filters
+
+
+async def test_tallies_are_the_donations_whatever_was_gathered_when(service: Service, tenant: Tenant) -> None:
+    await fill(service, tenant.partner, 12)
+    async with service.db.write() as tx:
+        await store_lists.gather(tx, EVERYONE, 7)
+    async with service.db.write() as tx:
+        while await store_lists.gather(tx, EVERYONE, 10_000):
+            pass
+        tallied = await tx.fetch(
+            "select organisation_id, status, day, n from donation_tally where partner_id = $1 and n <> 0",
+            tenant.partner.id,
+        )
+        counted = await tx.fetch(
+            """
+            select coalesce(organisation_id, '00000000-0000-0000-0000-000000000000') as organisation_id, status, day, n
+            from (
+                select organisation_id, status, (created_at at time zone 'UTC')::date as day, count(*) as n
+                from donation where partner_id = $1 group by grouping sets ((1, 2, 3), (2, 3))
+            ) counted
+            """,
+            tenant.partner.id,
+        )
+    assert sorted(map(tuple, tallied)) == sorted(map(tuple, counted))
+
+
+INDEXES = {
+    "request_id": "donation_of_request_by_id",
+    "user_id": "donation_of_user",
+    "organisation_id status": "donation_of_organisation_with_status",
+    "organisation_id": "donation_of_organisation",
+    "status": "donation_with_status",
+    "start": "donation_partner_id_id_key",
+}
+
+
+@pytest.mark.parametrize("narrowed", INDEXES)
+@pytest.mark.parametrize("down", [True, False])
+async def test_p1_the_rows_are_walked_along_one_index(
+    service: Service, tenant: Tenant, narrowed: str, down: bool
+) -> None:
+    known: dict[str, Any] = {name: SOME for name in narrowed.split() if name.endswith("_id")}
+    if "status" in narrowed:
+        known["status"] = "ACTIVE"
+    async with service.db.write() as tx:
+        for way in ("seqscan", "sort", "incremental_sort", "bitmapscan"):  # as if there were many rows
+            await tx.execute(f"set local enable_{way} = off")
+        asked = Explaining(tx)
+        page = Page(25, descending=down, position=(SOME.bytes,))
+        await store_lists.page(cast("Tx", asked), tenant.partner, page, Filters(**known, start=BEGAN, end=BEGAN + DAY))
+    walked = [node["Plans"][0] for node in asked.nodes() if node["Node Type"] == "Limit"]
+    assert [node.get("Index Name") for node in walked] == [INDEXES[narrowed]]
+    assert not asked.sorts_before_limit()
+    assert asked.scans() == set()
+
+
+async def test_the_plan_of_a_narrowed_page_is_kept(service: Service, tenant: Tenant) -> None:
+    async with service.db.write() as tx:
+        for _ in range(10):
+            await store_lists.page(tx, tenant.partner, Page(25, descending=True), Filters(status="ACTIVE"))
+        kept = await tx.fetchval(
+            "select sum(generic_plans) from pg_prepared_statements where statement like '%donation_tally%'"
+        )
+    assert kept > 0
