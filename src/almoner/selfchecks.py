@@ -5,15 +5,17 @@ from typing import Final
 from almoner.access.credentials import checks as credential_checks
 from almoner.access.sign_ins import checks as sign_in_checks
 from almoner.giving.bank_files import checks as bank_file_checks
+from almoner.giving.bank_lines import checks as bank_line_checks
 from almoner.giving.claims import checks as claim_checks
+from almoner.giving.disputes import checks as dispute_checks
 from almoner.giving.donations import checks as donation_checks
 from almoner.giving.giftaid import checks as gift_aid_checks
 from almoner.giving.ledger import checks as ledger_checks
 from almoner.giving.payments import checks as payment_checks
 from almoner.giving.payouts import checks as payout_checks
 from almoner.giving.reassignments import checks as reassignment_checks
-from almoner.giving.refunds import checks as refund_checks
 from almoner.giving.receipts import checks as receipt_checks
+from almoner.giving.refunds import checks as refund_checks
 from almoner.giving.requests import checks as donation_request_checks
 from almoner.giving.sessions import checks as session_checks
 from almoner.giving.settlements import checks as settlement_checks
@@ -44,9 +46,11 @@ CHECKS: Final[tuple[Check, ...]] = (
     *settlement_checks.checks,
     *payout_checks.checks,
     *bank_file_checks.checks,
+    *bank_line_checks.checks,
     *donation_request_checks.checks,
     *gift_aid_checks.checks,
     *claim_checks.checks,
+    *dispute_checks.checks,
     *reassignment_checks.checks,
     *refund_checks.checks,
     *receipt_checks.checks,

@@ -161,8 +161,8 @@ async def test_m11_an_answer_confirms_and_returns_and_a_repeated_one_changes_not
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        (b"<a/>", "no pain.002"),
-        (b"not xml", "no XML"),
+        (b"<a/>", "no answer of a bank: it is no pain.002"),
+        (b"not xml", "it is no XML"),
         (
             b'<!DOCTYPE x [<!ENTITY e "x">]><Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"/>',
             "pain.002",

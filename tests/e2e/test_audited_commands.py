@@ -19,7 +19,7 @@ from almoner.giving.requests import flows as asking
 from almoner.giving.requests.domain import Unasked
 from almoner.platform import audit
 from almoner.platform.db import Partner
-from tests.support import bank, bmf, factories
+from tests.support import bank, bmf, camt, factories
 from tests.support import claims as charities
 from tests.support import giving as donors
 from tests.support.client import Client, data
@@ -27,6 +27,7 @@ from tests.support.database import TestDatabase
 from tests.support.giftaid import declared
 from tests.support.payouts import payouts, settled, simulate, verified
 from tests.support.reports import report
+from tests.support.requests import asked
 from tests.support.service import Service, serving
 from tests.support.suspense import held_for
 from tests.support.terminal import in_process, operator
@@ -42,7 +43,8 @@ READS = frozenset(
         "activities suggest", "approvals list", "audit key", "audit list", "audit sign", "audit verify", "keys list",
         "members groups", "members list", "members provider show", "members provider test", "operators list",
         "operators tokens list", "requests list", "requests over",
-        "bank-files list", "partners list", "payees list", "payees show", "payouts holds", "payouts list",
+        "bank-files list", "bank-lines list", "partners list", "payees list", "payees show", "payouts holds",
+        "payouts list",
         "payouts show", "registers diff", "registers list", "registers status", "reviews list", "selfcheck",
         "watchlists status",
         "settlements exceptions", "settlements list", "suspense list", "verifications list", "verifications show",
@@ -323,6 +325,15 @@ async def accounts_and_bank_files(world: World, nonprofit: str) -> None:
     answer = world.home / "answer.xml"
     answer.write_bytes(bank.answer_to(out.read_text().partition("<MsgId>")[2].partition("<")[0], whole="ACSP"))
     await world.does("bank-files", "answer", str(answer))
+    statement = world.home / "statement.xml"
+    request = await asked(world.service, world.api, 700)
+    moved = [camt.entry(name, 700, currency="USD") for name in ("AUDIT-1", "AUDIT-2")]
+    statement.write_bytes(camt.statement(*moved, currency="USD"))
+    await world.does("bank-lines", "import", str(statement))
+    async with world.service.db.read() as tx:
+        lines = [world.text("bankline", row[0]) for row in await tx.fetch("select id from bank_line order by id")]
+    await world.does("bank-lines", "assign", lines[0], "--request", request["reference"])
+    await world.does("bank-lines", "dismiss", lines[1], *NOTE)
 
 
 async def gift_aid_claims(world: World) -> None:

@@ -1,5 +1,6 @@
 """Accounts of nonprofits, and our bank, for tests."""
 
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Final
@@ -8,6 +9,9 @@ from almoner.giving.bank_files import accounts, flows, service
 from almoner.giving.bank_files.domain import BankFile, OwnAccount, Verdict
 from almoner.giving.bank_files.flows import Told
 from almoner.giving.bank_files.service import Made
+from almoner.giving.bank_lines import flows as lines
+from almoner.giving.bank_lines.domain import Statement
+from almoner.giving.bank_lines.flows import Looked
 from almoner.giving.payees import service as payees
 from almoner.giving.payees.domain import Address, PayeeAccount, Proposal
 from almoner.giving.payouts import flows as payouts
@@ -90,6 +94,15 @@ async def heard(service_: Service, content: bytes) -> Told:
         return None
 
     return await flows.hear(service_.db, content, by="officer", record=record)
+
+
+async def stated(service_: Service, content: bytes) -> Looked:
+    """An officer has imported a statement."""
+
+    async def record(_tx: Tx, _statements: Sequence[Statement], _looked: Looked) -> None:
+        return None
+
+    return await lines.import_file(service_.db, content, None, by="officer", record=record)
 
 
 def answer(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.support import bank, factories
+from tests.support import bank, camt, factories
 from tests.support.client import Client
 from tests.support.payouts import settled, verified
 from tests.support.service import Service
@@ -27,6 +27,13 @@ async def lived(service: Service, api: Client) -> None:
     assert file is not None
     await bank.released(service, file)
     await bank.heard(service, bank.answer(file, whole="ACSC"))
+    async with service.db.read() as tx:
+        ends = [
+            row[0] for row in await tx.fetch("select end_to_end_id from disbursement where status = 'PAID' limit 1")
+        ]
+    movements = [camt.entry("FAULT-1", -2437, end_to_end=ends[0], currency="USD")]
+    movements.append(camt.entry("FAULT-2", -1, currency="USD"))
+    await bank.stated(service, camt.statement(*movements, reference="FAULT", currency="USD"))
 
 
 def of_bank_files() -> Iterator[Fault]:
@@ -40,3 +47,15 @@ def of_bank_files() -> Iterator[Fault]:
     )
     yield Fault("bank_files.paid_to_approved", f"update bank_file set made_at = {OLD} where id = {FILE}")
     yield Fault("bank_files.paid_to_approved", "update payee_account set currency = 'EUR'")
+    yield Fault("bank_lines.are_young", f"update bank_line set created_at = {OLD} where status = 'open'")
+    yield Fault(
+        "bank_lines.providers_paid",
+        f"update settlement set imported_at = {OLD}; update bank_statement set currency = 'USD'",
+    )
+    yield Fault(
+        "bank_lines.payouts_follow",
+        """
+        update disbursement set status = 'SENT', paid_at = null
+        where id = (select disbursement_id from bank_line where matched_as = 'payout' limit 1)
+        """,
+    )

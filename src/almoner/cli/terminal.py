@@ -24,6 +24,7 @@ from almoner.access.partners.service import NoSuchPartner
 from almoner.access.people.domain import NoSuchPerson
 from almoner.cli.ports import PortBusy
 from almoner.giving.bank_files.domain import BankFileRefused
+from almoner.giving.bank_lines.domain import StatementRefused
 from almoner.giving.claims.domain import ClaimRefused
 from almoner.giving.disputes.domain import DisputeRefused
 from almoner.giving.giftaid.domain import GiftAidRefused
@@ -64,6 +65,7 @@ _PLACES: Final = {
     "payouts": "payouts.commands",
     "payees": "payees.commands",
     "bank-files": "bank_files.commands",
+    "bank-lines": "bank_lines.commands",
     "donations": "donations.commands",
     "requests": "requests.commands",
     "gift-aid": "gift_aid.commands",
@@ -135,6 +137,7 @@ _TOLD_AS_THEY_ARE = (
     ReportRefused,
     RequestRefused,
     ReviewRefused,
+    StatementRefused,
     WatchlistRefused,
 )
 

@@ -14,7 +14,7 @@ TYPES = frozenset(
     "validationrequest validationrequestdocument validationinvite validationsubmission validationsubmissiondocument "
     "hostedconfiguration monitoringsubscription eligibilitysubscription activitytag activitysubtag agentverification "
     "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment requestpayment refund "
-    "operator operatortoken signin passkey registerload screeningmatch appeal payeeaccount bankfile "
+    "operator operatortoken signin passkey registerload screeningmatch appeal payeeaccount bankfile bankline "
     "giftaidclaim dispute".split()
 )
 

@@ -4,33 +4,28 @@ What is written is checked against the schema that ISO publishes before anybody 
 and may hold no document type, no entities, nothing of another name space.
 """
 
-import re
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
 from hashlib import sha256
-from importlib import import_module
 from importlib.resources import files
 from itertools import groupby
 from typing import Any, Final
 
 from lxml import etree
 from pyiso20022.pain import pain_001_001_09 as pain
-from xsdata.exceptions import ParserError
-from xsdata.formats.dataclass.parsers import XmlParser
-from xsdata.formats.dataclass.parsers.config import ParserConfig
-from xsdata.formats.dataclass.parsers.handlers import LxmlEventHandler
 from xsdata.formats.dataclass.serializers import XmlSerializer
 
 from almoner.giving.bank_files.domain import Answer, BankFileRefused, Order, Payment, Said, batch, by_sepa
 from almoner.giving.payees.domain import Address, Numbers
 from almoner.kit.money import Money, exponent
 from almoner.nonprofits.countries.domain import OF_TWO_LETTERS
+from almoner.platform import iso20022
+from almoner.platform.iso20022 import MessageRefused
 
 WRITTEN: Final = "pain.001.001.09"
-MOST_BYTES: Final = 64 * 1024 * 1024
-_SPACE: Final = "urn:iso:std:iso:20022:tech:xsd:"
-_ANSWERS: Final = re.compile(r"pain\.002\.001\.(0[3-9]|1[0-4])", re.ASCII)
+_ANSWER: Final = "pain.002.001"
+_VERSIONS: Final = range(3, 15)
 _TWO: Final = {three: two for two, three in OF_TWO_LETTERS.items()}
 _CLEARING: Final = {"gb": "GBDSC", "us": "USABA", "au": "AUBSB", "nz": "NZNCC", "ca": "CACPA"}
 """ISO 20022's names of the countries' systems of bank numbers."""
@@ -52,9 +47,9 @@ def write(order: Order) -> bytes:
     )
     initiation = pain.CustomerCreditTransferInitiationV09(grp_hdr=head, pmt_inf=batches)
     document = pain.Document(cstmr_cdt_trf_initn=initiation)
-    content = XmlSerializer().render(document, ns_map={None: _SPACE + WRITTEN}).encode()
+    content = XmlSerializer().render(document, ns_map={None: iso20022.SPACE + WRITTEN}).encode()
     schema = _schema()
-    if not schema.validate(etree.fromstring(content, _parser())):
+    if not schema.validate(etree.fromstring(content, iso20022.parser())):
         raise BankFileRefused(f"the file would not be valid: {schema.error_log[0].message}")
     return content
 
@@ -153,19 +148,15 @@ def _day(day: date) -> str:
 def _schema() -> etree.XMLSchema:
     """ISO 20022's own schema of what is written (origin: schemas/README.md)."""
     with files("almoner.giving.bank_files").joinpath(f"schemas/{WRITTEN}.xsd").open("rb") as opened:
-        return etree.XMLSchema(etree.parse(opened, _parser()))
-
-
-def _parser() -> etree.XMLParser:
-    return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+        return etree.XMLSchema(etree.parse(opened, iso20022.parser()))
 
 
 def read_answer(content: bytes) -> Answer:
     """What a bank says of a file, from pain.002.001.03 to .14. Raises BankFileRefused."""
-    if len(content) > MOST_BYTES:
-        raise BankFileRefused(f"the answer has more than {MOST_BYTES // 1024 // 1024} MB")
-    document = _read(content)
-    report = document.cstmr_pmt_sts_rpt
+    try:
+        report = iso20022.read(content, _ANSWER, _VERSIONS).cstmr_pmt_sts_rpt
+    except MessageRefused as refused:
+        raise BankFileRefused(f"This is no answer of a bank: {refused}") from refused
     about = report.orgnl_grp_inf_and_sts
     whole = Said("", _code(about.grp_sts), _reason(about.sts_rsn_inf)) if about.grp_sts else None
     said = [
@@ -182,21 +173,6 @@ def read_answer(content: bytes) -> Answer:
     count = int(about.orgnl_nb_of_txs) if about.orgnl_nb_of_txs else None
     digest = sha256(content).hexdigest()
     return Answer(report.grp_hdr.msg_id, about.orgnl_msg_id, digest, whole, batches, tuple(said), count)
-
-
-def _read(content: bytes) -> Any:
-    try:
-        tree = etree.fromstring(content, _parser()).getroottree()
-    except etree.XMLSyntaxError as error:
-        raise BankFileRefused(f"the answer is no XML: {error}") from error
-    space = (etree.QName(tree.getroot()).namespace or "").removeprefix(_SPACE)
-    if tree.docinfo.doctype or not _ANSWERS.fullmatch(space):
-        raise BankFileRefused(f"the answer is no pain.002.001.03 to .14 but {space or 'something else'!r}")
-    form = import_module(f"pyiso20022.pain.{space.replace('.', '_')}").Document
-    try:
-        return XmlParser(ParserConfig(fail_on_converter_warnings=True), handler=LxmlEventHandler).parse(tree, form)
-    except (ParserError, TypeError, ValueError) as error:
-        raise BankFileRefused(f"the answer is not as its form says: {error}") from error
 
 
 def _code(status: Any) -> str:

@@ -1,0 +1,38 @@
+"""What the self-check asks of bank statements: nothing waits for long, and what providers paid out arrived (M7)."""
+
+from typing import Final
+
+from almoner.platform.selfcheck import Check
+
+checks: Final = (
+    Check(
+        "bank_lines.are_young",
+        "No line of a bank statement waits for a person for more than five days",
+        "Look at them with `almoner bank-lines list`: assign each, or dismiss it with a note",
+        "select id from bank_line where status = 'open' and created_at < (select at from moment) - interval '5 days'",
+        "bankline",
+    ),
+    Check(
+        "bank_lines.providers_paid",
+        "What a provider says that it paid out to us has come to our account, where its statements are imported",
+        "Compare the provider's report with the bank's statement; the bank line may be open for another reason",
+        """
+        select s.id from settlement s
+        where exists (
+            select from bank_statement b
+            where b.currency = s.currency and b.imported_at > s.imported_at + interval '10 days'
+        ) and not exists (select from bank_line l where l.settlement_id = s.id)
+        """,
+    ),
+    Check(
+        "bank_lines.payouts_follow",
+        "A payout whose transfer the bank has booked is paid, or came back",
+        "The import was interrupted: import the statement again",
+        """
+        select l.id from bank_line l join disbursement d on d.id = l.disbursement_id
+        where (l.matched_as, d.status) not in
+              (('payout', 'PAID'), ('payout', 'RETURNED'), ('payout_return', 'RETURNED'))
+        """,
+        "bankline",
+    ),
+)

@@ -1,0 +1,146 @@
+"""What can be done with lines of our bank's statements. Reading files is in ``camt`` and ``tables``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.bank_lines import domain, store, tables
+from almoner.giving.bank_lines.domain import BankLine, MatchedAs, Named, Open, Statement, StatementRefused, Thing
+from almoner.giving.payouts import service as payouts
+from almoner.giving.payouts.domain import Disbursement
+from almoner.giving.requests import service as requests
+from almoner.giving.requests.domain import RequestRefused
+from almoner.kit.errors import NotFound
+from almoner.platform.db import EVERYONE, Tx
+
+RULE: Final = "rule"
+PAGE: Final = 500
+_DAYS: Final = 30
+_LEAST_REFERENCE: Final = 6
+"""A provider's name of a payout that is shorter may stand in the words by chance."""
+
+
+def read(content: bytes, mapping: Path | None) -> list[Statement]:
+    """The statements of a file: camt.053, or CSV by a mapping. Raises StatementRefused with every problem."""
+    if mapping is not None:
+        found = tables.read(content, mapping)
+    else:
+        from almoner.giving.bank_lines import camt  # on first use: 30 MB
+
+        found = camt.read(content)
+    wrong = [f"{one.account}, {one.reference}: {problem}" for one in found for problem in domain.problems(one)]
+    if wrong:
+        raise StatementRefused("\n".join(wrong))
+    return found
+
+
+async def keep(tx: Tx, statement: Statement, *, by: str) -> bool:
+    """Keep a statement with its lines; False when it was imported before. Raises StatementRefused."""
+    known = await store.find_statement(tx, EVERYONE, statement.account, statement.reference)
+    if known is not None and known != statement.sha256:
+        raise StatementRefused(
+            f"The statement {statement.reference} of {statement.account} was imported from another file: "
+            "a statement does not change."
+        )
+    if known is None:
+        await store.insert(tx, EVERYONE, statement, by)
+    return known is None
+
+
+async def open_lines(tx: Tx, after: UUID | None) -> list[UUID]:
+    """Lines that wait, the oldest first, after one of them."""
+    return await store.open_lines(tx, EVERYONE, after, PAGE)
+
+
+async def newest(tx: Tx, limit: int, *, every: bool) -> list[BankLine]:
+    """The oldest lines that wait for a person; or the newest of all."""
+    return await store.newest(tx, EVERYONE, limit, every=every)
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What became of a line. ``payout``: the one whose donations have to follow it now."""
+
+    matched: bool
+    payout: Disbursement | None = None
+
+
+async def look(tx: Tx, line_id: UUID) -> Looked:
+    """Match a line that waits, if it is certain what it is."""
+    line = await _lock(tx, line_id)
+    if line.status != "open":
+        return Looked(False)
+    if line.movement.minor > 0 and (noted := await store.noted_by_hand(tx, EVERYONE, line)):
+        await store.match(tx, EVERYONE, line.id, "request", noted, RULE)
+        return Looked(True)
+    found = domain.match(line.movement, await _named(tx, line))
+    if isinstance(found, Open):
+        await store.wait(tx, EVERYONE, line.id, found)
+        return Looked(False)
+    return Looked(True, await _do(tx, line, *found))
+
+
+async def _named(tx: Tx, line: BankLine) -> Named:
+    moved = line.movement
+    asked = [await requests.named(tx, one) for one in domain.references(moved)]
+    found = await store.payouts_named(tx, EVERYONE, domain.end_to_end_ids(moved))
+    reports = await store.reports_named(tx, EVERYONE, moved, _DAYS, _LEAST_REFERENCE)
+    return Named(
+        requests=[await requests.get(tx, EVERYONE, one) for one in asked if one is not None],
+        reports=reports,
+        payouts=[await payouts.get(tx, EVERYONE, one) for one in found],
+        seen_before=await store.seen_before(tx, EVERYONE, line),
+        taken=await store.taken(tx, EVERYONE, [*found, *(one.id for one in reports)]),
+    )
+
+
+async def _do(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Thing) -> Disbursement | None:
+    moved = line.movement
+    if matched_as == "request":
+        await _receive(tx, line, thing.id, RULE)
+        return None
+    await store.match(tx, EVERYONE, line.id, matched_as, thing.id, RULE)
+    if not isinstance(thing, Disbursement) or thing.status == "RETURNED":
+        return None
+    if matched_as == "payout":
+        return await payouts.confirm(tx, thing.id) if thing.status == "SENT" else None
+    reason = moved.return_reason or f"the bank returned it on {moved.booked_on}"
+    return await payouts.give_back(tx, thing.id, reason, noted_by=RULE)
+
+
+async def _receive(tx: Tx, line: BankLine, request_id: UUID, by: str) -> None:
+    made = await requests.receive(tx, EVERYONE, request_id, line.movement.money, line.movement.reference, noted_by=by)
+    await store.match(tx, EVERYONE, line.id, "request", made.id, by)
+
+
+async def assign(tx: Tx, line_id: UUID, request_id: UUID, *, by: str) -> None:
+    """A person knows that a line is the transfer for a request. Raises NotFound, StatementRefused."""
+    line = await _waiting(tx, line_id)
+    if line.movement.minor < 0:
+        raise StatementRefused("The line is money that left: it pays no request.")
+    try:
+        await _receive(tx, line, request_id, by)
+    except RequestRefused as refused:
+        raise StatementRefused(str(refused)) from refused
+
+
+async def dismiss(tx: Tx, line_id: UUID, *, note: str, by: str) -> None:
+    """A person knows that a line is no movement of ours, such as a fee of the bank. Raises StatementRefused."""
+    line = await _waiting(tx, line_id)
+    if not 1 <= len(note) <= domain.MAX_NOTE:
+        raise StatementRefused(f"The note must have 1 to {domain.MAX_NOTE} characters.")
+    await store.dismiss(tx, EVERYONE, line.id, by, note)
+
+
+async def _waiting(tx: Tx, line_id: UUID) -> BankLine:
+    line = await _lock(tx, line_id)
+    if line.status != "open":
+        raise StatementRefused(f"The line is {line.status} already.")
+    return line
+
+
+async def _lock(tx: Tx, line_id: UUID) -> BankLine:
+    if (line := await store.lock(tx, EVERYONE, line_id)) is None:
+        raise NotFound
+    return line

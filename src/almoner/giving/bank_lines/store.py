@@ -1,0 +1,195 @@
+"""SQL of bank statements and their lines."""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from asyncpg import Record
+
+from almoner.giving.bank_lines.domain import BankLine, MatchedAs, Movement, Open, PaidOut, Statement
+from almoner.platform.db import Everyone, Tx
+
+_COLUMNS: Final = (
+    "id, account, booked_on, amount_minor, currency, bank_reference, end_to_end_id, counterparty, words, "
+    "return_reason, status, reason, matched_as, created_at"
+)
+_THING: Final = {
+    "request": "request_payment_id",
+    "settlement": "settlement_id",
+    "payout": "disbursement_id",
+    "payout_return": "disbursement_id",
+}
+
+
+def _line(row: Record) -> BankLine:
+    reason = Open(row["reason"]) if row["reason"] else None
+    return BankLine(row[0], row[1], Movement(*row[2:10]), row[10], reason, *row[12:14])
+
+
+async def find_statement(tx: Tx, _scope: Everyone, account: str, reference: str) -> str | None:
+    """The SHA-256 of the file that a statement came in."""
+    found: str | None = await tx.fetchval(
+        "select sha256 from bank_statement where account = $1 and reference = $2", account, reference
+    )
+    return found
+
+
+async def insert(tx: Tx, _scope: Everyone, new: Statement, by: str) -> None:
+    """Store a statement with its lines, which nobody has looked at yet."""
+    statement_id, moved = tx.new_id(), new.movements
+    await tx.execute(
+        """
+        insert into bank_statement (id, account, reference, currency, opening_minor, closing_minor, sha256, lines,
+                                    imported_by, imported_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        """,
+        statement_id,
+        new.account,
+        new.reference,
+        new.currency,
+        new.opening_minor,
+        new.closing_minor,
+        new.sha256,
+        len(moved),
+        by,
+        tx.now,
+    )
+    await tx.execute(
+        """
+        insert into bank_line (id, statement_id, position, account, booked_on, amount_minor, currency, bank_reference,
+                               end_to_end_id, counterparty, words, return_reason, status, reason, created_at,
+                               status_changed_at)
+        select given.id, $1, position, $2, booked_on, minor, $3, reference, end_to_end_id, counterparty, words,
+               returned, 'open', 'unknown', $4, $4
+        from unnest($5::uuid[], $6::date[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])
+            with ordinality
+            as given (id, booked_on, minor, reference, end_to_end_id, counterparty, words, returned, position)
+        """,
+        statement_id,
+        new.account,
+        new.currency,
+        tx.now,
+        [tx.new_id() for _ in moved],
+        [one.booked_on for one in moved],
+        [one.minor for one in moved],
+        [one.reference for one in moved],
+        [one.end_to_end_id for one in moved],
+        [one.counterparty for one in moved],
+        [one.words for one in moved],
+        [one.return_reason for one in moved],
+    )
+
+
+OPEN: Final = "select id from bank_line where status = 'open' and ($1::uuid is null or id > $1) order by id limit $2"
+
+
+async def open_lines(tx: Tx, _scope: Everyone, after: UUID | None, limit: int) -> list[UUID]:
+    """Lines that wait, the oldest first, after one of them."""
+    return [row[0] for row in await tx.fetch(OPEN, after, limit)]
+
+
+async def newest(tx: Tx, _scope: Everyone, limit: int, *, every: bool) -> list[BankLine]:
+    """The oldest lines that wait; or the newest of all."""
+    where, order = ("", "desc") if every else ("where status = 'open'", "asc")
+    rows = await tx.fetch(f"select {_COLUMNS} from bank_line {where} order by id {order} limit $1", limit)
+    return [_line(row) for row in rows]
+
+
+async def lock(tx: Tx, _scope: Everyone, line_id: UUID) -> BankLine | None:
+    """One line, held until the transaction ends."""
+    row = await tx.fetchrow(f"select {_COLUMNS} from bank_line where id = $1 for no key update", line_id)
+    return _line(row) if row else None
+
+
+SEEN: Final = "select exists (select from bank_line where account = $1 and bank_reference = $2 and id < $3)"
+
+
+async def seen_before(tx: Tx, _scope: Everyone, line: BankLine) -> bool:
+    """Whether an earlier line of the account bears the bank's reference."""
+    return bool(await tx.fetchval(SEEN, line.account, line.movement.reference, line.id))
+
+
+async def reports_named(tx: Tx, _scope: Everyone, movement: Movement, days: int, least: int) -> list[PaidOut]:
+    """What providers paid out at once, some days before or after, whose reference is in the words of a line."""
+    rows = await tx.fetch(
+        """
+        select s.id, s.reference, s.currency, sum(l.net_minor)::bigint from settlement s
+        join settlement_line l on l.settlement_id = s.id
+        where s.settled_on between $1::date - $2::int and $1::date + $2::int and length(s.reference) >= $3
+          and position(upper(s.reference) in upper($4)) > 0
+        group by 1, 2, 3
+        """,
+        movement.booked_on,
+        days,
+        least,
+        movement.text,
+    )
+    return [PaidOut(*row) for row in rows]
+
+
+async def payouts_named(tx: Tx, _scope: Everyone, end_to_end_ids: Sequence[str]) -> list[UUID]:
+    """The payouts with these end-to-end ids."""
+    rows = await tx.fetch("select id from disbursement where end_to_end_id = any($1::text[])", end_to_end_ids)
+    return [row[0] for row in rows]
+
+
+async def noted_by_hand(tx: Tx, _scope: Everyone, line: BankLine) -> UUID | None:
+    """The transfer of a partner that somebody has noted under the bank's reference, of this very amount."""
+    found: UUID | None = await tx.fetchval(
+        """
+        select id from request_payment p where bank_reference = $1 and amount_minor = $2 and currency = $3
+          and not exists (select from bank_line where request_payment_id = p.id)
+        """,
+        line.movement.reference,
+        line.movement.minor,
+        line.movement.currency,
+    )
+    return found
+
+
+async def taken(tx: Tx, _scope: Everyone, things: Sequence[UUID]) -> set[tuple[MatchedAs, UUID]]:
+    """What lines are the movements of, among these."""
+    rows = await tx.fetch(
+        """
+        select matched_as, coalesce(settlement_id, disbursement_id) as thing from bank_line
+        where settlement_id = any($1::uuid[]) or disbursement_id = any($1::uuid[])
+        """,
+        things,
+    )
+    return {(row["matched_as"], row["thing"]) for row in rows}
+
+
+async def wait(tx: Tx, _scope: Everyone, line_id: UUID, reason: Open) -> None:
+    """Note why a held line waits."""
+    await tx.execute("update bank_line set reason = $2 where id = $1 and reason <> $2", line_id, reason)
+
+
+async def match(tx: Tx, _scope: Everyone, line_id: UUID, matched_as: MatchedAs, thing: UUID, by: str) -> None:
+    """Note what a held line is the movement of."""
+    await tx.execute(
+        f"""
+        update bank_line
+        set status = 'matched', reason = null, matched_as = $2, {_THING[matched_as]} = $3, decided_by = $4,
+            status_changed_at = $5
+        where id = $1
+        """,
+        line_id,
+        matched_as,
+        thing,
+        by,
+        tx.now,
+    )
+
+
+async def dismiss(tx: Tx, _scope: Everyone, line_id: UUID, by: str, note: str) -> None:
+    """Note that a held line is the movement of nothing here."""
+    await tx.execute(
+        """
+        update bank_line set status = 'dismissed', reason = null, decided_by = $2, note = $3, status_changed_at = $4
+        where id = $1
+        """,
+        line_id,
+        by,
+        note,
+        tx.now,
+    )

@@ -1,0 +1,154 @@
+"""Statements of our bank: each line is the movement of one thing of ours, or a person looks at it (M7)."""
+
+import random
+from collections.abc import AsyncIterator
+
+import pytest
+
+from almoner.giving.bank_lines import service
+from almoner.giving.bank_lines.domain import BankLine, StatementRefused
+from almoner.giving.bank_lines.flows import Looked
+from tests.support import bank, camt, factories
+from tests.support.camt import Entry
+from tests.support.client import Client, data
+from tests.support.database import TestDatabase
+from tests.support.payouts import payouts, settled, verified
+from tests.support.reports import imported, report
+from tests.support.requests import asked, paid, requests
+from tests.support.service import Service, serving
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service of its own."""
+    async with serving(empty_database) as made:
+        yield made
+
+
+@pytest.fixture
+async def partner(alone: Service) -> AsyncIterator[Client]:
+    """A partner's server."""
+    api = alone.client((await alone.tenant()).secret)
+    yield api
+    await api.close()
+
+
+async def heard(alone: Service, *entries: Entry, reference: str = "S1", off: int = 0) -> Looked:
+    """An officer has imported a statement in dollars."""
+    return await bank.stated(alone, camt.statement(*entries, reference=reference, currency="USD", off=off))
+
+
+async def lines(alone: Service) -> dict[str, BankLine]:
+    """All lines by the bank's references, the newest of each."""
+    async with alone.db.read() as tx:
+        return {one.movement.reference: one for one in reversed(await service.newest(tx, 1000, every=True))}
+
+
+async def sent(alone: Service, api: Client, count: int) -> list[str]:
+    """Payouts that wait for the bank; their end-to-end ids."""
+    for _ in range(count):
+        cause = await factories.nonprofit(alone)
+        await verified(alone, api, cause)
+        await settled(alone, api, cause)
+    await bank.sent(alone)
+    return [one["endToEndId"] for one in await payouts(api)]
+
+
+def moved(reference: str, minor: int, words: str = "", end_to_end: str = "NOTPROVIDED", **more: str) -> Entry:
+    return camt.entry(reference, minor, words=words, end_to_end=end_to_end, currency="USD", **more)
+
+
+async def test_a_partners_transfer_pays_its_request(alone: Service, partner: Client) -> None:
+    request = await asked(alone, partner, 700, 300)
+    looked = await heard(alone, moved("B1", 700, f"donations {request['reference'].replace('-', ' ')}"))
+    assert (looked.kept, looked.lines, looked.matched) == (1, 1, 1)
+    [now] = await requests(partner)
+    assert (now["status"], now["paidAmount"]) == ("PARTLY_PAID", 700)
+    again = await heard(alone, moved("B1", 700, f"donations {request['reference'].replace('-', ' ')}"))
+    assert (again.kept, again.lines) == (0, 0)
+    await heard(alone, moved("B2", 400, request["reference"]), reference="S2")
+    assert [one["status"] for one in await requests(partner)] == ["PAID"]
+
+
+async def test_a_transfer_that_was_noted_by_hand_is_not_received_again(alone: Service, partner: Client) -> None:
+    request = await asked(alone, partner, 700)
+    await paid(alone, request, 500, "B1")
+    await heard(alone, moved("B1", 500, request["reference"]))
+    assert (await lines(alone))["B1"].matched_as == "request"
+    assert (await requests(partner))[0]["paidAmount"] == 500
+
+
+async def test_the_bank_confirms_and_returns_payouts(alone: Service, partner: Client) -> None:
+    first, second = await sent(alone, partner, 2)
+    await heard(alone, moved("B1", -2437, end_to_end=first), moved("B2", -2437, words=f"ref {second}"))
+    assert [one["status"] for one in await payouts(partner)] == ["PAID", "PAID"]
+    await heard(alone, moved("B3", 2437, end_to_end=first, returned="AC04"), reference="S2")
+    standing = {one["endToEndId"]: one["status"] for one in await payouts(partner)}
+    assert (standing[first], standing[second]) == ("RETURNED", "PAID")
+
+
+async def test_m7_what_a_provider_paid_out_is_found_by_its_name_and_sum(alone: Service, partner: Client) -> None:
+    gift = await factories.donation(alone, partner)
+    async with alone.db.read() as tx:
+        payment = await tx.fetchval("select provider_payment from payment limit 1")
+    await imported(alone, report(("payment", payment, 25.0, 1.0), reference="po_12345"), "test")
+    await heard(alone, moved("B1", 2300, "STRIPE po_12345"), moved("B2", 2400, "Stripe PO_12345 payout"))
+    found = await lines(alone)
+    assert [(found[one].status, found[one].reason) for one in ("B1", "B2")] == [
+        ("open", "other_amount"),
+        ("matched", None),
+    ]
+    await heard(alone, moved("B3", 2400, "po_12345"), reference="S2")
+    assert (await lines(alone))["B3"].reason == "matched_before"
+    assert data(await partner.get(f"/v1/donations/{gift['id']}"))["settledAt"]
+
+
+async def test_m7_a_statement_with_a_line_missing_or_another_content_is_refused(
+    alone: Service, partner: Client
+) -> None:
+    with pytest.raises(StatementRefused, match="lines are missing, or there twice"):
+        await heard(alone, moved("B1", 1), off=1)
+    await heard(alone, moved("B1", 1))
+    with pytest.raises(StatementRefused, match="a statement does not change"):
+        await heard(alone, moved("B1", 2))
+    assert len(await lines(alone)) == 1
+
+
+async def test_people_decide_over_the_rest(alone: Service, partner: Client) -> None:
+    request = await asked(alone, partner, 700)
+    await heard(alone, moved("B1", 700, "gifts"), moved("B2", -15, "account fee"))
+    found = await lines(alone)
+    assert {one.reason for one in found.values()} == {"unknown"}
+    async with alone.db.write() as tx:
+        request_id = tx.ids.parse("donationrequest", request["id"])
+        assert request_id is not None
+        await service.assign(tx, found["B1"].id, request_id, by="officer")
+        await service.dismiss(tx, found["B2"].id, note="fee of the bank", by="officer")
+        with pytest.raises(StatementRefused, match="dismissed already"):
+            await service.dismiss(tx, found["B2"].id, note="again", by="officer")
+    assert [one["status"] for one in await requests(partner)] == ["PAID"]
+
+
+async def test_m7_a_month_with_faults_of_every_kind_all_found_none_invented(alone: Service, partner: Client) -> None:
+    chance = random.Random(7)
+    known = await sent(alone, partner, 24)
+    requested = [await asked(alone, partner, 500) for _ in range(8)]
+    right = [moved(f"P{rank}", -2437, end_to_end=one) for rank, one in enumerate(known[:18])]
+    right += [moved(f"R{rank}", 500, one["reference"]) for rank, one in enumerate(requested)]
+    wrong = {
+        "unknown": moved("X1", 900, "thank you"),
+        "other_amount": moved("X2", -2436, end_to_end=known[18]),
+        "matched_before": moved("X3", -2437, end_to_end=known[0]),
+        "seen_before": moved("P1", -2437, end_to_end=known[19]),
+        "ambiguous": moved("X5", -2437, f"{known[20]} {known[21]}"),
+        "other_state": moved("X6", -500, requested[0]["reference"]),
+    }
+    # The doubles come last: which of two is the fault is said by their order.
+    chance.shuffle(right)
+    looked = await heard(alone, *right, *wrong.values())
+    assert (looked.lines, looked.matched) == (len(right) + len(wrong), len(right))
+    async with alone.db.read() as tx:
+        waiting = await service.newest(tx, 100, every=False)
+    assert sorted(str(one.reason) for one in waiting) == sorted(wrong)
+    assert [one["status"] for one in await payouts(partner)].count("SENT") == 6
+    assert {one["status"] for one in await requests(partner)} == {"PAID"}

@@ -1,0 +1,91 @@
+"""camt.053 as a bank might write it, for tests."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Final, NamedTuple
+from xml.sax.saxutils import escape
+
+ACCOUNT: Final = "NL91ABNA0417164300"
+
+
+class Entry(NamedTuple):
+    """One entry of a statement."""
+
+    minor: int
+    xml: str
+    booked: bool
+
+
+def _amount(minor: int, currency: str) -> str:
+    return f'<Amt Ccy="{currency}">{Decimal(abs(minor)).scaleb(-2)}</Amt>'
+
+
+def _sign(minor: int) -> str:
+    return f"<CdtDbtInd>{'CRDT' if minor >= 0 else 'DBIT'}</CdtDbtInd>"
+
+
+def entry(
+    reference: str,
+    minor: int,
+    *,
+    words: str | None = None,
+    end_to_end: str = "NOTPROVIDED",
+    name: str | None = None,
+    status: str = "BOOK",
+    currency: str = "EUR",
+    returned: str | None = None,
+    day: str = "2026-03-02",
+) -> Entry:
+    """One movement with its details; ``{status}`` is put in by the version of the statement."""
+    side = "Dbtr" if minor >= 0 else "Cdtr"
+    parties = f"<RltdPties><{side}>{{open}}<Nm>{escape(name)}</Nm>{{close}}</{side}></RltdPties>" if name else ""
+    text = f"<RmtInf><Ustrd>{escape(words)}</Ustrd></RmtInf>" if words else ""
+    back = f"<RtrInf><Rsn><Cd>{returned}</Cd></Rsn></RtrInf>" if returned else ""
+    return Entry(
+        minor,
+        f"<Ntry>{_amount(minor, currency)}{_sign(minor)}<Sts>{{status:{status}}}</Sts><BookgDt><Dt>{day}</Dt></BookgDt>"
+        f"<AcctSvcrRef>{reference}</AcctSvcrRef><BkTxCd/><NtryDtls><TxDtls><Refs><EndToEndId>{end_to_end}</EndToEndId>"
+        f"</Refs>{{amount}}{parties}{text}{back}</TxDtls></NtryDtls></Ntry>",
+        status == "BOOK",
+    )
+
+
+def batch(reference: str, minor: int, parts: Sequence[int], currency: str = "EUR") -> Entry:
+    """One entry of several parts, each with its amount."""
+    details = "".join(f"<TxDtls><AmtDtls><TxAmt>{_amount(part, currency)}</TxAmt></AmtDtls></TxDtls>" for part in parts)
+    return Entry(
+        minor,
+        f"<Ntry>{_amount(minor, currency)}{_sign(minor)}<Sts>{{status:BOOK}}</Sts>"
+        f"<BookgDt><Dt>2026-03-02</Dt></BookgDt><AcctSvcrRef>{reference}</AcctSvcrRef><BkTxCd/>"
+        f"<NtryDtls>{details}</NtryDtls></Ntry>",
+        True,
+    )
+
+
+def statement(
+    *entries: Entry, opening: int = 0, version: int = 8, reference: str = "S1", currency: str = "EUR", off: int = 0
+) -> bytes:
+    """A statement; ``off``: by how much its closing balance is wrong."""
+    closing = opening + sum(one.minor for one in entries if one.booked) + off
+    balances = "".join(
+        f"<Bal><Tp><CdOrPrtry><Cd>{code}</Cd></CdOrPrtry></Tp>{_amount(minor, currency)}{_sign(minor)}"
+        "<Dt><Dt>2026-03-02</Dt></Dt></Bal>"
+        for code, minor in (("OPBD", opening), ("CLBD", closing))
+    )
+    rows = "".join(_of_version(one, version, currency) for one in entries)
+    return (
+        f'<?xml version="1.0"?><Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.{version:02}">'
+        "<BkToCstmrStmt><GrpHdr><MsgId>M</MsgId><CreDtTm>2026-03-02T20:00:00</CreDtTm></GrpHdr>"
+        f"<Stmt><Id>{reference}</Id><CreDtTm>2026-03-02T20:00:00</CreDtTm><Acct><Id><IBAN>{ACCOUNT}</IBAN></Id>"
+        f"<Ccy>{currency}</Ccy></Acct>{balances}{rows}</Stmt></BkToCstmrStmt></Document>"
+    ).encode()
+
+
+def _of_version(one: Entry, version: int, currency: str) -> str:
+    """Details have amounts from version 3 on, statuses are choices from 7 on, parties have a layer more from 8 on."""
+    xml = one.xml
+    for status in ("BOOK", "PDNG"):
+        xml = xml.replace(f"{{status:{status}}}", status if version < 7 else f"<Cd>{status}</Cd>")
+    opened, closed = ("<Pty>", "</Pty>") if version >= 8 else ("", "")
+    amount = _amount(one.minor, currency) + _sign(one.minor) if version >= 3 else ""
+    return xml.replace("{open}", opened).replace("{close}", closed).replace("{amount}", amount)
