@@ -30,6 +30,7 @@ from almoner.giving.refunds import jobs as refund_jobs
 from almoner.giving.requests import jobs as donation_request_jobs
 from almoner.giving.sessions import jobs as session_jobs
 from almoner.giving.settlements import jobs as settlement_jobs
+from almoner.giving.settlements.ports import PayoutReports
 from almoner.giving.statements import jobs as statement_jobs
 from almoner.giving.statements import service as statements
 from almoner.giving.suspense import jobs as suspense_jobs
@@ -130,6 +131,7 @@ def duties(
     db: Database,
     outbound: Outbound,
     provider: PaymentProvider | None,
+    reports: PayoutReports | None,
     transport: MailTransport,
     catalogues: Catalogues,
     figures: Figures,
@@ -170,6 +172,8 @@ def duties(
         handlers |= {**donation_jobs.handlers(provider, figures), **suspense_jobs.handlers(provider)}
         handlers |= refund_jobs.handlers(provider)
         handlers |= dispute_jobs.handlers(provider, rules)
+    if reports is not None:
+        handlers |= settlement_jobs.handlers(reports)
     return Duties(
         handlers,
         reactions=REACTIONS,
@@ -179,8 +183,9 @@ def duties(
             *register_jobs.schedules(registers.plan),
             *watchlist_jobs.schedules(watchlists.plan),
             *audit_heads.schedules(heads),
+            *(() if reports is None else settlement_jobs.fetching(reports)),
         ),
-        limits={**register_jobs.LIMITS, **watchlist_jobs.LIMITS, **document_jobs.LIMITS},
+        limits={**register_jobs.LIMITS, **watchlist_jobs.LIMITS, **document_jobs.LIMITS, **settlement_jobs.LIMITS},
     )
 
 

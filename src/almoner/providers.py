@@ -8,6 +8,7 @@ from almoner.adapters.till_closed import ClosedTill
 from almoner.adapters.till_test import TestTill
 from almoner.giving.payments.domain import Tariff
 from almoner.giving.payments.ports import PaymentProvider
+from almoner.giving.settlements.ports import PayoutReports
 from almoner.platform.db import Database
 from almoner.platform.outbound import Outbound
 from almoner.platform.pages.catalogue import Catalogues
@@ -19,6 +20,9 @@ from almoner.settings import Settings
 
 class Provider(PaymentProvider, Protocol):
     """A payment provider that holds connections open."""
+
+    def reports(self) -> PayoutReports | None:
+        """What it has paid out, where it tells that by itself."""
 
     async def close(self) -> None:
         """Close them."""

@@ -310,6 +310,7 @@ def _duties(
         db,
         outbound,
         provider,
+        None if provider is None else provider.reports(),
         _mail(settings, db),
         catalogues,
         _figures(settings),

@@ -150,6 +150,8 @@ class StripeStub:
                 return _page(_of(account.disputes, payment_intent=asked["payment_intent"]), asked)
             case "GET", "/v1/charges":
                 return _page(_of(account.charges, payment_intent=asked["payment_intent"]), asked)
+            case "GET", "/v1/payouts/{id}":
+                return known(account.payouts, number)
             case "GET", "/v1/payouts":
                 since = asked.get("arrival_date", {}).get("gte", 0)
                 found = _of(account.payouts, status=asked["status"])

@@ -25,6 +25,7 @@ CALLS: dict[tuple[str, str], type] = {
     ("GET", "/v1/disputes"): params.DisputeListParams,
     ("GET", "/v1/charges"): params.ChargeListParams,
     ("GET", "/v1/payouts"): params.PayoutListParams,
+    ("GET", "/v1/payouts/{id}"): params.PayoutRetrieveParams,
     ("GET", "/v1/balance_transactions"): params.BalanceTransactionListParams,
 }
 """Every call that the stub knows, with the type of what may be sent with it."""

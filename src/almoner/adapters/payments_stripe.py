@@ -15,6 +15,7 @@ from stripe.params.checkout import SessionCreateParams
 
 from almoner.adapters import stripe_currencies as currencies
 from almoner.adapters import stripe_notices as notices
+from almoner.adapters.payouts_stripe import StripePayouts
 from almoner.adapters.stripe_currencies import NoSuchAmount
 from almoner.adapters.stripe_line import Line, calling, told
 from almoner.giving.payments.domain import (
@@ -220,6 +221,17 @@ class StripeProvider:
     def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
         """A notice whose signature is right and not older than five minutes. Raises NoticeRefused."""
         return notices.read(self._webhook_secret, headers, body, at)
+
+    def reports(self) -> StripePayouts:
+        """What Stripe has paid out to us."""
+        return StripePayouts(NAME, self._line, self._kept_as)
+
+    async def _kept_as(self, payment: str) -> str | None:
+        """The name under which we keep a payment; None for one that is none of ours."""
+        try:
+            return (await self._session(payment)).id
+        except NoSuchPayment:
+            return None
 
     async def close(self) -> None:
         """Close the connections."""

@@ -183,6 +183,9 @@ class TestProvider:
         about: Literal["payment", "dispute"] = "dispute" if notice.type.startswith("dispute.") else "payment"
         return ProviderEvent(notice.id, notice.type, notice.payment, notice.livemode, about)
 
+    def reports(self) -> None:
+        """Nobody pays out here: settlements are simulated."""
+
     async def close(self) -> None:
         """Close the connections."""
         await self._session.close()

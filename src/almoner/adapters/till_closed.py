@@ -8,14 +8,14 @@ _WHY = "simulated donors pay at the built-in provider; pay on the provider's own
 class ClosedTill:
     """What simulations are told instead."""
 
-    async def pay(self, _payment: str, _card: str) -> str:
+    async def pay(self, payment: str, card: str) -> str:  # noqa: ARG002
         """Raises InvalidState."""
         raise InvalidState(_WHY)
 
-    async def dispute(self, _payment: str) -> str | None:
+    async def dispute(self, payment: str) -> str | None:  # noqa: ARG002
         """Raises InvalidState."""
         raise InvalidState(_WHY)
 
-    async def decide(self, _payment: str, **_won: bool) -> None:
+    async def decide(self, payment: str, *, won: bool) -> None:  # noqa: ARG002
         """Raises InvalidState."""
         raise InvalidState(_WHY)

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 from asyncpg import DeadlockDetectedError, SerializationError
 
 from almoner.giving.settlements import reports, service
-from almoner.giving.settlements.domain import ImportInterrupted, Settlement
+from almoner.giving.settlements.domain import ImportInterrupted, Report, Settlement
 from almoner.giving.settlements.reports import COLUMNS as COLUMNS
 from almoner.platform.db import Database, Tx
 
@@ -41,7 +41,16 @@ async def import_report(
     ``record`` is called in the transaction that finishes it. An import that was interrupted is finished by importing
     the file again. Raises ReportRefused, ImportInterrupted.
     """
-    read = reports.read(provider, content)
+    return await take_report(db, reports.read(provider, content), report, record)
+
+
+async def take_report(
+    db: Database,
+    read: Report,
+    report: Callable[[Progress], None] | None = None,
+    record: Record | None = None,
+) -> Settlement:
+    """As ``import_report``, of a report that is read already."""
     began = perf_counter()
     async with db.write() as tx:
         started = tx.now

@@ -44,6 +44,9 @@ BATCH: Final = 100
 """Lines in one transaction: other payments of the provider and currency wait for it, for 500 five times as long."""
 DAYS_AHEAD: Final = 3
 """A provider may announce what it pays out over a long weekend; a day further ahead is mistyped."""
+FETCHED_EVERY: Final = timedelta(hours=1)
+FETCHED_BACK: Final = timedelta(days=30)
+"""How far back a provider is asked what it has paid out: whoever was away longer imports the files by hand."""
 _DAY: Final = timedelta(days=1)
 
 
@@ -121,6 +124,25 @@ async def find(tx: Tx, report: Report) -> Settlement:
     if (found := await store.find(tx, EVERYONE, report.provider, report.reference)) is None:
         raise LookupError(f"settlement {report.reference}")
     return found
+
+
+async def not_taken(tx: Tx, provider: str, references: Sequence[str]) -> list[str]:
+    """Those of these reports whose lines are not all here, in the given order."""
+    taken = await store.taken(tx, EVERYONE, provider, references)
+    return [reference for reference in references if reference not in taken]
+
+
+async def next_fetch(tx: Tx, provider: str) -> datetime | None:
+    """When a provider is next asked what it has paid out; None while there is no payment at it."""
+    if not await store.is_provider(tx, EVERYONE, provider):
+        return None
+    looked = await store.looked_at(tx, EVERYONE, provider)
+    return tx.now if looked is None else looked + FETCHED_EVERY
+
+
+async def begin_fetch(tx: Tx, provider: str) -> bool:
+    """Note that a provider is asked now; False when it was asked within the hour."""
+    return await store.note_look(tx, EVERYONE, provider, tx.now - FETCHED_EVERY)
 
 
 async def newest(tx: Tx, limit: int) -> list[Settlement]:

@@ -88,6 +88,41 @@ async def insert(tx: Tx, _scope: Everyone, report: Report) -> None:
     )
 
 
+async def taken(tx: Tx, _scope: Everyone, provider: str, references: Sequence[str]) -> set[str]:
+    """Those of these reports of which every line is stored."""
+    rows = await tx.fetch(
+        """
+        select reference from settlement s where provider = $1 and reference = any($2)
+          and lines = (select count(*) from settlement_line l where l.settlement_id = s.id)
+        """,
+        provider,
+        references,
+    )
+    return {row["reference"] for row in rows}
+
+
+async def looked_at(tx: Tx, _scope: Everyone, provider: str) -> datetime | None:
+    """When a provider was last asked what it has paid out."""
+    found: datetime | None = await tx.fetchval("select looked_at from settlement_look where provider = $1", provider)
+    return found
+
+
+async def note_look(tx: Tx, _scope: Everyone, provider: str, before: datetime) -> bool:
+    """Note that a provider is asked now; False unless it was last asked by that moment."""
+    return bool(
+        await tx.fetchval(
+            """
+            insert into settlement_look as last (provider, looked_at) values ($1, $2)
+            on conflict (provider) do update set looked_at = excluded.looked_at where last.looked_at <= $3
+            returning true
+            """,
+            provider,
+            tx.now,
+            before,
+        )
+    )
+
+
 _SETTLEMENT: Final = """
 select s.id, s.provider, s.reference, s.currency, s.settled_on, s.sha256, s.lines, s.imported_at,
        count(l.id) filter (where l.status = 'matched') as matched,

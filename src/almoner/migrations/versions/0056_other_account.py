@@ -1,4 +1,4 @@
-"""Money that a provider took for an account that is not ours.
+"""Money that a provider took for an account that is not ours; when a provider was asked what it has paid out.
 
 Revision ID: 0056
 Revises: 0055
@@ -19,9 +19,17 @@ alter table held_payment
     add constraint held_payment_none_of_ours check (
         reason not in ('other_mode', 'other_account') or status in ('held', 'dismissed')
     );
+
+create table settlement_look (
+    provider text primary key,
+    looked_at timestamptz not null
+);
+comment on table settlement_look is 'when a provider that reports its payouts itself was last asked for them';
+grant select, insert, update on settlement_look to almoner_app;
 """
 
 DOWNGRADE = """
+drop table settlement_look;
 alter table held_payment drop constraint held_payment_reason_check, drop constraint held_payment_none_of_ours;
 alter table held_payment
     add constraint held_payment_reason_check check (reason in (
@@ -33,7 +41,7 @@ alter table held_payment
 
 
 def upgrade() -> None:
-    """One more reason to hold money, which is none of ours either."""
+    """One more reason to hold money, which is none of ours either, and the hours of asking."""
     op.execute(UPGRADE)
 
 

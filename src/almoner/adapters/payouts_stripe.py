@@ -1,0 +1,186 @@
+"""Stripe's payouts to our bank account, as reports of settlement: each of their balance transactions is a line."""
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final
+
+import msgspec
+from stripe.params import BalanceTransactionListParams, PayoutListParams
+
+from almoner.adapters import stripe_currencies as currencies
+from almoner.adapters.stripe_currencies import NoSuchAmount
+from almoner.adapters.stripe_line import Line as Wire
+from almoner.adapters.stripe_line import calling, told
+from almoner.giving.payments.domain import ProviderFailure
+from almoner.giving.settlements.domain import Line, LineKind, Report
+from almoner.kit.money import Money
+
+_PAGE: Final = 100
+_AT_ONCE: Final = 8
+_PAID: Final = frozenset({"charge", "payment"})
+_SENT_BACK: Final = frozenset({"refund", "payment_refund"})
+_OWN: Final = "payout"
+
+
+class _Source(msgspec.Struct, frozen=True):
+    """What a balance transaction is of: a charge, refund, dispute or payout."""
+
+    id: str
+    object: str
+    payment_intent: str | None = None
+
+
+class _Transaction(msgspec.Struct, frozen=True):
+    id: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+    type: str
+    amount: int
+    fee: int
+    net: int
+    currency: str
+    source: Any = None
+
+
+class _Transactions(msgspec.Struct, frozen=True):
+    data: list[_Transaction]
+    has_more: bool
+
+
+class _Payout(msgspec.Struct, frozen=True):
+    id: Annotated[str, msgspec.Meta(pattern=r"^po_[0-9A-Za-z_]+\Z", max_length=100)]
+    amount: int
+    currency: str
+    arrival_date: int
+    automatic: bool
+    status: str
+
+
+class _Payouts(msgspec.Struct, frozen=True):
+    data: list[_Payout]
+    has_more: bool
+
+
+class StripePayouts:
+    """``kept_as`` says what we call the payment of a PaymentIntent; None for one that is none of ours."""
+
+    def __init__(self, name: str, wire: Wire, kept_as: Callable[[str], Awaitable[str | None]]) -> None:
+        self._name = name
+        self._wire = wire
+        self._kept_as = kept_as
+
+    @property
+    def name(self) -> str:
+        """As stored with each payment."""
+        return self._name
+
+    async def paid_out(self, since: datetime) -> list[str]:
+        """The payouts that arrived since, the oldest first; of those made by hand Stripe does not say what is in them.
+
+        Raises ProviderFailure.
+        """
+        found: list[_Payout] = []
+        more = True
+        while more:
+            asked: PayoutListParams = {
+                "status": "paid",
+                "arrival_date": {"gte": int(since.timestamp())},
+                "limit": _PAGE,
+            }
+            if found:
+                asked["starting_after"] = found[-1].id
+            with calling("payouts"):
+                page = told(await self._wire.client.v1.payouts.list_async(asked), _Payouts)
+            found += page.data
+            more = page.has_more and bool(page.data)
+        return [one.id for one in sorted(found, key=lambda one: (one.arrival_date, one.id)) if one.automatic]
+
+    async def report(self, reference: str) -> Report:
+        """All lines of one payout, which come to what it paid. Raises ProviderFailure."""
+        with calling(reference):
+            payout = told(await self._wire.client.v1.payouts.retrieve_async(reference), _Payout)
+        moves = [move for move in await self._transactions(reference) if not _is_itself(move, reference)]
+        if sum(move.net for move in moves) != payout.amount:
+            raise ProviderFailure(f"the transactions of {reference} do not come to what it paid")
+        names = await self._names(moves)
+        lines = tuple(line for move in moves for line in _lines(move, names))
+        return Report(
+            self._name,
+            payout.id,
+            payout.currency.upper(),
+            datetime.fromtimestamp(payout.arrival_date, UTC).date(),
+            _digest(payout, lines),
+            lines,
+        )
+
+    async def _transactions(self, reference: str) -> list[_Transaction]:
+        found: list[_Transaction] = []
+        more = True
+        while more:
+            asked: BalanceTransactionListParams = {"payout": reference, "limit": _PAGE, "expand": ["data.source"]}
+            if found:
+                asked["starting_after"] = found[-1].id
+            with calling(reference):
+                page = told(await self._wire.client.v1.balance_transactions.list_async(asked), _Transactions)
+            found += page.data
+            more = page.has_more and bool(page.data)
+        return found[::-1]
+
+    async def _names(self, moves: Sequence[_Transaction]) -> dict[str, str]:
+        """What we call the payments behind the transactions, by their PaymentIntents."""
+        turns = asyncio.Semaphore(_AT_ONCE)
+
+        async def name(intent: str) -> tuple[str, str]:
+            async with turns:
+                return intent, await self._kept_as(intent) or intent
+
+        sources = [_source(move) for move in moves]
+        intents = sorted({one.payment_intent for one in sources if one is not None and one.payment_intent})
+        return dict(await asyncio.gather(*(name(intent) for intent in intents)))
+
+
+def _lines(move: _Transaction, names: dict[str, str]) -> Iterator[Line]:
+    """What a transaction is to us. What is none of a payment is a line of its own name, for a person to clear up."""
+    source, comes = _source(move), move.amount > 0
+    kind = LineKind.PAYMENT if comes else LineKind.REFUND
+    name = names.get(source.payment_intent) if source and source.payment_intent else None
+    part = ""
+    if name is None or source is None:
+        name = move.id
+    elif move.type in _SENT_BACK and not comes:
+        part = source.id
+    elif source.object == "dispute":
+        kind, part = (LineKind.DISPUTE_WON if comes else LineKind.DISPUTE), source.id
+    elif move.type not in _PAID or not comes:
+        name = move.id
+    if move.amount:
+        yield Line(kind, name, _money(move.amount, move), _money(max(move.fee, 0), move), part)
+    if move.fee < 0:
+        yield Line(LineKind.PAYMENT, f"{move.id}:fee", _money(move.fee, move), _money(0, move))
+    elif move.fee and not move.amount:
+        yield Line(LineKind.REFUND, f"{move.id}:fee", _money(move.fee, move), _money(0, move))
+
+
+def _money(amount: int, move: _Transaction) -> Money:
+    try:
+        return currencies.read(abs(amount), move.currency)
+    except NoSuchAmount as error:
+        raise ProviderFailure(str(error)) from error
+
+
+def _source(move: _Transaction) -> _Source | None:
+    try:
+        return msgspec.convert(move.source, _Source)
+    except msgspec.ValidationError:
+        return None
+
+
+def _is_itself(move: _Transaction, reference: str) -> bool:
+    source = _source(move)
+    return move.type == _OWN and source is not None and source.id == reference
+
+
+def _digest(payout: _Payout, lines: Sequence[Line]) -> str:
+    told_ = [[payout.id, payout.amount, payout.currency]]
+    told_ += [[*line.key, line.gross.minor, line.fee.minor, line.gross.currency] for line in lines]
+    return hashlib.sha256(msgspec.json.encode(told_)).hexdigest()

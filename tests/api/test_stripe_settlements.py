@@ -1,0 +1,169 @@
+"""What Stripe has paid out: fetched from it, and booked line by line as an imported report is (M7)."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from almoner.giving.settlements import jobs, service
+from almoner.giving.settlements.domain import Mismatch, Unbooked
+from almoner.giving.settlements.jobs import FETCH, fetch
+from almoner.platform.queue import Done, Job, Retry
+from almoner.platform.work import Work
+from tests.support.client import Client
+from tests.support.database import TestDatabase
+from tests.support.giving import gift
+from tests.support.service import Service, serving
+from tests.support.stripe_giving import AtStripe, Stripe, serving_at_stripe
+
+JOB = Job(0, FETCH, {}, attempt=1, failures=0, due_at=datetime(2026, 1, 1, tzinfo=UTC), lane=None)
+
+
+@pytest.fixture
+async def own(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    async with serving(empty_database) as service_:
+        yield service_
+
+
+@pytest.fixture
+async def partner(own: Service) -> AsyncIterator[Client]:
+    api = own.client((await own.tenant()).secret)
+    yield api
+    await api.close()
+
+
+@pytest.fixture
+async def stripe(own: Service) -> AsyncIterator[Stripe]:
+    async with serving_at_stripe(own, retries=0) as made:
+        yield made
+
+
+async def paid(stripe: Stripe, api: Client, amount: int = 2500) -> AtStripe:
+    """A gift that was paid, and that we know of."""
+    giving = await stripe.open_session(api)
+    await giving.giving.begin(gift(amount))
+    stripe.account.pay(giving.session["id"])
+    assert await giving.deliver() == [204]
+    return giving
+
+
+async def fetched(stripe: Stripe) -> Done | Retry:
+    """The job, once."""
+    result = await fetch(stripe.provider.reports(), Work(stripe.service.db), JOB)
+    assert isinstance(result, Done | Retry)
+    return result
+
+
+async def unbooked(stripe: Stripe) -> list[Unbooked]:
+    async with stripe.service.db.read() as tx:
+        return await service.exceptions(tx, 100)
+
+
+async def test_m7_a_payout_is_fetched_and_every_gift_in_it_is_settled(stripe: Stripe, partner: Client) -> None:
+    for amount in (2500, 4000, 100):
+        await paid(stripe, partner, amount)
+    payout = stripe.account.pay_out()
+    for _ in range(3):
+        assert await fetched(stripe) == Done()
+    assert await unbooked(stripe) == []
+    async with stripe.service.db.read() as tx:
+        (settlement,) = await service.newest(tx, 10)
+        settled = await tx.fetch("select amount_minor, settled_minor from donation order by amount_minor")
+        told = await tx.fetchval("select count(*) from event where type = 'donation.settled'")
+    assert (settlement.reference, settlement.lines, settlement.matched) == (payout["id"], 3, 3)
+    assert settlement.net_minor == payout["amount"]
+    assert [tuple(row) for row in settled] == [(100, 97), (2500, 2427), (4000, 3884)]
+    assert told == 3
+
+
+async def test_m7_pages_of_transactions_and_of_payouts_are_read_to_their_end(stripe: Stripe, partner: Client) -> None:
+    await paid(stripe, partner)
+    account = stripe.account
+    for _ in range(205):
+        account._book("stripe_fee", -5, 0, "usd", next(iter(account.charges)))
+    for _ in range(103):
+        account.pay_out()
+        account._book("stripe_fee", -5, 0, "usd", next(iter(account.charges)))
+    assert len(await stripe.provider.reports().paid_out(stripe.service.clock.now() - timedelta(days=1))) == 103
+    assert await fetched(stripe) == Done()
+    async with stripe.service.db.read() as tx:
+        oldest = (await service.newest(tx, 200))[-1]
+    assert (oldest.lines, oldest.matched) == (206, 1)
+
+
+async def test_m7_what_is_none_of_a_gift_is_listed_for_a_person(stripe: Stripe, partner: Client) -> None:
+    giving = await paid(stripe, partner)
+    account = stripe.account
+    stranger = account.new_session(
+        {
+            "mode": "payment",
+            "line_items": [{"quantity": 1, "price_data": {"currency": "usd", "unit_amount": 900}}],
+            "success_url": "https://shop.example/thanks",
+            "cancel_url": "https://shop.example",
+        }
+    )
+    intent = account.pay(stranger["id"])
+    fee = account._book("stripe_fee", -150, 0, "usd", next(iter(account.charges)))
+    account.dispute(giving.session["id"])
+    account.pay_out()
+    assert await fetched(stripe) == Done()
+    found = {one.stored.line.payment: one.stored for one in await unbooked(stripe)}
+    assert {name: stored.reason for name, stored in found.items()} == {
+        intent["id"]: Mismatch.UNKNOWN_PAYMENT,
+        fee: Mismatch.UNKNOWN_PAYMENT,
+        giving.session["id"]: Mismatch.NOT_DISPUTED,
+    }
+    assert found[fee].line.signed_net == -150
+
+
+async def test_m7_a_payment_that_we_know_otherwise_is_an_exception(stripe: Stripe, partner: Client) -> None:
+    giving = await stripe.open_session(partner)
+    await giving.giving.begin()
+    stripe.account.pay(giving.session["id"])
+    late = stripe.account.notices.popleft()  # and the donor closed the page
+    await paid(stripe, partner)
+    stripe.account.pay_out()
+    assert await fetched(stripe) == Done()
+    (one,) = await unbooked(stripe)
+    assert one.stored.reason is Mismatch.NOT_PAID
+    assert (await giving.send(late)).status_code == 204
+    async with stripe.service.db.write() as tx:
+        await service.look_again(tx, tx.now + timedelta(days=1))
+    assert await unbooked(stripe) == []
+
+
+async def test_m7_a_payout_whose_transactions_do_not_come_to_it_is_asked_for_again(
+    stripe: Stripe, partner: Client
+) -> None:
+    await paid(stripe, partner)
+    payout = stripe.account.pay_out()
+    payout["amount"] += 1
+    assert isinstance(await fetched(stripe), Retry)
+    payout["amount"] -= 1
+    assert await fetched(stripe) == Done()
+    assert await unbooked(stripe) == []
+
+
+async def test_a_lost_answer_is_asked_for_again(stripe: Stripe, partner: Client) -> None:
+    await paid(stripe, partner)
+    stripe.account.pay_out()
+    stripe.stub.faults.lose = 1
+    assert isinstance(await fetched(stripe), Retry)
+    assert await fetched(stripe) == Done()
+
+
+async def test_stripe_is_asked_every_hour_once_there_are_payments(stripe: Stripe, partner: Client) -> None:
+    (schedule,) = jobs.fetching(stripe.provider.reports())
+    db = stripe.service.db
+    async with db.read() as tx:
+        assert await schedule.due(tx) is None
+    await paid(stripe, partner)
+    for _ in range(2):
+        async with db.write() as tx:
+            assert await schedule.due(tx) == tx.now
+            assert await schedule.run(tx) == 1
+            assert await schedule.run(tx) == 0
+            assert await schedule.due(tx) == tx.now + service.FETCHED_EVERY
+        stripe.service.clock.advance(service.FETCHED_EVERY)
+    async with db.read() as tx:
+        assert await tx.fetchval("select count(*) from job where kind = $1", FETCH) == 2
