@@ -232,3 +232,36 @@ async def test_another_partners_gift_is_not_found(service: Service, api: Client,
     one = await factories.donation(service, api)
     assert (await other.post(f"/v1/donations/{one['id']}/refund")).status_code == 404
     assert not await back.of(service, one)
+
+
+async def mailed(api: Client, to: str) -> list[dict[str, Any]]:
+    """What a donor was told of refunds, oldest first."""
+    found: list[dict[str, Any]] = data(await api.get("/v1/sandbox/mailbox", to=to, subject="back to you"))
+    return found[::-1]
+
+
+async def test_the_donor_is_told_of_each_refund_once(service: Service, api: Client) -> None:
+    to = f"{factories.unique('ada')}@example.org".lower().replace(" ", "")
+    one = await factories.donation(service, api, amount=10_000, email=to)
+    for part in (2500, None):
+        await back.refund(api, one, part)
+        await service.drain()
+        await service.drain()
+    first, second = await mailed(api, to)
+    assert first["subject"] == "$25.00 is on its way back to you"
+    assert "$75.00 of your gift stays with the nonprofit. Your receipt is corrected" in first["text"]
+    assert second["subject"] == "$75.00 is on its way back to you"
+    assert "Your whole gift is refunded. Its receipt is void" in second["text"]
+    for mail in (first, second):
+        assert sum("/gift?token=" in link for link in mail["links"]) == 1
+        assert one["id"] in mail["text"]
+
+
+async def test_of_a_direct_gift_the_partner_tells_its_donor(service: Service, api: Client) -> None:
+    to = f"{factories.unique('ada')}@example.org".lower().replace(" ", "")
+    request = await asking.asked(service, api, 4000, email=to)
+    await asking.paid(service, request, 4000, factories.unique("transfer"))
+    (one,) = await asking.donations_of(api, request)
+    assert (await simulate(api, one["id"], "refund"))["refundedAmount"] == 4000
+    await service.drain()
+    assert await mailed(api, to) == []

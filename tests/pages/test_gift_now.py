@@ -91,6 +91,29 @@ async def test_a_gift_is_followed_until_it_is_sent(site: Site) -> None:
         assert await findings(page) == []
 
 
+@pytest.mark.usefixtures("axe")
+@pytest.mark.parametrize("language", ["en", "ar", "ja"])
+async def test_a_gift_that_goes_back_says_so_and_a_whole_refund_voids_the_receipt(site: Site, language: str) -> None:
+    gift = await give(site, language=language)
+    named = site.service.db.deployment.ids.text("donation", gift.id)
+    async with site.donor() as page:
+        await page.goto(gift.link)
+        await payouts.simulate(site.api, named, "refund", amount=1000)
+        await page.reload()
+        assert len(await stages(page)) == 3
+        if language == "en":
+            told = await page.locator(".notice").inner_text()
+            assert "$10.00 of your gift went back to you. $15.00 stays with the nonprofit" in told
+        assert await findings(page) == []
+        await payouts.simulate(site.api, named, "refund")
+        await page.reload()
+        assert await stages(page) == []
+        if language == "en":
+            await expect(page.locator(".notice")).to_contain_text("Its receipt is void.")
+        assert await findings(page) == []
+    assert site.complaints == []
+
+
 async def test_the_receipt_is_downloaded_again_byte_for_byte_without_scripts(site: Site) -> None:
     gift = await give(site)
     async with site.donor(java_script_enabled=False) as page:

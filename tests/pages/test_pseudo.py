@@ -38,7 +38,8 @@ ELSEWHERE = {
     for key in KEYS
     if re.match(
         r"give\.(failed|busy|again|paying|code\.(later|sent|problem\.over)|wait\.\w+)$|till\.(again|ended\.(failed|cancelled)\.)"
-        r"|gift\.(reassigned|wait\.|returned|next\.sent|step\.settled\.done)|receipt\.title$|embed\."
+        r"|gift\.(reassigned|wait\.|returned|refunded|void|next\.sent|step\.settled\.done)|embed\."
+        r"|receipt\.(title|void|refunded|kept|corrected)$"
         r"|statement\.(many|now|void|given|back)$"
         r"|give\.(giftaid|problem\.(giftaid|title|house|road|city|postcode))",
         key,
@@ -157,6 +158,7 @@ async def test_h9_no_word_that_a_donor_meets_is_outside_the_catalogues(strict: S
         await walk_statements(strict, page, reader)
     walk_what_only_says_something(strict, catalogues, reader)
     walk_refunds(strict, catalogues, reader)
+    walk_refunds_of_gifts(strict, catalogues, reader)
     walk_reassignments(strict, catalogues, reader)
     assert reader.seen <= KEYS
     assert KEYS - reader.seen - ELSEWHERE == set()
@@ -203,6 +205,16 @@ def walk_refunds(site: Site, catalogues: Catalogues, reader: Reader) -> None:
         assert reason in list(HoldReason)
         facts = {"organisation": "Q", "name": "Q", "amount": "1", "why": f"refund.why.{reason}", "reference": "1"}
         html, text = (pages.text(f"refund.{form}", language, **facts) for form in ("html", "txt"))
+        reader.mail({"html": html, "text": text, "subject": language.text("refund.subject", amount="1")})
+
+
+def walk_refunds_of_gifts(site: Site, catalogues: Catalogues, reader: Reader) -> None:
+    """The mail that a gift went back, in part and whole."""
+    pages = Pages(site.service.db.deployment, refund_notices.MAILS, catalogues)
+    language = pages.language(None)
+    for left in ("1", None):
+        facts = {"organisation": "Q", "name": "Q", "amount": "1", "left": left, "link": "https://q", "reference": "1"}
+        html, text = (pages.text(f"gift_refund.{form}", language, **facts) for form in ("html", "txt"))
         reader.mail({"html": html, "text": text, "subject": language.text("refund.subject", amount="1")})
 
 

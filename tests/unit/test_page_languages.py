@@ -16,7 +16,7 @@ ENGLISH: dict[str, Message] = json.loads((LOCALE_FOLDER / "en.json").read_text("
 BUILT = re.compile(
     r"^(give\.(expired|used|unknown|cookieless|closed|held|tries|broken)|till\.unknown)\.(title|text|next)$"
     r"|^till\.(declined|cards|ended)\.|^give\.step\.|^receipt\.(organisation|register|number|date|reference)$"
-    r"|^receipt\.(issuer|receipt_number|donor|gift|cover)$|^gift\.(step|next|wait|unknown)\."
+    r"|^receipt\.(issuer|receipt_number|donor|gift|cover|refunded|kept)$|^gift\.(step|next|wait|unknown)\."
     r"|^apply\.(step|start|documents|expired|used|unknown|again|broken)\."
     r"|^applied\.(\w+\.(title|text)|(missing|check|standing|reason)\..+)$"
     r"|^give\.giftaid\.(title|house|road|city|postcode)$|^give\.problem\.|^(refund|reassigned)\.why\."

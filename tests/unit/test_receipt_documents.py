@@ -13,6 +13,7 @@ import pytest
 from pypdf import PdfReader
 from pypdf.generic import DictionaryObject
 
+from almoner.giving.donations.domain import Refunded
 from almoner.giving.receipts import service
 from almoner.giving.receipts.domain import Receipt
 from almoner.giving.receipts.papers import Papers
@@ -135,6 +136,27 @@ async def test_a_receipt_without_cover_names_one_amount_and_production_says_noth
     assert "£26.00" in shown
     assert "To cover the fee" not in shown
     assert "No real money" not in shown
+
+
+@pytest.mark.parametrize("language", Catalogues().offered)
+async def test_a_receipt_of_a_gift_that_went_back_is_corrected_or_void(language: str) -> None:
+    words = Catalogues().language(language)
+    receipt = replace(RECEIPT, language=language)
+    part = replace(receipt, refunded=Refunded(AT + timedelta(days=9), Money(600, "GBP")))
+    whole = replace(receipt, refunded=Refunded(AT + timedelta(days=9), Money(2600, "GBP")))
+    assert (receipt.kept_minor, part.kept_minor, whole.kept_minor) == (2600, 2000, 0)
+    assert await papers().document(part) == await papers().document(part) != await papers().document(receipt)
+    shown, void = text(await read(part)), text(await read(whole))
+    if language in ("ar", "he", "ja"):
+        return  # what the reader of documents makes of their words is no text
+    for key in ("receipt.refunded", "receipt.kept"):
+        assert words.text(key) in shown
+    assert set(words.text("receipt.void").split()) <= set(void.split())
+    assert not set(words.text("receipt.tax").split()) <= set(void.split())
+    if language == "en":
+        assert "£6.00" in shown
+        assert "£20.00" in shown
+        assert "March 11, 2026" in shown
 
 
 @pytest.mark.parametrize("language", ["en", "ar", "ja"])

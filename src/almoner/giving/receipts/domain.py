@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.donations.domain import Donation
+from almoner.giving.donations.domain import Donation, Refunded
 from almoner.kit.money import Money
 
 PAGE: Final = "gift"
@@ -27,7 +27,7 @@ class Receipt:
     """One receipt. ``organisation``, ``register`` and ``register_number`` as they were when it was issued.
 
     ``money`` is what the donor paid, ``cover_minor`` the part of it that covers the fee.
-    ``received_at``: its money was here.
+    ``received_at``: its money was here. ``refunded``: what has gone back since, and is no part of what is frozen.
     """
 
     donation_id: UUID
@@ -47,6 +47,17 @@ class Receipt:
     cover_minor: int
     received_at: datetime
     issued_at: datetime
+    refunded: Refunded | None = None
+
+    @property
+    def void(self) -> bool:
+        """All of the gift has gone back."""
+        return self.refunded is not None and self.refunded.money == self.money
+
+    @property
+    def kept_minor(self) -> int:
+        """What of the money has not gone back."""
+        return self.money.minor - (self.refunded.money.minor if self.refunded else 0)
 
     @property
     def shown_number(self) -> str:
@@ -92,6 +103,18 @@ _WAITS: Final = {
     "below_threshold": "gift.wait.threshold",
 }
 """Why a payout waits, by the name that partners see."""
+_STANDS_STILL: Final = {"refund": "gift.wait.refund", "dispute": "gift.wait.dispute"}
+"""Why a gift waits, wherever it is."""
+
+
+def stands_still(donation: Donation) -> str | None:
+    """Why nothing more happens with a received gift until its donor's bank, or a refund, has come to an end."""
+    if donation.status != "RECEIVED_PAYMENT":
+        return None
+    if donation.disputed_at is not None:
+        return "dispute"
+    gone = donation.refunded.money.minor if donation.refunded else 0
+    return "refund" if donation.withdrawn_minor > gone else None
 
 
 def journey(receipt: Receipt, donation: Donation) -> list[Step]:
@@ -109,5 +132,7 @@ def what_is_waited_for(steps: list[Step], reason: str | None) -> str | None:
     """The key of the message that says why a gift is not further, in the donor's words; None when it has arrived."""
     for step in steps:
         if step.current:
+            if reason in _STANDS_STILL:
+                return _STANDS_STILL[reason]
             return _WAITS[reason] if reason in _WAITS and step.stage is Stage.SENT else f"gift.next.{step.stage.value}"
     return None

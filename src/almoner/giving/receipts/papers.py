@@ -55,7 +55,7 @@ class Papers:
         )
 
     async def document(self, receipt: Receipt) -> bytes:
-        """The PDF; the same bytes each time."""
+        """The PDF; the same bytes each time, until more of the gift goes back."""
         language = self._pages.language(receipt.language)
         return await _press().print(self._facts(receipt, language), {"now": self.link(receipt)}, receipt.issued_at)
 
@@ -75,8 +75,10 @@ class Papers:
             return formats.money(minor, receipt.money.currency, language.locale)
 
         parts = (("gift", money(receipt.gift_minor)), ("cover", money(receipt.cover_minor)))
+        back = (("refunded", money(receipt.money.minor - receipt.kept_minor)), ("kept", money(receipt.kept_minor)))
         facts = (
             *(parts if receipt.cover_minor else ()),
+            *(back if receipt.refunded else ()),
             ("issuer", receipt.issuer),
             ("receipt_number", receipt.shown_number),
             ("donor", formats.full_name(receipt.first_name, receipt.last_name, language.locale)),
@@ -93,7 +95,12 @@ class Papers:
         rtl = language.direction == "rtl"
         name = formats.called(receipt.first_name, receipt.last_name, language.locale)
         title = language.text("receipt.title", number=embed(receipt.shown_number, language.direction))
-        notes = ["receipt.tax", "receipt.anonymous"] if receipt.anonymous else ["receipt.tax"]
+        notes = [] if receipt.void else [language.text("receipt.tax")]
+        if receipt.anonymous:
+            notes.append(language.text("receipt.anonymous"))
+        if receipt.refunded and not receipt.void:
+            back = formats.day(receipt.refunded.at, language.locale)
+            notes.insert(0, language.text("receipt.corrected", day=embed(back, language.direction)))
         return {
             "lang": language.html_lang.split("-")[0],
             "region": languages.region(language.html_lang),
@@ -101,6 +108,7 @@ class Papers:
             "title": title,
             "date": _day(receipt.issued_at),
             "test": language.text("receipt.test") if self._pages.deployment.sandbox else None,
+            "void": language.text("receipt.void") if receipt.void else None,
             "issuer": piece(receipt.issuer, rtl=rtl),
             "organisation": piece(receipt.organisation, rtl=rtl),
             "greeting": language.text("receipt.greeting", name=embed(name, language.direction)),
@@ -110,7 +118,7 @@ class Papers:
             "rows": [
                 {"label": label, "value": piece(value, rtl=rtl)} for label, value in self._rows(receipt, language)
             ],
-            "notes": [language.text(note) for note in notes],
+            "notes": notes,
             "now": {
                 "title": language.text("gift.title"),
                 "text": language.text("receipt.now"),

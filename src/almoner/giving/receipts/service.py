@@ -92,10 +92,11 @@ async def address(tx: Tx, partner: Partner, donation_id: UUID) -> str | None:
 
 
 async def get(tx: Tx, donation_id: UUID) -> Receipt:
-    """The receipt that a private link opens. Raises NotFound."""
+    """The receipt that a private link opens, with what has gone back of the gift since. Raises NotFound."""
     if (receipt := await store.find(tx, EVERYONE, donation_id)) is None:
         raise NotFound
-    return receipt
+    donation = await donations.get(tx, Partner(receipt.partner_id), donation_id)
+    return replace(receipt, refunded=donation.refunded)
 
 
 async def all_of(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
@@ -116,7 +117,9 @@ async def follow(tx: Tx, donation_id: UUID, rules: Rules) -> Followed:
     organisation = await gateway.cause_of(tx, partner, donation.organisation_id)
     steps = domain.journey(receipt, donation)
     on_its_way = donation.status == "RECEIVED_PAYMENT" and donation.settlement is not None
-    reason = await payouts.waiting_reason(tx, partner, donation, rules) if on_its_way else None
+    reason = domain.stands_still(donation)
+    if reason is None and on_its_way:
+        reason = await payouts.waiting_reason(tx, partner, donation, rules)
     returned_at = await payouts.returned_at(tx, partner, donation_id) if on_its_way else None
     waiting = domain.what_is_waited_for(steps, reason)
     return Followed(receipt, donation, organisation, steps, waiting, returned_at)

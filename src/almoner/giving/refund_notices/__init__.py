@@ -1,1 +1,1 @@
-"""The mail that tells a donor that held money went back, and why."""
+"""The mails that tell a donor that money went back: held money, with why it was none of a gift, and gifts."""

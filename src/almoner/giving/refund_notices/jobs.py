@@ -1,4 +1,4 @@
-"""Held money is back with its donor: a job tells them. The job holds an id; what it sends is read when it runs."""
+"""Money is back with its donor: a job tells them. The job holds an id; what it sends is read when it runs."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -8,16 +8,18 @@ from uuid import UUID
 import msgspec
 
 from almoner.giving.refund_notices import service
+from almoner.giving.refunds.domain import SENT, Sent
 from almoner.giving.suspense.domain import REFUNDED, Refunded
 from almoner.platform import queue
 from almoner.platform.db import Tx
-from almoner.platform.mail import MailDelayed, MailRefused, MailTransport
+from almoner.platform.mail import Mail, MailDelayed, MailRefused, MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Done, Drop, Job, NewJob, Result, Retry
 from almoner.platform.work import Handler, Work
 
 SEND: Final = "refund_notices.send"
+SEND_OF_GIFT: Final = "refund_notices.send_of_gift"
 
 _FIRST_WAIT: Final = timedelta(minutes=1)
 _LONGEST_WAIT: Final = timedelta(hours=6)
@@ -30,15 +32,29 @@ async def on_refund(tx: Tx, events: Sequence[Event]) -> None:
     await queue.enqueue_all(tx, [NewJob(SEND, {"held": held}, unique=held) for held in told])
 
 
-reactions: Final = (Reaction(REFUNDED, on_refund),)
+async def on_refund_of_gift(tx: Tx, events: Sequence[Event]) -> None:
+    """Enqueue the mails."""
+    told = [str(msgspec.convert(event.record(), Sent).refund) for event in events]
+    await queue.enqueue_all(tx, [NewJob(SEND_OF_GIFT, {"refund": refund}, unique=refund) for refund in told])
+
+
+reactions: Final = (Reaction(REFUNDED, on_refund), Reaction(SENT, on_refund_of_gift))
 
 
 def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
-    """The job's handler, with the carrier of mails."""
+    """The jobs' handlers, with the carrier of mails."""
 
     async def send(work: Work, job: Job) -> Result:
         async with work.db.read() as tx:
             mail = await service.compose(tx, pages, UUID(job.payload["held"]), job.due_at)
+        return await carry(mail, job)
+
+    async def send_of_gift(work: Work, job: Job) -> Result:
+        async with work.db.read() as tx:
+            mail = await service.compose_of_gift(tx, pages, UUID(job.payload["refund"]), job.due_at)
+        return await carry(mail, job)
+
+    async def carry(mail: Mail | None, job: Job) -> Result:
         if mail is None:
             return Done()
         try:
@@ -49,7 +65,7 @@ def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
             return Retry(_wait(job.attempt), str(delayed)) if job.attempt < _MOST_ATTEMPTS else Drop(str(delayed))
         return Done()
 
-    return {SEND: send}
+    return {SEND: send, SEND_OF_GIFT: send_of_gift}
 
 
 def _wait(attempt: int) -> timedelta:

@@ -1,4 +1,7 @@
-"""Telling a donor that money went back: how much, which nonprofit, why, and that nothing need be done."""
+"""Telling a donor that money went back: how much, which nonprofit, why, and that nothing need be done.
+
+Held money never was a gift. A gift that goes back is told of with what becomes of its receipt.
+"""
 
 from datetime import datetime
 from pathlib import Path
@@ -6,11 +9,15 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.donations import service as donations
+from almoner.giving.donations.domain import Donation
 from almoner.giving.gateway import service as gateway
+from almoner.giving.receipts.domain import PAGE
+from almoner.giving.refunds import service as refunds
+from almoner.giving.refunds.domain import Refund
 from almoner.giving.sessions import service as sessions
 from almoner.giving.suspense import service as suspense
 from almoner.giving.suspense.domain import Held
-from almoner.platform.db import Partner, Tx
+from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.mail import Mail
 from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import Pages
@@ -47,6 +54,47 @@ async def compose(tx: Tx, pages: Pages, held_id: UUID, at: datetime) -> Mail | N
         html=pages.text("refund.html", language, **facts),
         language=language.html_lang,
     )
+
+
+async def compose_of_gift(tx: Tx, pages: Pages, refund_id: UUID, at: datetime) -> Mail | None:
+    """The mail about one refund of a gift; None when no donor is known, or a partner has the money.
+
+    Raises NoSuchRefund.
+    """
+    refund = await refunds.get(tx, refund_id)
+    donation = await donations.get(tx, EVERYONE, refund.donation_id)
+    if donation.session_id is None or donation.email is None:
+        return None
+    session = await sessions.for_page(tx, donation.session_id)
+    language = pages.language(session.language)
+    left = await _left_then(tx, refund, donation)
+    amount = formats.money(refund.money.minor, refund.money.currency, language.locale)
+    token = pages.deployment.vault.page_token(PAGE, donation.id)
+    facts = {
+        "organisation": (await gateway.cause(tx, session)).name,
+        "name": formats.called(donation.first_name or "", donation.last_name or "", language.locale),
+        "amount": amount,
+        "left": formats.money(left, donation.money.currency, language.locale) if left else None,
+        "link": f"{pages.deployment.links.pages}/{PAGE}?token={token}",
+        "reference": pages.deployment.ids.text("donation", donation.id),
+    }
+    return Mail(
+        key=f"gift_refund:{refund.id}",
+        at=at,
+        partner=donation.partner_id,
+        to=donation.email,
+        subject=language.text("refund.subject", amount=amount),
+        text=pages.text("gift_refund.txt", language, **facts),
+        html=pages.text("gift_refund.html", language, **facts),
+        language=language.html_lang,
+    )
+
+
+async def _left_then(tx: Tx, refund: Refund, donation: Donation) -> int:
+    """What was left of the gift when the refund was sent, in minor units: the mail is the same however late it goes."""
+    sent = [one for one in await refunds.of_donation(tx, donation.id) if one.status == "sent" and one.ended_at]
+    gone = sum(one.money.minor for one in sent if (one.ended_at, one.id) <= (refund.ended_at, refund.id))
+    return donation.money.minor - gone
 
 
 def _key(held: Held) -> str:
