@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import urllib.request
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,8 @@ values = ["{recent}"]
 "body.organisationId" = {{ dictionary = "organisations", probability = 0.7 }}
 "body.url" = {{ dictionary = "receivers", probability = 0.7 }}
 "body.events[*]" = {{ dictionary = "event_types", probability = 0.8 }}
+"body.validationInviteId" = {{ dictionary = "validation_invites", probability = 0.7 }}
+"body.validationSubmissionId" = {{ dictionary = "validation_submissions", probability = 0.7 }}
 "body.startDate" = {{ dictionary = "recent", probability = 0.7 }}
 "query.countryCode" = {{ dictionary = "countries", probability = 0.7 }}
 
@@ -142,10 +146,21 @@ def run(service: Running, folder: Path, *, examples: int, seed: int) -> Outcome:
     (folder / "schemathesis.toml").write_text(config)
     command = [str(Path(sys.executable).with_name("st")), "--config-file", str(folder / "schemathesis.toml"), "run"]
     command += [str(folder / "openapi.json"), "--seed", str(seed)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}  # for the hooks
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
     outcome = Outcome(done.returncode, done.stdout + done.stderr)
     _read_traffic(outcome, folder / "traffic.har", description, service.base_url)
     return outcome
+
+
+_ADA = {"firstName": "test_accept", "lastName": "Byron", "email": "ada@example.org"}
+_UNKNOWN = {
+    "name": "Nobody knows it",
+    "registryName": "IRS",
+    "registryId": "12-3456789",
+    "website": "https://unknown.example",
+    "countryCode": "USA",
+}
 
 
 def _settle_in(service: Running, key: str, organisations: list[str], known: dict[str, list[str]]) -> None:
@@ -160,6 +175,11 @@ def _settle_in(service: Running, key: str, organisations: list[str], known: dict
             "monetary-donation-verifications": {"organisationId": organisation},
             "monitoring-subscriptions": {"organisationId": organisation},
             "eligibility-subscriptions": {"organisationId": organisation},
+            "validation-submission-configurations": {"checks": ["compliance"], "name": f"Fuzzed {number}"},
+            "validation-invites": {"redirectUrl": "https://app.example/applied"},
+            "validation-submissions": {**_ADA, "organisationId": f"{organisation}-complianceStatus:fail"},
+            "agent-verifications": {**_ADA, "organisationId": organisation},
+            "validation-requests": _UNKNOWN,
         }
         for path, body in made.items():
             known.setdefault(path, []).append(fetch(service, f"/v1/{path}", key, body)["data"]["id"])
@@ -169,8 +189,16 @@ def _settle_in(service: Running, key: str, organisations: list[str], known: dict
     for donation in fetch(service, "/v1/donations", key)["data"]:
         fetch(service, "/v1/sandbox/simulate", key, {"id": donation["id"], "action": "settle"})
     asyncio.run(eventually(lambda: fetch(service, "/v1/disbursements", key)["data"]))
+    for submission in known["validation-submissions"][-2:]:
+        asyncio.run(eventually(partial(_answered, service, key, submission)))
+        appeal = fetch(service, f"/v1/validation-submissions/{submission}/appeals", key, {"text": "Look again."})
+        known.setdefault("appeals", []).append(appeal["data"]["id"])
     for path in ("donations", "events", "disbursements"):
         known.setdefault(path, []).extend(one["id"] for one in fetch(service, f"/v1/{path}", key)["data"])
+
+
+def _answered(service: Running, key: str, submission: str) -> bool:
+    return bool(fetch(service, f"/v1/validation-submissions/{submission}", key)["data"]["status"] == "failed")
 
 
 def fetch(service: Running, path: str, key: str | None = None, body: object = None) -> Any:

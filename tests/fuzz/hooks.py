@@ -1,16 +1,25 @@
-"""What schemathesis does before a call: a well-formed Idempotency-Key is used once, as clients use them."""
+"""What schemathesis does before a call: a well-formed Idempotency-Key is used once, every other file is an image."""
 
+from itertools import count
 from typing import Any
 from uuid import uuid4
 
 import schemathesis
+from urllib3.filepost import encode_multipart_formdata
+
+from tests.support.hostile_files import HONEST, PNG
 
 HEADER = "Idempotency-Key"
+_calls = count()
 
 
 @schemathesis.hook
 def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
-    """Equal keys with other data are refused rightly, which would hide what the operations do."""
+    """Equal keys with other data are refused rightly, and so are files of noise: both would hide what operations do."""
     key = (case.headers or {}).get(HEADER)
     if isinstance(key, str) and key and all("!" <= character <= "~" for character in key) and len(key) < 200:
         case.headers[HEADER] = f"{key}{uuid4().hex}"
+    if case.media_type == "multipart/form-data" and isinstance(case.body, dict) and next(_calls) % 2:
+        texts = [(name, value) for name, value in case.body.items() if isinstance(value, str) and name != "file"]
+        file = ("file", ("proof.png", HONEST[PNG], PNG))
+        case.body, case.headers["Content-Type"] = encode_multipart_formdata([*texts, file])
