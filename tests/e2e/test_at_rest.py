@@ -17,7 +17,7 @@ MOST_MEMORY = 120 * 2**20
 ON_USE = frozenset(
     {
         "PIL", "authlib", "dns", "joserfc", "lxml", "numpy", "openpyxl", "pikepdf", "publicsuffixlist.psl",
-        "scim2_models", "scim2_server", "segno", "sqlalchemy", "typst", "webauthn",
+        "requests", "scim2_models", "scim2_server", "segno", "sqlalchemy", "stripe", "typst", "webauthn",
     }
 )  # fmt: skip
 """Libraries that are loaded by the first who needs them, or in a child (decision 0044)."""

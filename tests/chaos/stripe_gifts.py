@@ -1,0 +1,82 @@
+"""A process that takes a gift at Stripe and kills itself, as kill -9 does: as ``tests.chaos.money``, at the stub.
+
+``python -m tests.chaos.stripe_gifts TASK FIRST LAST``. The stub is another process, which survives and loses answers.
+"""
+
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
+from uuid import UUID
+
+import aiohttp
+
+from almoner.adapters.payments_stripe import StripeProvider
+from almoner.adapters.stripe_line import Line
+from almoner.giving.donations import flows
+from almoner.giving.donations.flows import PaymentWork
+from almoner.giving.payments.domain import ProviderPayment, ProviderUnavailable, Tariff
+from almoner.giving.payments.ports import Order, PaymentProvider
+from almoner.platform.db import Database
+from tests.chaos.money import GIFT, connect
+from tests.chaos.victim import Mortal, fork_each
+from tests.support.stripe_account import SECRET
+from tests.support.stripe_stub import KEY
+
+Answer = TypeVar("Answer")
+
+
+class Deadly(StripeProvider):
+    """Kills the process before or after a call."""
+
+    def __init__(self, url: str, db: Mortal) -> None:
+        super().__init__(Line(KEY, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0), pages_url=url)
+        self._db = db
+
+    async def create(self, order: Order) -> ProviderPayment:
+        """As the provider's, if it survives."""
+        return await self._through(super().create(order))
+
+    async def fetch(self, payment: str) -> ProviderPayment:
+        """As the provider's, if it survives."""
+        return await self._through(super().fetch(payment))
+
+    async def _through(self, call: Awaitable[Answer]) -> Answer:
+        self._db.boundary()
+        answer = await call
+        self._db.boundary()
+        return answer
+
+
+async def pay(db: Database, provider: PaymentProvider, session_id: UUID) -> None:
+    """A donor who does not give up gives, pays on Stripe's page and comes back."""
+    work = PaymentWork(db, provider)
+    begun = await _patiently(lambda: flows.begin_payment(work, session_id, GIFT))
+    if begun.url is not None:
+        async with aiohttp.ClientSession() as browser:
+            data = {"card": "4242 4242 4242 4242"}
+            async with browser.post(begun.url, data=data, allow_redirects=False) as answer:
+                assert answer.status in (303, 404)  # 404: it was paid before
+    await _patiently(lambda: flows.return_from_provider(work, session_id))
+
+
+async def _patiently(ask: Callable[[], Awaitable[Answer]]) -> Answer:
+    while True:
+        with suppress(ProviderUnavailable):
+            return await ask()
+
+
+async def live(task: dict[str, Any], point: int) -> None:
+    """One gift."""
+    db = await connect(task)
+    db.fatal = point
+    provider = Deadly(task["url"], db)
+    await pay(db, provider, UUID(task["sessions"][point - 1]))
+    await provider.close()
+    await db.close()
+
+
+if __name__ == "__main__":
+    fork_each(range(int(sys.argv[2]), int(sys.argv[3]) + 1), partial(live, json.loads(sys.argv[1])))
