@@ -5,7 +5,7 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
-from almoner.giving.bank_files import accounts, flows, service
+from almoner.giving.bank_files import flows, service
 from almoner.giving.bank_files.domain import BankFile, OwnAccount, Verdict
 from almoner.giving.bank_files.flows import Told
 from almoner.giving.bank_files.service import Made
@@ -45,7 +45,7 @@ def own(folder: Path, currency: str) -> OwnAccount:
     """Our account of a currency, from a file as an administrator writes it."""
     file = folder / "accounts.toml"
     file.write_text(OWN)
-    return accounts.read(file)[currency]
+    return service.own_accounts(file)[currency]
 
 
 def proposal(service_: Service, organisation: str, currency: str = "USD", iban: str = IBAN) -> Proposal:

@@ -12,7 +12,7 @@ from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide, named
-from almoner.giving.bank_files import accounts, flows, service
+from almoner.giving.bank_files import flows, service
 from almoner.giving.bank_files.domain import BankFile, BankFileRefused, OwnAccount, Verdict
 from almoner.giving.bank_files.flows import Told
 from almoner.giving.bank_files.service import Made
@@ -100,7 +100,7 @@ async def _homeless(tx: Tx, made: Made, rank: int) -> str:
 
 
 def _own(currency: str) -> OwnAccount:
-    known = accounts.read(settings.read().bank_accounts)
+    known = service.own_accounts(settings.read().bank_accounts)
     if currency not in known:
         raise BankFileRefused(
             f"There is no account of ours in {currency}: ALMONER_BANK_ACCOUNTS has {', '.join(known)}."

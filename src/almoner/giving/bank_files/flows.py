@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from almoner.giving.bank_files import service
 from almoner.giving.bank_files.domain import BankFile, Verdict
-from almoner.giving.payouts import flows as payouts
+from almoner.giving.payouts import service as payouts
 from almoner.giving.payouts.domain import PayoutRefused
 from almoner.platform.db import Database, Tx
 
@@ -36,12 +36,13 @@ async def hear(db: Database, content: bytes, *, by: str, record: Record) -> Told
     confirmed = returned = 0
     for payout, (verdict, words) in told.items():
         with suppress(PayoutRefused):  # it is so already
-            if verdict is Verdict.PAID:
-                await payouts.confirm(db, payout)
-                confirmed += 1
-            elif verdict is Verdict.REJECTED:
-                await payouts.give_back(db, payout, words[:500], noted_by=by)
-                returned += 1
+            async with db.write() as tx:  # a worker lets the donations follow that are more than one batch
+                if verdict is Verdict.PAID:
+                    await payouts.confirm(tx, payout)
+                elif verdict is Verdict.REJECTED:
+                    await payouts.give_back(tx, payout, words[:500], noted_by=by)
+            confirmed += verdict is Verdict.PAID
+            returned += verdict is Verdict.REJECTED
     counts = dict(Counter(verdict for verdict, _ in told.values()))
     if told:
         async with db.write() as tx:

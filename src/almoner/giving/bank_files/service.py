@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from hashlib import sha256
+from pathlib import Path
 from typing import Final
 from uuid import UUID
 
 from asyncpg import CheckViolationError, UniqueViolationError
 
-from almoner.giving.bank_files import domain, store
+from almoner.giving.bank_files import accounts, domain, store
 from almoner.giving.bank_files.domain import (
     MOST_PAYMENTS,
     Answer,
@@ -65,6 +66,11 @@ async def make(tx: Tx, own: OwnAccount, execute_on: date, *, by: str) -> Made:
     except UniqueViolationError as refused:
         raise BankFileRefused("Somebody else has just put one of these payouts into a file; try again.") from refused
     return Made(file, homeless)
+
+
+def own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
+    """Our accounts by currency, from the file that an administrator writes. Raises BankFileRefused."""
+    return accounts.read(file)
 
 
 def _written(order: Order) -> bytes:

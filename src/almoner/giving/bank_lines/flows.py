@@ -8,7 +8,6 @@ from uuid import UUID
 
 from almoner.giving.bank_lines import service
 from almoner.giving.bank_lines.domain import Statement
-from almoner.giving.payouts import flows as payouts
 from almoner.platform.db import Database, Tx
 
 Record = Callable[[Tx, Sequence[Statement], "Looked"], Awaitable[None]]
@@ -64,7 +63,4 @@ async def _page(db: Database, after: UUID | None) -> list[UUID]:
 
 async def _look(db: Database, line_id: UUID) -> bool:
     async with db.write() as tx:
-        looked = await service.look(tx, line_id)
-    if looked.payout is not None:
-        await payouts.follow(db, looked.payout)
-    return looked.matched
+        return await service.look(tx, line_id)

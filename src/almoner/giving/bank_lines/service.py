@@ -1,6 +1,5 @@
 """What can be done with lines of our bank's statements. Reading files is in ``camt`` and ``tables``."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -58,27 +57,20 @@ async def newest(tx: Tx, limit: int, *, every: bool) -> list[BankLine]:
     return await store.newest(tx, EVERYONE, limit, every=every)
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """What became of a line. ``payout``: the one whose donations have to follow it now."""
-
-    matched: bool
-    payout: Disbursement | None = None
-
-
-async def look(tx: Tx, line_id: UUID) -> Looked:
-    """Match a line that waits, if it is certain what it is."""
+async def look(tx: Tx, line_id: UUID) -> bool:
+    """Match a line that waits, if it is certain what it is; whether it was."""
     line = await _lock(tx, line_id)
     if line.status != "open":
-        return Looked(False)
+        return False
     if line.movement.minor > 0 and (noted := await store.noted_by_hand(tx, EVERYONE, line)):
         await store.match(tx, EVERYONE, line.id, "request", noted, RULE)
-        return Looked(True)
+        return True
     found = domain.match(line.movement, await _named(tx, line))
     if isinstance(found, Open):
         await store.wait(tx, EVERYONE, line.id, found)
-        return Looked(False)
-    return Looked(True, await _do(tx, line, *found))
+        return False
+    await _do(tx, line, *found)
+    return True
 
 
 async def _named(tx: Tx, line: BankLine) -> Named:
@@ -95,18 +87,19 @@ async def _named(tx: Tx, line: BankLine) -> Named:
     )
 
 
-async def _do(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Thing) -> Disbursement | None:
-    moved = line.movement
+async def _do(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Thing) -> None:
+    """What follows from a match; a worker lets the donations of a payout follow that are more than one batch."""
     if matched_as == "request":
         await _receive(tx, line, thing.id, RULE)
-        return None
+        return
     await store.match(tx, EVERYONE, line.id, matched_as, thing.id, RULE)
-    if not isinstance(thing, Disbursement) or thing.status == "RETURNED":
-        return None
-    if matched_as == "payout":
-        return await payouts.confirm(tx, thing.id) if thing.status == "SENT" else None
-    reason = moved.return_reason or f"the bank returned it on {moved.booked_on}"
-    return await payouts.give_back(tx, thing.id, reason, noted_by=RULE)
+    if not isinstance(thing, Disbursement):
+        return
+    if matched_as == "payout" and thing.status == "SENT":
+        await payouts.confirm(tx, thing.id)
+    elif matched_as == "payout_return" and thing.status != "RETURNED":
+        reason = line.movement.return_reason or f"the bank returned it on {line.movement.booked_on}"
+        await payouts.give_back(tx, thing.id, reason, noted_by=RULE)
 
 
 async def _receive(tx: Tx, line: BankLine, request_id: UUID, by: str) -> None:
