@@ -226,3 +226,39 @@ async def test_donors_are_named_only_to_partners_that_want_it(service: Service, 
     async with service.db.write() as tx:
         await partners.set_giving(tx, tenant.partner, shows_donors=True)
     assert {name: data(await api.get(f"/v1/donations/{made['id']}"))[name] for name in DONOR} == DONOR
+
+
+async def status_of(service: Service, api: Client, organisation: str) -> list[str]:
+    """How the verifications of an organisation stand."""
+    await service.drain()
+    found = data(await api.get("/v1/monetary-donation-verifications"))
+    return [one["status"]["type"] for one in found if one["organisationId"] == organisation]
+
+
+@pytest.mark.parametrize(("value", "status"), [("approve", "approved"), ("reject", "rejected"), ("expire", "expired")])
+async def test_a_test_value_drives_the_verification_of_the_organisation(
+    service: Service, api: Client, nonprofit: str, value: str, status: str
+) -> None:
+    made = await factories.direct(service, api, organisation=f"{nonprofit}-monetaryDonation:{value}")
+    assert made["organisationId"] == nonprofit
+    assert await status_of(service, api, nonprofit) == [status]
+    again = await factories.direct(service, api, organisation=f"{nonprofit}-monetaryDonation:approve")
+    assert again["organisationId"] == nonprofit
+    left = await status_of(service, api, nonprofit)
+    assert sorted(left) == (["approved"] if status == "approved" else sorted(["approved", status]))
+
+
+async def test_a_test_value_drives_a_verification_that_is_pending(
+    service: Service, api: Client, nonprofit: str
+) -> None:
+    await factories.verification(service, api, organisation=nonprofit)
+    first, made = await factories.nonprofit(service), await factories.direct(service, api)
+    body = {"organisationId": f"{nonprofit}-monetaryDonation:approve"}
+    assert data(await api.patch(f"/v1/donations/{made['id']}", body))["organisationId"] == nonprofit
+    assert await status_of(service, api, nonprofit) == ["approved"]
+    refused = await api.post(
+        "/v1/donations",
+        {"amount": 500, "currencyCode": "NOK", "organisationId": f"{first}-monetaryDonation:approve"},
+    )
+    assert refused.status_code == 400
+    assert await status_of(service, api, first) == []

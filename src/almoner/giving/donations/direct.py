@@ -14,6 +14,7 @@ from almoner.giving.giftaid import domain as giftaid_rules
 from almoner.giving.giftaid import service as giftaid
 from almoner.giving.users import service as users
 from almoner.giving.users.domain import User
+from almoner.giving.verifications import service as verifications
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
@@ -62,6 +63,7 @@ async def create(tx: Tx, partner: Partner, wish: Wish) -> Donation:
     )
     await store.insert(tx, partner, made)
     await donations.tell(tx, domain.CREATED, made)
+    await verifications.drive(tx, partner, wish.organisation_id or "")
     return made
 
 
@@ -79,6 +81,7 @@ async def change_organisation(tx: Tx, partner: Partner, donation_id: UUID, organ
     covered, currency, made = donation.gift_aid_id, donation.money.currency, donation.created_at
     covered = await _gift_aid(tx, account, chosen, currency, covered, donation.user_id, made)
     await store.set_organisation(tx, partner, donation_id, chosen.id, covered)
+    await verifications.drive(tx, partner, organisation_id)
     return await donations.get(tx, partner, donation_id)
 
 
@@ -159,7 +162,7 @@ async def _recipient(tx: Tx, partner: Partner, organisation_id: str | None, user
 
 
 async def _named(tx: Tx, partner: Partner, organisation_id: str) -> Organisation:
-    found = tx.ids.parse("organisation", organisation_id)
+    found = tx.ids.parse("organisation", verifications.named(tx, organisation_id))
     try:
         organisation = await organisations.get(tx, partner, found) if found else None
     except NotFound:

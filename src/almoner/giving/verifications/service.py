@@ -5,6 +5,7 @@ shows it (settled 6): a check that fails and the rejection that follows are one 
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -74,6 +75,29 @@ async def create(
     await outbox.emit(tx, partner.id, domain.RECEIVED, record(tx, made))
     await _enqueue_check(tx, made.id, action)
     return made
+
+
+def named(tx: Tx, organisation_id: str) -> str:
+    """The id without a test value of the sandbox, which is cut off before it is looked up and stored (settled 9)."""
+    return triggers.split(organisation_id)[0] if tx.deployment.sandbox else organisation_id
+
+
+async def drive(tx: Tx, partner: Partner, organisation_id: str) -> None:
+    """Do what a test value behind the id asks for: to the organisation's pending verification, else to a new one.
+
+    One that is approved stays as it is.
+    """
+    wanted, action = triggers.split(organisation_id) if tx.deployment.sandbox else (organisation_id, None)
+    found = tx.ids.parse("organisation", wanted)
+    if action is None or found is None:
+        return
+    live = await store.find_live(tx, partner, found)
+    held = await _hold(tx, partner, live) if live else None
+    if held is not None and held.status == "pending":
+        await _enqueue_check(tx, held.id, action)
+    elif held is None or held.status != "approved":
+        with suppress(InvalidState):  # somebody else has just asked for the same
+            await create(tx, partner, organisation_id)
 
 
 async def _make_room(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
@@ -261,4 +285,5 @@ async def _told(tx: Tx, verification: Verification) -> Verification:
 
 
 async def _enqueue_check(tx: Tx, verification_id: UUID, then: triggers.Action | None) -> None:
-    await queue.enqueue(tx, CHECK, {"verification": str(verification_id), "then": then}, unique=str(verification_id))
+    wanted = {"verification": str(verification_id), "then": then}
+    await queue.enqueue(tx, CHECK, wanted, unique=f"{verification_id}:{then}")
