@@ -50,7 +50,7 @@ async def test_m3_m4_m6_s1_the_books_show_what_happened_in_any_order_with_crashe
         commands += sum(world.done.values())
         crashes += world.db.crashes
         done.update(world.done)
-    assert len(done) == 19, "every kind of command was tried"
+    assert len(done) == 25, "every kind of command was tried"
     assert crashes > 0
     figures.write(
         "money",
@@ -64,6 +64,7 @@ async def test_m3_m4_m6_s1_the_books_show_what_happened_in_any_order_with_crashe
 async def check(world: World) -> None:
     """Balances, postings and events against what really happened."""
     balances, posted = await world.expected()
+    assert world.refunded(await world.donations()) == await world.went_back()
     async with world.db.read() as tx:
         rows = await tx.fetch("select key, credits_minor - debits_minor as minor from ledger_account")
         counted = await tx.fetch("select kind, count(*) from ledger_transfer group by kind")
@@ -100,11 +101,14 @@ async def check_events(world: World) -> None:
         events = await tx.fetch("select type, count(*) from event where type like 'donation.%' group by type")
         also = await tx.fetchrow(
             "select count(*) as made, count(settled_at) as settled, (select count(*) from reassignment) as reassigned, "
-            "(select count(*) from returned_gift) as returned from donation"
+            "(select count(*) from returned_gift) as returned, "
+            "(select count(*) from refund where status = 'sent') as sent, "
+            "(select count(*) from dispute where status = 'lost' and donation_id is not null) as lost from donation"
         )
     assert also is not None
     expected = Counter({"donation.created": also["made"], "donation.settled": also["settled"]})
     expected.update({"donation.reassigned": also["reassigned"], "donation.payout_returned": also["returned"]})
+    expected["donation.refunded"] = also["sent"] + also["lost"]
     for row in moves:
         expected.update(dict.fromkeys(MOVES[row["move"]], row["count"]))
     assert {row["type"]: row["count"] for row in events} == {kind: n for kind, n in expected.items() if n}

@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from almoner.giving.disputes import jobs as dispute_jobs
 from almoner.giving.donations import flows as paying
 from almoner.giving.donations import jobs as donation_jobs
 from almoner.giving.donations.domain import CannotAcceptDonations, InvalidState, WrongTargetCurrency
@@ -24,6 +25,8 @@ from almoner.giving.payouts import jobs as payout_jobs
 from almoner.giving.payouts import service as holding
 from almoner.giving.payouts.domain import PayoutRefused, Rules
 from almoner.giving.reassignments import service as reassignments
+from almoner.giving.refunds import jobs as refund_jobs
+from almoner.giving.refunds.domain import RefundNotPossible
 from almoner.giving.requests import jobs as asking_jobs
 from almoner.giving.requests.domain import RequestRefused
 from almoner.giving.sessions import jobs as session_jobs
@@ -45,16 +48,17 @@ from tests.support import giving as support
 from tests.support.client import Client, data
 from tests.support.fake_provider import FakeProvider, notice
 from tests.support.giving import Giving, gift
+from tests.support.money_world_back import DISPUTE_FEE, PROVIDER, Back, Told
 from tests.support.money_world_direct import CURRENCY, Directly
 from tests.support.service import Service
 
 RULES = Rules()
-PROVIDER = "fake"
 FEE = 30
 """Of every payment, in minor units; the provider charges nothing for refunds."""
 _REFUSED = (
     SessionExpired, SessionCompleted, InvalidState, ProviderUnavailable, StillRunning, PayoutRefused,
     CannotAcceptDonations, WrongTargetCurrency, IncorrectParams, ReportRefused, ImportInterrupted, RequestRefused,
+    RefundNotPossible,
 )  # fmt: skip
 
 
@@ -89,7 +93,7 @@ class Fallible(Database):
 
 
 @dataclass(slots=True)
-class World(Directly):
+class World(Directly, Back):
     """One partner, some nonprofits, one provider. ``reported``: lines of the provider's reports, each once.
 
     ``transfers``: what the partner paid by bank, by the bank's reference: the request, and how much.
@@ -102,9 +106,10 @@ class World(Directly):
     nonprofits: list[str]
     provider: FakeProvider = field(default_factory=FakeProvider)
     givings: list[Giving] = field(default_factory=list)
-    reported: set[tuple[str, str]] = field(default_factory=set)
+    reported: set[Told] = field(default_factory=set)
     reports: int = 0
     transfers: dict[str, tuple[UUID, Money]] = field(default_factory=dict)
+    by_bank: dict[UUID, int] = field(default_factory=dict)
     done: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -121,6 +126,9 @@ class World(Directly):
             **payout_jobs.handlers(RULES, self.service.house.telemetry),
             **verification_jobs.handlers,
             **asking_jobs.handlers,
+            **refund_jobs.handlers(self.provider),
+            **dispute_jobs.handlers(self.provider, RULES),
+            **dispute_jobs.recovering(RULES),
         }
         schedules = (
             *session_jobs.schedules,
@@ -129,9 +137,10 @@ class World(Directly):
             *suspense_jobs.schedules,
             *verification_jobs.schedules,
             *asking_jobs.schedules,
+            *dispute_jobs.schedules,
             *payout_jobs.schedules(sandbox=True),
         )
-        duties = Duties(handlers, payout_jobs.reactions, schedules)
+        duties = Duties(handlers, (*payout_jobs.reactions, *dispute_jobs.reactions), schedules)
         return Background(self.db, duties, self.service.house.telemetry)
 
     async def happen(self) -> None:
@@ -141,6 +150,8 @@ class World(Directly):
             self.tell, self.come_back, self.time_passes, self.drain, self.report, self.report, self.pay_out,
             self.bank_returns, self.reassign, self.verify, self.give_directly, self.give_directly,
             self.cancel_directly, self.ask, self.partner_pays, self.partner_pays, self.return_over,
+            self.refund, self.refund, self.end_by_hand, self.provider_stumbles, self.dispute, self.bank_decides,
+            self.tell_of_dispute,
         ]  # fmt: skip
         command = self.chance.choice(commands)
         self.done[command.__name__] += 1
@@ -215,26 +226,28 @@ class World(Directly):
     async def report(self) -> None:
         """The provider pays out some payments and refunds, sometimes twice, sometimes with a wrong line first."""
         paid = [payment.id for payment in self._succeeded() if payment.money.currency == CURRENCY]
-        lines = [("payment", name) for name in paid if self.chance.random() < 0.5]
-        lines += [("refund", of) for of, made in self.provider.refunds.values() if made.money.currency == CURRENCY]
+        lines = [Told("payment", name) for name in paid if self.chance.random() < 0.5]
+        lines += self.lines_back(CURRENCY)
         wrong = self.chance.random() < 0.1
         await self._report(CURRENCY, [line for line in lines if line not in self.reported or wrong], wrong=wrong)
 
-    async def _report(self, currency: str, lines: Iterable[tuple[str, str]], *, wrong: bool = False) -> None:
-        if not (rows := [self._line(currency, kind, name, wrong=wrong) for kind, name in lines]):
+    async def _report(self, currency: str, lines: Iterable[Told], *, wrong: bool = False) -> None:
+        if not (rows := [self._line(told, wrong=wrong) for told in lines]):
             return
         self.reports += 1
         head = f"report {self.reports},{self.service.clock.now():%Y-%m-%d},{currency}"
-        content = "\n".join([",".join(settlements.COLUMNS), *(f"{head},{row}" for row in rows)])
+        content = "\n".join([",".join((*settlements.COLUMNS, "refund")), *(f"{head},{row}" for row in rows)])
         await settlements.import_report(self.db, PROVIDER, content.encode())
         if not wrong:
             self.reported |= set(lines)
 
-    def _line(self, currency: str, kind: str, name: str, *, wrong: bool) -> str:
-        money = self.provider.payments[name].money
-        gross, fee = money.minor + wrong, FEE if kind == "payment" else 0
-        gross = gross if kind == "payment" else -gross
-        return f"{kind},{name},{gross / 100:.2f},{fee / 100:.2f},{(gross - fee) / 100:.2f}"
+    def _line(self, told: Told, *, wrong: bool) -> str:
+        paid = self.provider.payments[told.payment].money.minor
+        gross = (paid if told.kind == "payment" else self.back_minor(told)) + wrong
+        gross = gross if told.kind in ("payment", "dispute_won") else -gross
+        fee = {"payment": FEE, "dispute": DISPUTE_FEE}.get(told.kind, 0)
+        sums = f"{gross / 100:.2f},{fee / 100:.2f},{(gross - fee) / 100:.2f}"
+        return f"{told.kind},{told.payment},{sums},{told.name}"
 
     async def pay_out(self) -> None:
         """An officer runs the payouts."""
@@ -279,6 +292,7 @@ class World(Directly):
     async def rest(self) -> None:
         """No crashes any more: everything is told, reported and done, several times, until nothing moves."""
         self.db.share = 0.0
+        self.provider.lose_answers = self.provider.refuse = 0
         for days in (1, 31, 2, 2, 2):
             self.service.clock.advance(timedelta(days=days))
             self.service.clock.advance_wall(seconds=61)
@@ -286,12 +300,11 @@ class World(Directly):
                 await self._tell(payment, 2)
             for reference in self.transfers:
                 await self.note_transfer(reference)
+            await self.settle_what_goes_back()
             await self.drain()
             for currency in (CURRENCY, "EUR"):
-                lines = [("payment", one.id) for one in self._succeeded() if one.money.currency == currency]
-                lines += [
-                    ("refund", of) for of, made in self.provider.refunds.values() if made.money.currency == currency
-                ]
+                lines = [Told("payment", one.id) for one in self._succeeded() if one.money.currency == currency]
+                lines += self.lines_back(currency)
                 await self._report(currency, [line for line in lines if line not in self.reported])
             await self.drain()
         await self.pay_out()
@@ -301,27 +314,33 @@ class World(Directly):
         """What is owed on each account (credits less debits), and how often each kind of transfer was posted."""
         balances: Counter[str] = Counter()
         posted: Counter[str] = Counter()
-        donations = await self.donations()
-        refunded = {of for of, _ in self.provider.refunds.values()}
+        donations, withdrawn = await self.donations(), await self.withdrawn()
+        async with self.db.read() as tx:
+            held = {row["provider_payment"] for row in await tx.fetch("select provider_payment from held_payment")}
+            posted["fee_charged"] = await tx.fetchval(
+                "select count(*) from settlement_line where payment_id is not null and fee_minor > spared_minor"
+            )
         for payment in self._succeeded():
             currency, minor = payment.money.currency, payment.money.minor
-            held = payment.id in refunded
-            posted["payment_held" if held else "payment_received"] += 1
+            posted["payment_held" if payment.id in held else "payment_received"] += 1
             posted.update(("settled", "provider_fee"))
             balances[f"bank:{currency}"] -= minor - FEE
-            if held:
-                posted.update(("refund_begun", "refund_paid", "refund_settled"))
-                balances[f"bank:{currency}"] += minor
+            if payment.id in held:
                 balances[f"fees:{currency}:{PROVIDER}"] -= FEE
-            else:
-                posted["fee_charged"] += 1
+        await self.expect_back(balances, posted, held)
         await self.expect_requests(balances, posted, donations)
         for donation in donations:
+            if donation["status"] not in ("RECEIVED_PAYMENT", "DISBURSED"):
+                continue
+            # The fee is the nonprofit's as far as something is left of the gift; the rest of it is ours.
+            arrived, gone = donation["settledAmount"]["amount"], withdrawn[donation["id"]]
+            owed = max(0, arrived - gone)
+            balances[f"fees:{CURRENCY}:{PROVIDER}"] -= owed - (arrived - gone)
             if donation["status"] == "RECEIVED_PAYMENT":
                 owner = self.service.db.deployment.ids.parse("organisation", donation["organisationId"])
-                balances[f"donation_liability:{CURRENCY}:{owner}"] += donation["settledAmount"]["amount"]
-            elif donation["status"] == "DISBURSED":
-                balances[f"bank:{CURRENCY}"] += donation["settledAmount"]["amount"]
+                balances[f"donation_liability:{CURRENCY}:{owner}"] += owed
+            else:
+                balances[f"bank:{CURRENCY}"] += owed
         return {key: minor for key, minor in balances.items() if minor}, posted
 
     async def donations(self) -> list[dict[str, Any]]:

@@ -167,8 +167,9 @@ class Donation:
 
     @property
     def left(self) -> Money:
-        """What is not on its way back."""
-        return Money(self.money.minor - self.withdrawn_minor, self.money.currency)
+        """What is not back, nor on its way. A dispute that was lost when it had been paid out is not withdrawn."""
+        refunded = self.refunded.money.minor if self.refunded else 0
+        return Money(self.money.minor - max(self.withdrawn_minor, refunded), self.money.currency)
 
     @property
     def owed(self) -> Money:

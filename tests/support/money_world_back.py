@@ -1,0 +1,239 @@
+"""The world of money that goes back: refunds of gifts, whole and in part, and what donors' banks draw and give back."""
+
+import random
+from collections import Counter
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from almoner.giving.disputes import flows as disputing
+from almoner.giving.disputes.flows import DisputeWork
+from almoner.giving.payments.domain import DisputeStatus, ProviderPayment, ProviderStatus
+from almoner.giving.payouts.domain import Rules
+from almoner.giving.refunds import service as refunding
+from almoner.giving.suspense import service as suspense
+from almoner.platform.db import EVERYONE, Database
+from tests.support.fake_provider import FakeProvider
+from tests.support.money_world_direct import CURRENCY
+from tests.support.service import Service
+
+DISPUTE_FEE = 15
+"""Of every dispute, in minor units; nothing of it is ever given back."""
+RULES = Rules()
+PROVIDER = "fake"
+
+
+class Told(NamedTuple):
+    """A line that the provider reports once: of a payment, and of which refund or dispute of it."""
+
+    kind: str
+    payment: str
+    name: str = ""
+
+
+class Back:
+    """What partners, officers, donors' banks and the provider do to have money go back, and what the books must show.
+
+    ``by_bank``: what our bank sent back to the partner, in minor units, by the refund.
+    """
+
+    service: Service
+    db: Database
+    chance: random.Random
+    provider: FakeProvider
+    by_bank: dict[UUID, int]
+
+    async def ids(self, sql: str) -> list[UUID]:
+        """The ids that a statement selects."""
+        raise NotImplementedError
+
+    async def refund(self) -> None:
+        """The partner has a gift sent back, whole or in part, or tries to."""
+        if found := await self.ids("select id from donation where status in ('RECEIVED_PAYMENT', 'DISBURSED')"):
+            minor = self.chance.choice((None, 1, 300, 2480, 2500))
+            async with self.db.write() as tx:
+                await refunding.begin(tx, EVERYONE, self.chance.choice(found), minor, RULES)
+
+    async def end_by_hand(self) -> None:
+        """An officer sends a direct gift back by bank, or knows that it will not be sent; and notes it."""
+        if found := await self.ids("select id from refund where status = 'begun' and payment_id is null"):
+            await self._end_by_hand(self.chance.choice(found))
+
+    async def _end_by_hand(self, refund_id: UUID) -> None:
+        async with self.db.read() as tx:
+            minor = (await refunding.get(tx, refund_id)).money.minor
+        # What was sent stays sent, whatever becomes of the note.
+        sent = self.by_bank.setdefault(refund_id, minor if self.chance.random() < 0.7 else 0)
+        async with self.db.write() as tx:
+            if sent:
+                await refunding.sent_by_hand(tx, refund_id, f"bank {refund_id}", "by bank", "officer")
+            else:
+                await refunding.refuse(tx, refund_id, "no account", "officer")
+
+    async def provider_stumbles(self) -> None:
+        """The provider's next answer is lost after it did what was asked, or it does nothing."""
+        if self.chance.random() < 0.5:
+            self.provider.lose_answers = 1
+        else:
+            self.provider.refuse = 1
+
+    async def dispute(self) -> None:
+        """A donor's bank wants back what is left of a payment; of a gift, sometimes a part."""
+        paid = [one for one in self.provider.payments.values() if one.status is ProviderStatus.SUCCEEDED]
+        paid = [one for one in paid if one.id not in self.provider.disputed and self._left(one) > 0]
+        if paid:
+            payment = self.chance.choice(paid)
+            part = self.chance.random() < 0.3 and await self._pays_a_gift(payment.id)
+            left = self._left(payment)
+            if left and payment.id not in self.provider.disputed:  # by another meanwhile
+                minor = self.chance.randint(1, left) if part else left
+                self.provider.dispute(payment.id, self.service.clock.now(), minor)
+
+    async def _pays_a_gift(self, payment: str) -> bool:
+        async with self.db.read() as tx:
+            return bool(
+                await tx.fetchval(
+                    "select exists (select from payment where provider_payment = $1 and status = 'succeeded')", payment
+                )
+            )
+
+    def _left(self, payment: ProviderPayment) -> int:
+        gone = sum(made.money.minor for of, made in self.provider.refunds.values() if of == payment.id)
+        return payment.money.minor - gone
+
+    async def bank_decides(self) -> None:
+        """A donor's bank decides over a dispute."""
+        if found := self._open_disputes():
+            outcome = self.chance.choice((DisputeStatus.WON, DisputeStatus.LOST))
+            self.provider.decide(self.chance.choice(found), outcome)
+
+    def _open_disputes(self) -> list[str]:
+        return [of for of, (one, *_) in self.provider.disputed.items() if one.status is DisputeStatus.OPEN]
+
+    async def tell_of_dispute(self) -> None:
+        """The provider sends notices of a dispute, also of one that was told before."""
+        if self.provider.disputed:
+            await self._tell_of_dispute(self.chance.choice(list(self.provider.disputed)), self.chance.randint(1, 3))
+
+    async def _tell_of_dispute(self, payment: str, times: int) -> None:
+        for _ in range(times):
+            await self._tell(payment, 1)
+            await disputing.hear(DisputeWork(self.db, self.provider, RULES), payment)
+
+    async def _tell(self, payment: str, times: int) -> None:
+        raise NotImplementedError
+
+    def lines_back(self, currency: str) -> list[Told]:
+        """What the provider has to report of money that went back."""
+        lines = [
+            Told("refund", of, made.id)
+            for of, made in self.provider.refunds.values()
+            if made.money.currency == currency
+        ]
+        for of, disputes in self.provider.disputed.items():
+            for one in disputes:
+                if one.money.currency == currency:
+                    lines.append(Told("dispute", of, one.id))
+                    lines += [Told("dispute_won", of, one.id)] if one.status is DisputeStatus.WON else []
+        return lines
+
+    def back_minor(self, told: Told) -> int:
+        """What a line of ``lines_back`` is about, in minor units."""
+        if told.kind == "refund":
+            return next(made.money.minor for _, made in self.provider.refunds.values() if made.id == told.name)
+        return next(one.money.minor for one in self.provider.disputed[told.payment] if one.id == told.name)
+
+    async def settle_what_goes_back(self) -> None:
+        """Banks decide, officers end what waits for them, and the provider tells of every dispute."""
+        for payment in self._open_disputes():
+            self.provider.decide(payment, self.chance.choice((DisputeStatus.WON, DisputeStatus.LOST)))
+        for payment in self.provider.disputed:
+            await self._tell_of_dispute(payment, 2)
+        for refund_id in await self.ids("select id from refund where status = 'begun' and payment_id is null"):
+            await self._end_by_hand(refund_id)
+        for held_id in await self.ids("select id from held_payment where status = 'refunding'"):
+            async with self.db.write() as tx:
+                await suspense.refund(tx, held_id, "the dispute was won", "officer")
+
+    async def expect_back(self, balances: Counter[str], posted: Counter[str], held: set[str]) -> None:
+        """What went back of all payments; what each gift bears of it is ``withdrawn``."""
+        for key, (of, made) in self.provider.refunds.items():
+            currency = made.money.currency
+            balances[f"bank:{currency}"] += made.money.minor
+            posted["refund_settled"] += 1
+            assert (":giftrefund:" in key) is (of not in held)
+            if of in held:
+                posted.update(("refund_begun", "refund_paid"))
+        for of, disputes in self.provider.disputed.items():
+            for one in disputes:
+                currency, won = one.money.currency, one.status is DisputeStatus.WON
+                posted.update(("dispute_drawn", "dispute_settled", "provider_fee"))
+                balances[f"bank:{currency}"] += DISPUTE_FEE
+                balances[f"fees:{currency}:{PROVIDER}"] -= DISPUTE_FEE
+                if won:
+                    posted.update(("dispute_returned", "dispute_won_settled"))
+                else:
+                    balances[f"bank:{currency}"] += one.money.minor
+                    if of in held:
+                        posted.update(("dispute_returned", "refund_begun", "refund_paid"))
+        for minor in self.by_bank.values():
+            balances[f"bank:{CURRENCY}"] += minor
+        await self._expect_rows(balances, posted)
+
+    async def _expect_rows(self, balances: Counter[str], posted: Counter[str]) -> None:
+        async with self.db.read() as tx:
+            refunds = await tx.fetch("select * from refund")
+            lost = await tx.fetch("select * from dispute where status = 'lost' and donation_id is not null")
+        assert all(row["status"] != "begun" for row in refunds), "every refund has ended"
+        for row in refunds:
+            amount, borne, back = row["amount_minor"], row["borne_minor"], row["given_back_minor"]
+            posted["gift_refund_begun"] += borne > 0
+            posted["gift_refund_topped_up"] += amount > borne
+            posted["gift_refund_sent"] += row["status"] == "sent"
+            posted["gift_refund_undone"] += bool(back)
+            posted["gift_refund_untopped"] += back is not None and back < amount
+        for row in lost:
+            posted["dispute_lost"] += row["amount_minor"] > row["borne_minor"]
+            posted["dispute_borne"] += row["borne_minor"] > 0
+            posted["dispute_recovered"] += bool(row["recovered_minor"])
+            if row["paid_out"] and row["recovered_minor"] is None:
+                balances[f"fees:{CURRENCY}:{PROVIDER}"] -= row["amount_minor"]
+
+    async def withdrawn(self) -> Counter[str]:
+        """What is withdrawn from each donation, by its identifier: sent back, or lost before it was paid out."""
+        found: Counter[str] = Counter()
+        ids = self.service.db.deployment.ids
+        async with self.db.read() as tx:
+            of = {
+                row["provider_payment"]: ids.text("donation", row["donation_id"])
+                for row in await tx.fetch("select * from payment where status = 'succeeded'")
+            }
+            kept = {
+                row["provider_dispute"]
+                for row in await tx.fetch("select * from dispute where paid_out and recovered_minor is null")
+            }
+            by_bank = await tx.fetch("select id, donation_id from refund where payment_id is null")
+        for payment, made in self.provider.refunds.values():
+            if payment in of:
+                found[of[payment]] += made.money.minor
+        for payment, disputes in self.provider.disputed.items():
+            for one in disputes:
+                if payment in of and one.status is DisputeStatus.LOST and one.id not in kept:
+                    found[of[payment]] += one.money.minor
+        for row in by_bank:
+            found[ids.text("donation", row["donation_id"])] += self.by_bank.get(row["id"], 0)
+        return found
+
+    async def went_back(self) -> int:
+        """What went back to whoever paid a gift: by refunds, and by disputes that were lost."""
+        async with self.db.read() as tx:
+            gifts = {
+                row[0] for row in await tx.fetch("select provider_payment from payment where status = 'succeeded'")
+            }
+        refunds = sum(made.money.minor for of, made in self.provider.refunds.values() if of in gifts)
+        lost = [one for of, all_ in self.provider.disputed.items() if of in gifts for one in all_]
+        drawn = sum(one.money.minor for one in lost if one.status is DisputeStatus.LOST)
+        return refunds + drawn + sum(self.by_bank.values())
+
+    def refunded(self, donations: list[dict[str, Any]]) -> int:
+        """What partners read of all that went back to whoever paid a gift."""
+        return sum(one["refundedAmount"] or 0 for one in donations)
