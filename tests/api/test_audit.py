@@ -42,7 +42,8 @@ class World:
         path = endpoint.path
         for name, mark in endpoint.path_parameters.items():
             assert mark is not None
-            path = path.replace(f"{{{name}}}", self.names[mark.type])
+            own = self.names.get(f"{mark.type} to {endpoint.operation_id}")
+            path = path.replace(f"{{{name}}}", own or self.names[mark.type])
         body = await self.body(endpoint) if endpoint.body else None
         given: dict[str, Any] = {} if body is None else {"json": body}
         if endpoint.upload:
@@ -111,6 +112,7 @@ async def world(service: Service, tenant: Tenant) -> AsyncIterator[World]:
         "category": (await factories.category(api))["id"],
         "user": (await factories.user(api))["id"],
         "donation": data(await api.post("/v1/donations", {"organisationId": organisation, **GIFT}))["id"],
+        "donation to refundDonation": (await factories.donation(service, api))["id"],
         "donationsession": (await factories.session(service, api))["id"],
         "monetarydonationverification": (await factories.verification(service, api))["id"],
         "webhooksubscription": (await factories.subscription(api))["id"],

@@ -19,7 +19,7 @@ from almoner.giving.requests import flows as asking
 from almoner.giving.requests.domain import Unasked
 from almoner.platform import audit
 from almoner.platform.db import Partner
-from tests.support import bank, bmf, camt, factories
+from tests.support import bank, bmf, camt, factories, refunds
 from tests.support import claims as charities
 from tests.support import giving as donors
 from tests.support.client import Client, data
@@ -40,6 +40,7 @@ READS = frozenset(
     {
         "gift-aid claims adjustments", "gift-aid claims list",
         "disputes list", "disputes show",
+        "refunds list", "refunds show",
         "activities suggest", "approvals list", "audit key", "audit list", "audit sign", "audit verify", "keys list",
         "members groups", "members list", "members provider show", "members provider test", "operators list",
         "operators tokens list", "requests list", "requests over",
@@ -233,6 +234,12 @@ async def settlements_and_held_money(world: World) -> None:
         held = world.text("heldpayment", (await held_for(giving, "unknown_payment")).id)
         await world.does("suspense", what, held, *NOTE)
         await api.close()
+    for what in ("done-by-hand", "refuse", "ask-again"):
+        gift = await factories.donation(world.service, world.api)
+        await world.does("refunds", "begin", gift["id"], "--amount", "100", *NOTE)
+        (refund,) = await refunds.of(world.service, gift)
+        told = {"done-by-hand": ("--called", f"tpr_{gift['id']}", *NOTE), "refuse": NOTE}.get(what, ())
+        await world.does("refunds", what, world.text("refund", refund.id), *told)
     for what in ("won", "lost", "ask"):
         disputed = await factories.donation(world.service, world.api)
         await simulate(world.api, disputed["id"], "dispute")

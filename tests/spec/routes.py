@@ -113,7 +113,7 @@ S POST   /v1/sandbox/simulate
 S GET    /v1/sandbox/mailbox
 """
 
-NOT_BUILT_YET = re.compile(r"/refund$")
+NOT_BUILT_YET = re.compile(r"(?!)")
 """Routes of later deliveries. A route that appears leaves this list in the same change (the test says so)."""
 
 OPERATIONS = frozenset({"/healthz", "/readyz", "/metrics", "/openapi.json"})

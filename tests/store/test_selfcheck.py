@@ -17,6 +17,7 @@ from tests.support import (
     database,
     dispute_faults,
     factories,
+    refund_faults,
     request_faults,
     submission_faults,
     validation_faults,
@@ -39,6 +40,7 @@ async def lived(postgres_server: Server) -> AsyncIterator[Service]:
         await gifts(service, api)
         await bank_faults.lived(service, api)
         await request_faults.lived(service, api)
+        await refund_faults.lived(service, api)
         await claim_faults.lived(service, api)
         await dispute_faults.lived(service, api)
         await validation_faults.lived(service, api)
@@ -86,7 +88,8 @@ PAID_OUT = "(select id from disbursement where status = 'PAID' limit 1)"
 NOW = "(select max(posted_at) from ledger_transfer)"
 CLEARED = """
     update settlement_line
-    set status = 'cleared', reason = 'not_paid', payment_id = null, held_payment_id = null, cleared_by = 'x', note = 'x'
+    set status = 'cleared', reason = 'not_paid', payment_id = null, held_payment_id = null, refund_id = null,
+        spared_minor = 0, cleared_by = 'x', note = 'x'
 """
 
 
@@ -181,7 +184,10 @@ def faults() -> Iterator[Fault]:
         where id = {REFUNDED}
         """,
     )
-    yield Fault("settlements.donations_have_lines", "update settlement_line set payment_id = gen_random_uuid()")
+    yield Fault(
+        "settlements.donations_have_lines",
+        "update settlement_line set payment_id = gen_random_uuid() where kind = 'payment'",
+    )
     yield Fault(
         "settlements.clearing_closes",
         "update settlement_line set gross_minor = gross_minor + 1, net_minor = net_minor + 1",
@@ -190,7 +196,7 @@ def faults() -> Iterator[Fault]:
         "settlements.exceptions_are_young",
         f"""
         update settlement_line set status = 'exception', reason = 'unknown_payment', payment_id = null,
-            created_at = {OLD}
+            refund_id = null, spared_minor = 0, created_at = {OLD}
         """,
     )
     reported = f"update settlement set reference = 'po_' || id; update payment set status_changed_at = {OLD}; "
@@ -357,6 +363,7 @@ def faults() -> Iterator[Fault]:
     )
     yield from bank_faults.of_bank_files()
     yield from of_requests()
+    yield from refund_faults.of_refunds()
     yield from claim_faults.of_claims()
     yield from dispute_faults.of_disputes()
     yield from of_validation()
