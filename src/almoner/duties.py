@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Final
 
 from almoner.access.accounts import jobs as account_jobs
 from almoner.access.accounts import service as accounts
@@ -127,6 +128,9 @@ REACTIONS = (
 )
 
 
+_BOOKS: Final = {**verification_jobs.handlers, **donation_request_jobs.handlers, **claim_jobs.handlers}
+
+
 def duties(
     db: Database,
     outbound: Outbound,
@@ -147,16 +151,9 @@ def duties(
     screener: Screener,
 ) -> Duties:
     """What every slice does in the background."""
-    handlers = {
-        **webhook_jobs.handlers(db, outbound),
-        **verification_jobs.handlers,
-        **payout_jobs.handlers(rules, telemetry),
-        **reassignment_jobs.handlers(rules),
-        **dispute_jobs.recovering(rules),
-        **donation_request_jobs.handlers,
-        **claim_jobs.handlers,
-        **selfcheck.handlers(CHECKS, telemetry),
-    }
+    handlers = {**webhook_jobs.handlers(db, outbound), **selfcheck.handlers(CHECKS, telemetry)}
+    handlers |= {**_BOOKS, **payout_jobs.handlers(rules, telemetry)}
+    handlers |= {**reassignment_jobs.handlers(rules), **dispute_jobs.recovering(rules)}
     handlers |= _mailing(db, transport, catalogues, hosts, screener)
     handlers |= sign_in_jobs.handlers
     handlers |= organisation_jobs.handlers(FOLLOWERS)
@@ -166,12 +163,9 @@ def duties(
     handlers |= request_jobs.handlers(name_agreement)
     handlers |= match_jobs.handlers(screener)
     handlers |= monitoring_jobs.handlers(screener)
-    handlers |= eligibility_jobs.handlers
-    handlers |= {**submission_jobs.handlers, **appeal_jobs.handlers}
+    handlers |= {**eligibility_jobs.handlers, **submission_jobs.handlers, **appeal_jobs.handlers}
     if provider is not None:
-        handlers |= {**donation_jobs.handlers(provider, figures), **suspense_jobs.handlers(provider)}
-        handlers |= refund_jobs.handlers(provider)
-        handlers |= dispute_jobs.handlers(provider, rules)
+        handlers |= _paying(provider, figures, rules)
     if reports is not None:
         handlers |= settlement_jobs.handlers(reports)
     return Duties(
@@ -187,6 +181,16 @@ def duties(
         ),
         limits={**register_jobs.LIMITS, **watchlist_jobs.LIMITS, **document_jobs.LIMITS, **settlement_jobs.LIMITS},
     )
+
+
+def _paying(provider: PaymentProvider, figures: Figures, rules: Rules) -> Mapping[str, Handler]:
+    """What asks the payment provider."""
+    return {
+        **donation_jobs.handlers(provider, figures),
+        **suspense_jobs.handlers(provider),
+        **refund_jobs.handlers(provider),
+        **dispute_jobs.handlers(provider, rules),
+    }
 
 
 def _mailing(

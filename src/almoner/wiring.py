@@ -343,24 +343,21 @@ async def open_house(
     guard = KeyGuard(db, clock, limiter, _limits(settings))
     outbound = Outbound(db.deployment.receivers)
     pages = [*assets.ROUTES, *reports.routes(telemetry, clock), *_people_pages(db, catalogues, limiter, outbound)]
-    pages += _agent_pages(db, catalogues)
     provider, provider_app = provider_of(settings, db, outbound, telemetry, catalogues)
     work = None if provider is None else PaymentWork(db, provider, _figures(settings))
     rules = Rules(settings.payout_least_gifts)
-    if work is not None:
-        pages += _giving_pages(work, catalogues, rules)
-    if settings.sandbox:
-        pages += _sandbox_pages(db, catalogues)
+    pages += [] if work is None else _giving_pages(work, catalogues, rules)
+    pages += _sandbox_pages(db, catalogues) if settings.sandbox else []
     blobs = Blobs(StorageOnUse(settings.documents_url, settings.documents_folder), db.deployment.vault)
-    parts = _duties(settings, db, outbound, provider, catalogues, telemetry, blobs)
-    background = Background(db, parts, telemetry)
+    background = Background(db, _duties(settings, db, outbound, provider, catalogues, telemetry, blobs), telemetry)
     checker = Checker(telemetry.upload_checked)
     intake = Intake(db, checker, blobs, scans=not settings.unscanned)
-    pages += [*DocumentPages(db, blobs).routes(), *_form_pages(db, catalogues, intake, limiter)]
+    pages += [*_agent_pages(db, catalogues), *DocumentPages(db, blobs).routes()]
+    pages += _form_pages(db, catalogues, intake, limiter)
     routes = [*ROUTES, refund_routes(rules)]
     if settings.sandbox and work is not None:
-        simulation = _simulation(work, till_of(settings, db), rules)
-        routes.append(sandbox_routes(SandboxClock(background, clock), simulation))
+        tools = _simulation(work, till_of(settings, db), rules)
+        routes.append(sandbox_routes(SandboxClock(background, clock), tools))
     return House(
         settings,
         clock,

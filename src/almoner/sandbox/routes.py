@@ -79,10 +79,7 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         key=SECRET,
         scope="sandbox",
         tx="around",
-        errors=(
-            UnknownRecord,
-            *_REFUSALS,
-        ),
+        errors=(UnknownRecord, *_REFUSALS),
     )
     async def simulate(call: Call, body: SimulateIn) -> Raw:
         """Do to one of your records what somebody else would do, and answer the record.
