@@ -285,3 +285,13 @@ async def hosted(of: Cause) -> str:
     [made] = data(await of.api.get("/v1/donations", pageSize=1))
     assert made["giftAidId"] is not None
     return str(made["id"])
+
+
+async def test_gifts_that_are_too_old_are_counted_and_stand_in_nobodys_way(charity_: Cause) -> None:
+    await charity_.gift(1000)
+    charity_.service.clock.advance(days=366 * 5)
+    await charity_.gift(2000)
+    drafted = await charity_.draft()
+    assert (drafted.expired, drafted.left_out) == (1, ())
+    assert drafted.claim is not None
+    assert drafted.claim.minor == 2000

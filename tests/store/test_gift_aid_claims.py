@@ -1,6 +1,7 @@
 """Gift aid claims in the database: what it refuses by itself, and by which indexes it answers."""
 
 import re
+from datetime import timedelta
 from typing import cast
 from uuid import UUID, uuid4
 
@@ -103,7 +104,8 @@ async def test_p1_claims_and_their_gifts_are_found_by_indexes(service: Service) 
         for way in ("seqscan", "sort", "incremental_sort"):
             await tx.execute(f"set local enable_{way} = off")
         asked = cast("Tx", explaining := Explaining(tx))
-        await store.claimable(asked, EVERYONE, uuid4(), tx.now, 10)
+        await store.claimable(asked, EVERYONE, uuid4(), (tx.now, uuid4()), tx.now, 10)
+        await store.count_expired(asked, EVERYONE, uuid4(), tx.now)
         assert "donation_with_gift_aid" in explaining.indexes()
         assert "gift_aid_claimed_once" in explaining.indexes()
         await store.lock_claim_of(asked, EVERYONE, uuid4())
@@ -132,6 +134,18 @@ async def test_the_same_gift_is_in_claims_one_after_the_other(service: Service, 
             "select live from gift_aid_claimed where donation_id = $1 order by claim_id", _id(service, given["id"])
         )
     assert [row["live"] for row in rows] == [False, True]
+
+
+async def test_there_is_a_way_past_the_gifts_that_hmrc_would_not_take(service: Service, api: Client) -> None:
+    of = await cause(service, api)
+    bad = [uuid_of(service, "donation", (await of.gift(1000, firstName=None))["id"]) for _ in range(5)]
+    good = await of.gift(2000)
+    async with service.db.read() as tx:
+        seen, after = [], (tx.now - timedelta(days=1), UUID(int=0))
+        while batch := await store.claimable(tx, EVERYONE, of.id, after, tx.now + timedelta(days=1), 2):
+            seen += [one.donation_id for one in batch]
+            after = (batch[-1].made_at, batch[-1].donation_id)
+    assert seen == [*bad, uuid_of(service, "donation", good["id"])]
 
 
 def _id(service: Service, donation: str) -> UUID:

@@ -123,6 +123,16 @@ def test_a_company_has_an_accounting_year_of_its_own() -> None:
             domain.year_end(wrong)
 
 
+@pytest.mark.parametrize("year", [TAX_YEAR, YearEnd(12, 31), YearEnd(2, 28)])
+@given(days=st.integers(0, 3000))
+def test_the_first_gift_that_can_be_claimed_for_is_the_first_that_is_not_late(year: YearEnd, days: int) -> None:
+    today = TODAY + timedelta(days=days)
+    first = year.first_claimable(today)
+    last_moment = first - timedelta(microseconds=1)
+    assert year.last_claim(domain.london_day(first)) >= today
+    assert year.last_claim(domain.london_day(last_moment)) < today
+
+
 def test_what_is_too_old_is_left_out_from_the_day_after() -> None:
     old = gift(1, made_at=datetime(2021, 6, 1, tzinfo=UTC))
     assert schedule.make([old], date(2026, 4, 5), TAX_YEAR, together=False).lines == 1

@@ -75,6 +75,8 @@ def draft(
     else:
         typer.echo(f"claim  {claim_id}")
         typer.echo(_sums(made.claim))
+    if made.expired:
+        typer.echo(f"{made.expired:,} gifts are too old: nobody claimed for them in time.")
     if made.waiting:
         typer.echo(f"{made.waiting:,} or more gifts wait for the next claim: this one is full.")
 

@@ -6,7 +6,7 @@ After HMRC's guidance notes for charities, chapter 3, and its pages "Claiming Gi
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
@@ -55,6 +55,13 @@ class YearEnd:
         """Until when a gift of a day can be claimed for."""
         end = self.of(day)
         return end.replace(year=end.year + YEARS)
+
+    def first_claimable(self, today: date) -> datetime:
+        """From when on gifts can be claimed for today, in London: 23:00 UTC of the day before, where it is summer."""
+        end = self.of(today)
+        first = datetime(end.year - YEARS - 1, end.month, end.day, tzinfo=UTC) + timedelta(days=1)
+        before = first - _SUMMER
+        return before if london_day(before) == first.date() else first
 
 
 TAX_YEAR: Final = YearEnd()
@@ -185,11 +192,15 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """What came of drafting. ``claim``: None when there is nothing to claim. ``waiting``: gifts for the next claim."""
+    """What came of drafting. ``claim``: None when there is nothing to claim. ``waiting``: gifts for the next claim.
+
+    ``expired``: gifts that nobody claimed for in time.
+    """
 
     claim: Claim | None
     left_out: tuple[LeftOut, ...]
     waiting: int
+    expired: int
 
 
 def tax(minor: int) -> int:

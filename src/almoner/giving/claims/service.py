@@ -8,19 +8,22 @@ order. It goes back once HMRC has paid for the gift: off the next claim of the s
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from asyncpg import UniqueViolationError
 
 from almoner.giving.claims import domain, schedule, store
-from almoner.giving.claims.domain import Adjustment, Claim, ClaimRefused, Drafted, Entry, YearEnd
+from almoner.giving.claims.domain import Adjustment, Claim, ClaimRefused, Drafted, Entry, Gift, YearEnd
 from almoner.giving.donations import service as donations
 from almoner.giving.giftaid.domain import CURRENCY, Declaration, eligible
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.db import EVERYONE, Tx
 
-ID = "giftaidclaim"
+ID: Final = "giftaidclaim"
+BATCH: Final = 2000
+"""Gifts that are looked at in one statement."""
 
 
 async def get(tx: Tx, claim_id: UUID) -> Claim:
@@ -53,12 +56,14 @@ async def draft(
         raise ClaimRefused("gifts can be claimed for once they are made: --before is still to come")
     for donation_id in await store.over_of(tx, EVERYONE, organisation_id):
         await adjust(tx, donation_id)
-    gifts = await store.claimable(tx, EVERYONE, organisation_id, made_before, domain.MAX_GIFTS + 1)
     today = domain.london_day(tx.now)
-    made = schedule.make(gifts[: domain.MAX_GIFTS], today, year, together=together)
-    waiting = made.waiting + max(0, len(gifts) - domain.MAX_GIFTS)
+    since = year.first_claimable(today)
+    expired = await store.count_expired(tx, EVERYONE, organisation_id, since)
+    gifts, more = await _gifts(tx, organisation_id, since, made_before)
+    made = schedule.make(gifts, today, year, together=together)
+    drafted = Drafted(None, made.left_out, made.waiting + more, expired)
     if not made.listed:
-        return Drafted(None, made.left_out, waiting)
+        return drafted
     minor = sum(one.gift.minor for one in made.listed)
     left = await store.lock_left(tx, EVERYONE, organisation_id)
     taken = domain.deductions([(one.id, one.left_minor) for one in left], minor)
@@ -85,7 +90,24 @@ async def draft(
         raise ClaimRefused("another charity claims for one of the gifts since just now: try again") from taken_before
     if taken:
         await store.deduct(tx, claim.id, taken)
-    return Drafted(claim, made.left_out, waiting)
+    return replace(drafted, claim=claim)
+
+
+async def _gifts(tx: Tx, organisation_id: UUID, since: datetime, made_before: datetime) -> tuple[list[Gift], int]:
+    """The oldest gifts that fit into a claim, with those before them that HMRC would not take; and how many follow.
+
+    However many it would not take, there is a way past them.
+    """
+    found: list[Gift] = []
+    fit, after = 0, (since, UUID(int=0))
+    while batch := await store.claimable(tx, EVERYONE, organisation_id, after, made_before, BATCH):
+        for place, gift in enumerate(batch):
+            if fit == domain.MAX_GIFTS:
+                return found, len(batch) - place
+            fit += schedule.taken(gift.declarer)[0] is not None
+            found.append(gift)
+        after = (batch[-1].made_at, batch[-1].donation_id)
+    return found, 0
 
 
 async def _charity(tx: Tx, organisation_id: UUID) -> None:

@@ -66,17 +66,32 @@ async def insert_entries(tx: Tx, claim_id: UUID, entries: Sequence[Entry]) -> No
 CLAIMABLE: Final = f"""
 select d.id, d.gift_aid_id, d.created_at, d.amount_minor - d.withdrawn_minor as minor, {_DECLARER}
 from donation d join gift_aid_declaration g on g.id = d.gift_aid_id
-where d.organisation_id = $1 and d.created_at < $2 and d.status in ('RECEIVED_PAYMENT', 'DISBURSED')
-  and d.withdrawn_minor < d.amount_minor and d.disputed_at is null
+where d.organisation_id = $1 and (d.created_at, d.id) > ($2, $3) and d.created_at < $4
+  and d.status in ('RECEIVED_PAYMENT', 'DISBURSED') and d.withdrawn_minor < d.amount_minor and d.disputed_at is null
   and not exists (select from gift_aid_claimed c where c.donation_id = d.id and c.live)
-order by d.created_at, d.id limit $3
+order by d.created_at, d.id limit $5
 """
 
 
-async def claimable(tx: Tx, _scope: Everyone, organisation_id: UUID, made_before: datetime, limit: int) -> list[Gift]:
-    """Gifts of a charity that nothing is claimed for, the oldest first, without what is on its way back."""
-    rows = await tx.fetch(CLAIMABLE, organisation_id, made_before, limit)
+async def claimable(
+    tx: Tx, _scope: Everyone, organisation_id: UUID, after: tuple[datetime, UUID], made_before: datetime, limit: int
+) -> list[Gift]:
+    """Gifts of a charity that nothing is claimed for, the oldest first after one, without what is on its way back."""
+    rows = await tx.fetch(CLAIMABLE, organisation_id, *after, made_before, limit)
     return [Gift(row[0], row[1], row[2], row["minor"], Declarer(*list(row)[4:])) for row in rows]
+
+
+EXPIRED: Final = """
+select count(*) from donation d
+where d.organisation_id = $1 and d.created_at < $2 and d.gift_aid_id is not null
+  and d.status in ('RECEIVED_PAYMENT', 'DISBURSED') and d.withdrawn_minor < d.amount_minor
+  and not exists (select from gift_aid_claimed c where c.donation_id = d.id and c.live)
+"""
+
+
+async def count_expired(tx: Tx, _scope: Everyone, organisation_id: UUID, made_before: datetime) -> int:
+    """How many gifts of a charity were never claimed for in time."""
+    return int(await tx.fetchval(EXPIRED, organisation_id, made_before))
 
 
 async def find(tx: Tx, _scope: Everyone, claim_id: UUID) -> Claim | None:
