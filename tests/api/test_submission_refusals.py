@@ -157,7 +157,7 @@ async def test_who_applies_is_asked_only_where_agents_are_verified(service: Serv
         ({"email": "nobody"}, "body.email must be an e-mail address"),
         ({"countryCode": "us"}, "body.countryCode"),
         ({"website": "no address"}, "body.website must be a web address"),
-        ({"language": "?"}, "body.language must be a language code"),
+        ({"language": "?"}, "body.language must be a language tag"),
         ({"organisationName": "x" * 501}, "body.organisationName must be at most 500 characters"),
         ({"firstName": ""}, "body.firstName"),
         ({"metadata": {"a": 1}}, "body.metadata.a"),

@@ -1,34 +1,18 @@
 """Donation sessions on the wire (spec 2.7, 4.8; settled 4)."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import msgspec
 from pydantic import AfterValidator, Field
 
 from almoner.giving.sessions.domain import PAGE, DonationSession, SessionStatus
-from almoner.kit import language, money
+from almoner.kit import money
 from almoner.kit.time import iso
 from almoner.platform import addresses
 from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
+from almoner.platform.http.texts import BrowserAddress, LanguageTag
 from almoner.platform.http.wire import CurrencyCode, In, Metadata, Out, PageQuery
-
-ANY_PORT: Final = addresses.Policy(loopback=True, ports=range(1, 65536))
-"""A donor's browser goes there, not we: any port will do. The service judges loopback: it knows where it runs."""
-
-
-def _web_address(text: str) -> str:
-    try:
-        addresses.read(text, ANY_PORT)
-    except addresses.AddressRefused as refused:
-        raise ValueError(refused.reason) from refused
-    return text
-
-
-def _language(text: str) -> str:
-    if not language.well_formed(text):
-        raise ValueError("must be a language tag such as en or pt-BR (RFC 5646)")
-    return text
 
 
 def _currency(text: str) -> str:
@@ -38,17 +22,15 @@ def _currency(text: str) -> str:
 
 
 SuccessUrl = Annotated[
-    str,
-    AfterValidator(_web_address),
+    BrowserAddress,
     Field(
         max_length=addresses.MAX_LENGTH,
         description="Where the donor is sent after giving; https. Without it a success screen is shown.",
         examples=["https://shop.example/thanks"],
     ),
 ]
-LanguageTag = Annotated[
-    str,
-    AfterValidator(_language),
+Language = Annotated[
+    LanguageTag,
     Field(
         max_length=35,
         description="RFC 5646; one that is not offered falls back to the nearest, then English.",
@@ -69,7 +51,7 @@ class DonationSessionIn(In):
     user_id: Annotated[str, IdText("user")] | None = None
     success_url: SuccessUrl | None = None
     currency: Currency | None = None
-    language: LanguageTag | None = None
+    language: Language | None = None
     metadata: Metadata | None = None
 
 

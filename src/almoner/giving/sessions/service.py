@@ -20,6 +20,7 @@ from almoner.platform import addresses
 from almoner.platform.audit import Trace
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.http.texts import ANY_PORT
 from almoner.platform.http.wire import envelope
 from almoner.platform.idempotency import Claim
 
@@ -82,7 +83,7 @@ def _checked(tx: Tx, wish: Wish) -> tuple[UUID, UUID | None, str | None]:
         raise domain.InvalidMetadata(*found)
     if wish.success_url is None:
         return organisation_id, user_id, None
-    target = addresses.read(wish.success_url, schemas.ANY_PORT)
+    target = addresses.read(wish.success_url, ANY_PORT)
     if target.loopback and not sandbox:
         raise IncorrectParams("body.successUrl must have a public address")
     return organisation_id, user_id, target.host

@@ -7,7 +7,6 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
 
 from almoner.kit import email as emails
-from almoner.kit import language as languages
 from almoner.kit import web
 from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
@@ -15,6 +14,7 @@ from almoner.kit.text import typed
 from almoner.kit.time import iso
 from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
+from almoner.platform.http.texts import LanguageTag
 from almoner.platform.http.wire import (
     DayOrMoment,
     In,
@@ -58,12 +58,6 @@ def _email(text: str) -> str:
     return text
 
 
-def _language(text: str) -> str:
-    if not languages.well_formed(text):
-        raise ValueError("must be a language code such as en-GB (RFC 5646)")
-    return text
-
-
 def _website(text: str) -> str:
     if text and not web.well_formed(text):
         raise ValueError("must be a web address such as https://example.org")
@@ -99,7 +93,7 @@ class AgentVerificationIn(In):
     organisation_website: Annotated[str, Field(max_length=255), _Typed, AfterValidator(_website)] | None = Field(
         None, description="A web address, with or without scheme.", examples=["www.example.org"]
     )
-    language: Annotated[str, AfterValidator(_language)] | None = Field(
+    language: LanguageTag | None = Field(
         None, description="Language of the e-mails and pages (RFC 5646); English unless given.", examples=["fr"]
     )
 

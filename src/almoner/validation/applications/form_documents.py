@@ -72,12 +72,7 @@ class DocumentPages(FormBase):
             notices = {"added": "apply.documents.added", "removed": "apply.documents.removed"}
             key = notices.get(request.query_params.get("did", ""))
             return await self._page(opened, notice=Notice(key) if key else None)
-        body = Body(request.receive)
-        try:
-            received = await uploads.receive(body.receive, request.headers, documents.DOCUMENT)
-        except ContentTooLarge as problem:
-            received = Received(None, problem)
-        await body.drain()
+        received = await received_by(request)
         try:
             return await self._take_in(opened, received)
         finally:
@@ -159,7 +154,18 @@ def problem_key(problem: Problem) -> str | None:
     return next((key for known, key in _PROBLEMS if isinstance(problem, known)), None)
 
 
-class Body:
+async def received_by(request: Request) -> Received:
+    """What a form uploads, or what is wrong with it; its body is read to the end."""
+    body = _Body(request.receive)
+    try:
+        received = await uploads.receive(body.receive, request.headers, documents.DOCUMENT)
+    except ContentTooLarge as problem:
+        received = Received(None, problem)
+    await body.drain()
+    return received
+
+
+class _Body:
     """The body of a request as it comes, and whether its end was seen."""
 
     def __init__(self, source: Receive) -> None:

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from almoner.nonprofits.registries.domain import Registry
-from almoner.platform.pages import colours, formats
+from almoner.platform.pages import formats
 from almoner.platform.pages.catalogue import Language
 from almoner.platform.pages.headers import origin_of
 from almoner.platform.pages.rendering import Pages
@@ -87,17 +87,12 @@ class FormViews:
 
     def _form(self, face: Face, name: str) -> dict[str, Any]:
         application, language = face.application, face.language
-        configuration, account = application.configuration, application.account
-        colour = configuration.primary_color or account.brand_colour
-        logo = configuration.logo or account.brand_logo
+        configuration = application.configuration
         steps = drafts.steps_of(configuration)
         open_step = drafts.open_step(application.draft, configuration)
         shown = _step_of(name)
         return {
-            "partner": configuration.display_name,
-            "monogram": wording.monogram(configuration.display_name),
-            "logo": f"/media/{logo}" if logo else None,
-            "palette": colours.palette(colours.parse(colour)) if colour else None,
+            **wording.brand(configuration, application.account),
             "until": formats.moment(application.invite.expires_at, language.locale),
             "home": face.home,
             "csrf": face.csrf,

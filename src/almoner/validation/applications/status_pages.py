@@ -11,12 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.kit.errors import ContentTooLarge, NotFound, Problem
+from almoner.kit.errors import NotFound, Problem
 from almoner.kit.text import typed
 from almoner.platform import audit
 from almoner.platform.audit import Actor
 from almoner.platform.db import EVERYONE, Database, Partner, Tx
-from almoner.platform.http import uploads
 from almoner.platform.http.receiving import Intake
 from almoner.platform.http.uploads import Received
 from almoner.platform.pages import visits
@@ -26,7 +25,7 @@ from almoner.platform.uploads.files import Stored
 from almoner.validation.agents import service as agents
 from almoner.validation.appeals import service as appeals
 from almoner.validation.applications import status, status_views, store, wording
-from almoner.validation.applications.form_documents import Body, kind_of, problem_key
+from almoner.validation.applications.form_documents import kind_of, problem_key, received_by
 from almoner.validation.applications.link_pages import LinkPages
 from almoner.validation.applications.opening import Again, FormBase, LinkEnded, kindly, to
 from almoner.validation.applications.sending import BY_FORM, STATUS_PAGE
@@ -142,12 +141,7 @@ class StatusPages(FormBase):
     async def upload(self, request: Request) -> Response:
         """Take one more document."""
         seen = await self._posting(request)
-        body = Body(request.receive)
-        try:
-            received = await uploads.receive(body.receive, request.headers, documents.DOCUMENT)
-        except ContentTooLarge as problem:
-            received = Received(None, problem)
-        await body.drain()
+        received = await received_by(request)
         try:
             return await self._take_in(seen, received)
         finally:

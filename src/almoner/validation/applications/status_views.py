@@ -11,12 +11,11 @@ from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.kit.errors import NotFound
 from almoner.platform.db import EVERYONE, Partner, Tx
-from almoner.platform.pages import colours
 from almoner.platform.pages.rendering import Pages
 from almoner.validation.appeals import service as appeals
 from almoner.validation.appeals.domain import Appeal
 from almoner.validation.applications import status, store
-from almoner.validation.applications.wording import FORMATS, choices, monogram, size_of
+from almoner.validation.applications.wording import FORMATS, brand, choices, size_of
 from almoner.validation.submission_documents import service as handed_in
 from almoner.validation.submission_documents.domain import SubmissionDocument
 from almoner.validation.submissions import service as submissions
@@ -109,7 +108,7 @@ class StatusViews:
             "application.html",
             language,
             status=code,
-            face=self._face(known),
+            face=brand(submission.parts.configuration, known.account),
             home=home,
             csrf=csrf,
             offered=choices(self._pages.catalogues.offered),
@@ -130,16 +129,6 @@ class StatusViews:
             problems={field: language.html(key, **values) for field, key in problems.items()},
             notice=language.html(notice, **values) if notice else None,
         )
-
-    def _face(self, known: Known) -> dict[str, Any]:
-        configuration, account = known.submission.parts.configuration, known.account
-        colour, logo = configuration.primary_color or account.brand_colour, configuration.logo or account.brand_logo
-        return {
-            "partner": configuration.display_name,
-            "monogram": monogram(configuration.display_name),
-            "logo": f"/media/{logo}" if logo else None,
-            "palette": colours.palette(colours.parse(colour)) if colour else None,
-        }
 
     def _row(self, row: status.CheckRow) -> dict[str, Any]:
         return {

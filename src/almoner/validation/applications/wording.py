@@ -5,11 +5,12 @@ from typing import Any, Final
 
 from babel import Locale
 
+from almoner.access.partners.domain import PartnerAccount
 from almoner.kit import language as languages
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.db import Tx
-from almoner.platform.pages import formats
+from almoner.platform.pages import colours, formats
 from almoner.validation.configurations.domain import Configuration
 
 FORMATS: Final = {"image/jpeg": "JPG", "image/png": "PNG", "application/pdf": "PDF"}
@@ -59,6 +60,17 @@ def choices(catalogues: Iterable[str]) -> list[tuple[str, str]]:
 def offered(tag: str, catalogues: Iterable[str]) -> str | None:
     """The offered language of a tag that a form may have sent."""
     return languages.nearest(tag, list(catalogues)) if languages.well_formed(tag) else None
+
+
+def brand(configuration: Configuration, account: PartnerAccount) -> dict[str, Any]:
+    """How a partner looks to those who apply: a configuration's own colour and logo, else those of the account."""
+    colour, logo = configuration.primary_color or account.brand_colour, configuration.logo or account.brand_logo
+    return {
+        "partner": configuration.display_name,
+        "monogram": monogram(configuration.display_name),
+        "logo": f"/media/{logo}" if logo else None,
+        "palette": colours.palette(colours.parse(colour)) if colour else None,
+    }
 
 
 def monogram(name: str) -> str:

@@ -33,7 +33,7 @@ async def list_validation_submission_configurations(
     call: Call, query: ValidationSubmissionConfigurationsQuery
 ) -> Listing[ValidationSubmissionConfigurationOut]:
     """List all submission configurations, in one page."""
-    rows = await configurations.all(call.tx, call.partner)
+    rows = await configurations.of(call.tx, call.partner)
     return call.all_of(rows, lambda row: configuration_out(call.tx, row), query)
 
 

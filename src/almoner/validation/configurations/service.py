@@ -127,7 +127,7 @@ async def counting(tx: Tx, partner: Partner, configuration_id: UUID | None) -> C
     return await store.default(tx, partner) if configuration_id is None else await get(tx, partner, configuration_id)
 
 
-async def all(tx: Tx, partner: Partner) -> list[Configuration]:  # noqa: A001 (read as configurations.all)
+async def of(tx: Tx, partner: Partner) -> list[Configuration]:
     """All of the partner, oldest first."""
     return await store.every(tx, partner)
 

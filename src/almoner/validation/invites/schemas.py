@@ -3,32 +3,15 @@
 from typing import Annotated
 
 import msgspec
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from almoner.kit import language
 from almoner.kit.time import iso
 from almoner.platform import addresses
 from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
+from almoner.platform.http.texts import BrowserAddress, LanguageTag
 from almoner.platform.http.wire import In, Metadata, Out, PageQuery
 from almoner.validation.invites.domain import LANGUAGE, PAGE, Invite, InviteStatus
-
-ANY_PORT = addresses.Policy(loopback=True, ports=range(1, 65536))
-"""An applicant's browser goes there, not we: any port will do. The service judges loopback: it knows where it runs."""
-
-
-def _web_address(text: str) -> str:
-    try:
-        addresses.read(text, ANY_PORT)
-    except addresses.AddressRefused as refused:
-        raise ValueError(refused.reason) from refused
-    return text
-
-
-def _language(text: str) -> str:
-    if not language.well_formed(text):
-        raise ValueError("must be a language tag such as en or pt-BR (RFC 5646)")
-    return text
 
 
 class ValidationInvitesQuery(PageQuery):
@@ -40,8 +23,7 @@ class ValidationInviteIn(In):
 
     redirect_url: (
         Annotated[
-            str,
-            AfterValidator(_web_address),
+            BrowserAddress,
             Field(
                 max_length=addresses.MAX_LENGTH,
                 description="Where the applicant is sent after the form, with `validationSubmissionId` as a parameter; "
@@ -53,8 +35,7 @@ class ValidationInviteIn(In):
     ) = None
     metadata: Metadata | None = None
     language: Annotated[
-        str,
-        AfterValidator(_language),
+        LanguageTag,
         Field(
             max_length=35,
             description="RFC 5646; one that is not offered falls back to the nearest, then English. The applicant may "

@@ -12,6 +12,7 @@ from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform import addresses
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.http.texts import ANY_PORT
 from almoner.validation.configurations import service as configurations
 from almoner.validation.invites import domain, schemas, store
 from almoner.validation.invites.domain import Invite, InviteInvalidState, InviteNotFound
@@ -54,7 +55,7 @@ async def create(tx: Tx, partner: Partner, wish: Wish) -> Invite:
 async def _redirect_problems(tx: Tx, partner: Partner, wish: Wish) -> list[str]:
     if wish.redirect_url is None:
         return []
-    target = addresses.read(wish.redirect_url, schemas.ANY_PORT)
+    target = addresses.read(wish.redirect_url, ANY_PORT)
     if target.loopback and not tx.deployment.sandbox:
         return ["body.redirectUrl must have a public address"]
     hosts = (await partners.get(tx, partner)).redirect_hosts

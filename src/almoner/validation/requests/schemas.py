@@ -158,29 +158,29 @@ def in_dossier(tx: Tx, request: ValidationRequest) -> DossierValidationRequestOu
 def _fields(tx: Tx, request: ValidationRequest) -> dict[str, Any]:
     asked = request.asked
     named = tx.ids.text("organisation", request.organisation_id) if request.organisation_id else None
-    return dict(  # noqa: C408 (as the record is written)
-        id=tx.ids.text("validationrequest", request.id),
-        organisation_id=named,
-        organisation_types=list(request.organisation_types),
-        name=asked.name,
-        registry_name=asked.registry_name,
-        registry_id=asked.registry_number,
-        email=asked.email,
-        address_line1=asked.address_line_1,
-        address_line2=asked.address_line_2,
-        city=asked.city,
-        state=asked.state,
-        postal=asked.postal,
-        website=asked.website,
-        country_code=asked.country_code,
-        created_at=iso(request.created_at),
-        deleted_at=iso_or_none(request.deleted_at),
-        accepted_at=iso_or_none(request.accepted_at),
-        rejected_at=iso_or_none(request.rejected_at),
-        rejection_reason=request.rejection_reason,
-        rejection_reason_code=request.rejection_reason_code,
-        usa_group_exempt=asked.usa_group_exempt,
-    )
+    return {
+        "id": tx.ids.text("validationrequest", request.id),
+        "organisation_id": named,
+        "organisation_types": list(request.organisation_types),
+        "name": asked.name,
+        "registry_name": asked.registry_name,
+        "registry_id": asked.registry_number,
+        "email": asked.email,
+        "address_line1": asked.address_line_1,
+        "address_line2": asked.address_line_2,
+        "city": asked.city,
+        "state": asked.state,
+        "postal": asked.postal,
+        "website": asked.website,
+        "country_code": asked.country_code,
+        "created_at": iso(request.created_at),
+        "deleted_at": iso_or_none(request.deleted_at),
+        "accepted_at": iso_or_none(request.accepted_at),
+        "rejected_at": iso_or_none(request.rejected_at),
+        "rejection_reason": request.rejection_reason,
+        "rejection_reason_code": request.rejection_reason_code,
+        "usa_group_exempt": asked.usa_group_exempt,
+    }
 
 
 def _document_out(tx: Tx, request: ValidationRequest, document: Document) -> ValidationRequestDocumentOut:

@@ -7,13 +7,13 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from almoner.kit import email as emails
-from almoner.kit import language as languages
 from almoner.kit import web
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.text import typed
 from almoner.nonprofits.organisations.domain import searchable
 from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
+from almoner.platform.http.texts import LanguageTag
 from almoner.platform.http.wire import CountryCode, In, Metadata, PageQuery, Text255
 from almoner.validation.configurations.domain import MOST_FIELDS
 from almoner.validation.submissions.domain import Asked, Details, Filters, SubmissionStatus
@@ -77,12 +77,6 @@ def _email(text: str) -> str:
     return text
 
 
-def _language(text: str) -> str:
-    if not languages.well_formed(text):
-        raise ValueError("must be a language code such as en-GB (RFC 5646)")
-    return text
-
-
 def _website(text: str) -> str:
     if not web.well_formed(text):
         raise ValueError("must be a web address such as https://example.org")
@@ -136,7 +130,7 @@ class ValidationSubmissionIn(In):
     registry_id: _Text | None = Field(None, description="Its identifier there, in any spelling.")
     website: Annotated[_Text, AfterValidator(_website)] | None = None
     country_code: CountryCode | None = None
-    language: Annotated[str, AfterValidator(_language)] | None = Field(
+    language: LanguageTag | None = Field(
         None, description="Of e-mails and pages (RFC 5646); English with an organisationId alone."
     )
     first_name: _Text | None = None
