@@ -1,4 +1,4 @@
-"""A process that sends held money back and is killed with -9 at a named point: ``python -m tests.chaos.refunding``."""
+"""A process that sends money back and is killed with -9 at a named point: ``python -m tests.chaos.refunding``."""
 
 import asyncio
 import json
@@ -11,6 +11,7 @@ from uuid import UUID
 
 from almoner.adapters.payments_test import TestProvider
 from almoner.giving.payments.domain import ProviderRefund
+from almoner.giving.refunds import flows as gifts
 from almoner.giving.suspense import flows
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
@@ -45,7 +46,8 @@ async def main() -> None:
     clock = Stopped(datetime.fromisoformat(task["now"]))
     vault, links = Vault(b64decode(task["master_key"])), Links(task["links"], task["links"])
     db = await database.connect(task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), size=2)
-    await flows.refund(db, Deadly(task["url"], task["secret"], task["point"]), UUID(task["held"]))
+    send = gifts.send if task["of"] == "gift" else flows.refund
+    await send(db, Deadly(task["url"], task["secret"], task["point"]), UUID(task["row"]))
 
 
 if __name__ == "__main__":

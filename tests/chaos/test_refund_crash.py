@@ -1,4 +1,4 @@
-"""kill -9 around the call that sends held money back: it goes back once, over the real interface (M6, I5, I6)."""
+"""kill -9 around the call that sends money back: it goes back once, over the real interface (M6, I5, I6)."""
 
 import asyncio
 import json
@@ -16,6 +16,7 @@ from almoner.kit.time import iso
 from almoner.platform import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import giving as support
+from tests.support import refunds
 from tests.support.built_in_provider import Till, serving_provider
 from tests.support.database import TestDatabase
 from tests.support.fake_provider import SECRET
@@ -45,12 +46,13 @@ async def late(giving: Giving, till: Till) -> str:
     return payment
 
 
-async def killed(giving: Giving, till: Till, held: str, point: str) -> None:
+async def killed(giving: Giving, till: Till, row: str, point: str, of: str = "held") -> None:
     """Run the process that dies there."""
     service = giving.service
     task = {
         "point": point,
-        "held": held,
+        "of": of,
+        "row": row,
         "dsn": service.database.dsn,
         "now": iso(service.clock.now()),
         "links": service.db.deployment.links.pages,
@@ -87,6 +89,37 @@ async def test_m6_i6_a_process_killed_while_sending_money_back_sends_it_once(own
         assert [tuple(row) for row in sent] == [(payment, 2500)]
         assert [row["kind"] for row in kinds] == ["payment_held", "refund_begun", "refund_paid"]
         await own.drain()  # signs the heads of the audit log, which nobody did while time moved
+        assert (await selfcheck.run(own.db, CHECKS)).findings == ()
+    await api.close()
+
+
+@pytest.mark.parametrize("point", ["before_refund", "after_refund"])
+async def test_i6_a_process_killed_while_sending_a_gift_back_sends_it_once(own: Service, point: str) -> None:
+    api = own.client((await own.tenant()).secret)
+    async with serving_provider(own) as till:
+        giving = await support.open_session(own, api)
+        giving.provider = till.provider  # type: ignore[assignment]
+        await giving.begin()
+        async with own.db.read() as tx:
+            payment = str(await tx.fetchval("select provider_payment from payment"))
+        await till.pay(payment)
+        await giving.come_back()
+        [donation] = await giving.donations()
+        begun = await refunds.begun(own, donation, 1000)
+        await killed(giving, till, str(begun.id), point, "gift")
+        own.clock.advance_wall(seconds=600)
+        for _ in range(2):
+            await refunds.send(own, till.provider, begun.id)
+        async with own.db.read() as tx:
+            sent = await tx.fetch("select payment_id, amount from provider_test.refund")
+            kinds = await tx.fetch("select kind from ledger_transfer order by id")
+            assert await tx.fetchval("select count(*) from flow_call") == 0
+        assert [tuple(row) for row in sent] == [(payment, 1000)]
+        assert [row["kind"] for row in kinds] == ["payment_received", "gift_refund_begun", "gift_refund_sent"]
+        assert (await giving.events()).count("donation.refunded") == 1
+        await own.drain()
+        async with own.db.read() as tx:
+            assert await tx.fetchval("select count(*) from sandbox_mail where subject like '%back to you%'") == 1
         assert (await selfcheck.run(own.db, CHECKS)).findings == ()
     await api.close()
 

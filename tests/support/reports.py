@@ -8,14 +8,20 @@ from tests.support.service import Service
 HEAD = "reference,settled_on,currency,kind,payment,gross,fee,net"
 
 
-def report(*lines: tuple[str, str, float, float], currency: str = "USD", reference: str | None = None) -> bytes:
-    """A file with lines of (kind, payment, gross, fee)."""
+Row = tuple[str, str, float, float] | tuple[str, str, float, float, str]
+
+
+def report(*lines: Row, currency: str = "USD", reference: str | None = None) -> bytes:
+    """A file with lines of (kind, payment, gross, fee), and the name of a refund; old ones have no column for it."""
     reference = reference or unique("po")
-    rows = [
-        f"{reference},2026-03-02,{currency},{kind},{payment},{gross:.2f},{fee:.2f},{gross - fee:.2f}"
-        for kind, payment, gross, fee in lines
-    ]
-    return "\n".join([HEAD, *rows]).encode()
+    named = any(len(line) > 4 for line in lines)
+    rows = []
+    for kind, payment, gross, fee, *names in lines:
+        refund = f",{''.join(names)}" if named else ""
+        rows.append(
+            f"{reference},2026-03-02,{currency},{kind},{payment},{gross:.2f},{fee:.2f},{gross - fee:.2f}{refund}"
+        )
+    return "\n".join([f"{HEAD},refund" if named else HEAD, *rows]).encode()
 
 
 async def imported(service: Service, content: bytes, provider: str = "fake") -> Settlement:

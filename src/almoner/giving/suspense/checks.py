@@ -70,6 +70,12 @@ checks: Final = (
                     select from settlement_line drawn where drawn.held_payment_id = h.id and drawn.kind = 'refund'
                 )
                 union all
+                select r.provider, r.currency, r.amount_minor from refund r
+                join settlement_line paid on paid.payment_id = r.payment_id
+                where r.status = 'sent' and not exists (
+                    select from settlement_line drawn where drawn.refund_id = r.id
+                )
+                union all
                 select d.provider, d.currency, d.amount_minor from dispute d
                 where d.status <> 'won' and not exists (
                     select from settlement_line drawn where drawn.dispute_id = d.id and drawn.kind = 'dispute'

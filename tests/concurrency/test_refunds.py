@@ -1,0 +1,117 @@
+"""Refunds beside payouts, settlements and reassignments at the same moment: nothing is sent twice or lost (M4)."""
+
+import asyncio
+import random
+from contextlib import suppress
+from typing import Any
+
+from almoner.giving.donations.domain import InvalidState
+from almoner.giving.payouts.domain import PayoutRefused, Rules
+from almoner.giving.reassignments import service as reassignments
+from almoner.giving.refunds import service as refunding
+from almoner.giving.refunds.domain import RefundNotPossible
+from almoner.kit.errors import IncorrectParams
+from almoner.platform import selfcheck
+from almoner.platform.db import EVERYONE
+from almoner.selfchecks import CHECKS
+from tests.support import books, factories
+from tests.support import giving as givings
+from tests.support import payouts as support
+from tests.support import refunds as back
+from tests.support.client import Client, data
+from tests.support.database import TestDatabase
+from tests.support.fake_provider import FakeProvider
+from tests.support.giving import gift
+from tests.support.payouts import payouts, run, uuid_of, verified
+from tests.support.reports import imported, report
+from tests.support.service import Service, serving
+
+GIFTS = 6
+AMOUNT = 1000
+FEE = 30
+
+
+async def test_m4_refunds_payouts_reports_and_reassignments_at_once(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as service:
+        api = service.client((await service.tenant()).secret)
+        nonprofits = [await factories.nonprofit(service) for _ in range(2)]
+        for nonprofit in nonprofits:
+            await verified(service, api, nonprofit)
+        provider = FakeProvider(name="at_once")
+        for n in range(GIFTS):
+            giving = await givings.open_session(service, api, organisation=nonprofits[n % 2])
+            giving.provider = provider
+            await giving.begin(gift(AMOUNT))
+            provider.pay(list(provider.payments)[-1])
+            await giving.come_back()
+        gifts = data(await api.get("/v1/donations"))
+        lines = [("payment", payment, AMOUNT / 100, FEE / 100) for payment in provider.payments]
+        chance = random.Random(11)
+        for _ in range(5):
+            await asyncio.gather(
+                *(part(service, provider, made, chance) for made in gifts),
+                *(reassign(service, made, chance.choice(nonprofits)) for made in gifts),
+                *(run(service) for _ in range(2)),
+                imported(service, report(*chance.sample(lines, 4)), "at_once"),
+                give_back_all(service, api),
+            )
+            assert await books.balanced(service)
+        await imported(service, report(*lines), "at_once")
+        await service.drain()
+        await run(service)
+        await adds_up(service, api, provider, nonprofits)
+        await service.drain()
+        assert (await selfcheck.run(service.db, CHECKS)).findings == ()
+        await api.close()
+
+
+async def adds_up(service: Service, api: Client, provider: FakeProvider, nonprofits: list[str]) -> None:
+    """What came is what went back, what was paid out, and the fees of what was left."""
+    gifts = data(await api.get("/v1/donations"))
+    went = sum(made.money.minor for _, made in provider.refunds.values())
+    assert went == sum(one["refundedAmount"] or 0 for one in gifts)
+    paid = sum(one["amount"] for one in await payouts(api, status="PAID", pageSize=100))
+    owed = sum([await books.owed(service, nonprofit) for nonprofit in nonprofits])
+    due = sum(max(0, AMOUNT - FEE - (one["refundedAmount"] or 0)) for one in gifts)
+    assert paid + owed == due
+    for one in gifts:
+        told = await support.events_of(service, one)
+        sent = [refund for refund in await back.of(service, one) if refund.status == "sent"]
+        assert told.count("donation.refunded") == len(sent)
+        assert told.count("donation.settled") == 1
+
+
+async def part(service: Service, provider: FakeProvider, made: dict[str, Any], chance: random.Random) -> None:
+    """A part of a gift goes back, is refused, or cannot."""
+    how, minor = chance.random(), chance.choice([None, 100, 250, 970])
+    with suppress(InvalidState, IncorrectParams):
+        refund = await back.begun(service, made, minor)
+        if how < 0.3:
+            with suppress(RefundNotPossible):
+                async with service.db.write() as tx:
+                    await refunding.refuse(tx, refund.id, "by chance", "tests")
+        else:
+            await asyncio.gather(*(back.send(service, provider, refund.id) for _ in range(2)))
+
+
+async def reassign(service: Service, made: dict[str, Any], target: str) -> None:
+    donation, organisation = uuid_of(service, "donation", made["id"]), uuid_of(service, "organisation", target)
+    with suppress(InvalidState):
+        async with service.db.write() as tx:
+            await reassignments.reassign(
+                tx,
+                EVERYONE,
+                donation,
+                organisation,
+                ground="merged",
+                reason="by chance",
+                reassigned_by="tests",
+                rules=Rules(),
+            )
+
+
+async def give_back_all(service: Service, api: Client) -> None:
+    for paid in await payouts(api, status="PAID"):
+        with suppress(PayoutRefused):
+            await support.came_back(service, paid, "by chance")
+            await support.release(service, paid["organisationId"])
