@@ -2,13 +2,11 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from random import Random
 from uuid import UUID
 
 import pytest
 
 from almoner.platform.db import EVERYONE, Partner, Tx
-from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Asked, Match, Result, Who
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows
@@ -278,75 +276,6 @@ async def test_who_is_forgotten_leaves_no_name(desk: Desk, lists: Lists) -> None
     assert tuple(kept or ()) == ([], {}, {}, None, None, False)
     assert keys == [f"forgotten {match.id}"]
     assert await desk.open(match) is None
-
-
-WORDS = ("haramain", "degtyarev", "benevolence", "holy", "land", "relief", "casper", "tyre", "martyrs", "cacao", "unha")
-
-
-def random_name(random: Random) -> str:
-    return " ".join(random.sample(WORDS, random.randint(2, 4))).upper()
-
-
-@pytest.mark.parametrize("seed", range(3))
-async def test_an_update_touches_what_it_could_change_and_equals_a_full_one(
-    alone: Service, partner: Partner, lists: Lists, seed: int
-) -> None:
-    random, screener = Random(seed), Screener()
-    entries = {number: listing(number, random_name(random)) for number in range(1, 40)}
-    await lists.load(*entries.values())
-    names = {number: random_name(random) for number in range(1, 30)}
-    for number, name in names.items():
-        await Desk(alone, partner, number, screener).look(name, countries=())
-    await alone.drain()
-    for _ in range(2):
-        before = await snapshot(alone)
-        for number in random.sample(sorted(entries), 6):
-            entries.pop(number)
-        for number in random.sample(range(1, 60), 6):
-            entries[number] = listing(number, random_name(random))
-        load = await lists.load(*entries.values())
-        could = await could_change(alone, load.id)
-        await alone.drain()
-        after = await snapshot(alone)
-        changed = {subject for subject in names if before.get(subject) != after.get(subject)}
-        assert changed <= could
-        for number, name in names.items():
-            await Desk(alone, partner, number, screener).look(name, countries=())
-        assert await snapshot(alone) == after
-
-
-async def snapshot(service: Service) -> dict[int, list[tuple[object, ...]]]:
-    """All that is known of every subject."""
-    async with service.db.read() as tx:
-        rows = await tx.fetch(
-            """
-            select s.subject_id, m.list, m.entry_key, m.load_id, m.score, m.parts, m.subject_side, m.entry_side,
-                m.decision, m.current
-            from screening_match m join screening_subject s on s.id = m.subject order by s.subject_id, m.entry_key
-            """
-        )
-    found: dict[int, list[tuple[object, ...]]] = {}
-    for row in rows:
-        found.setdefault(row["subject_id"].int, []).append(tuple(row)[1:])
-    return found
-
-
-async def could_change(service: Service, load: UUID) -> set[int]:
-    """Subjects that match what a load brought or ended."""
-    async with service.db.read() as tx:
-        rows = await tx.fetch(
-            """
-            select s.subject_id from screening_match m join screening_subject s on s.id = m.subject
-            join watchlist_entry e on e.list = m.list and e.entry_key = m.entry_key and e.until_load = $1
-            """,
-            load,
-        )
-        fresh = await screenings.brought(tx, load)
-        subjects = await tx.fetch("select subject_id, names from screening_subject")
-    touched = {row["subject_id"].int for row in rows}
-    return touched | {
-        row["subject_id"].int for row in subjects if fresh.hits(Asked("organisation", tuple(row["names"])))
-    }
 
 
 async def test_a_new_version_is_met_by_those_who_are_watched_alone(

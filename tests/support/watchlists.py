@@ -41,11 +41,18 @@ class Lists:
         self.folder = folder
         self._made = 0
 
-    async def load(self, *rows: Sequence[str], code: str = "ofac-sdn", category: Category = "sanction") -> Load:
-        """The next version of a list."""
+    async def load(
+        self,
+        *rows: Sequence[str],
+        code: str = "ofac-sdn",
+        category: Category = "sanction",
+        addresses: Sequence[Sequence[str]] = (),
+    ) -> Load:
+        """The next version of a list. ``addresses``: rows of add.csv."""
         self._made += 1
-        file = write(self.folder / f"list{self._made}.csv", rows)
-        return await flows.import_files(self.db, Ofac(code, f"List {code}", 1, category=category), [file], force=True)
+        files = [write(self.folder / f"list{self._made}.csv", rows)]
+        files += [write(self.folder / f"addresses{self._made}.csv", addresses)] if addresses else []
+        return await flows.import_files(self.db, Ofac(code, f"List {code}", 1, category=category), files, force=True)
 
 
 def body(partner: Partner, record: UUID, *names: str, **more: Any) -> tuple[Who, Asked]:

@@ -1,0 +1,172 @@
+"""After an update of a list only those are compared again whom it could change, and nothing is missed by that."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from random import Random
+from uuid import UUID
+
+import pytest
+
+from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.screening.matching.domain import Party
+from almoner.screening.screenings import service as screenings
+from almoner.screening.screenings.domain import Asked, Who
+from almoner.screening.screenings.service import Screener
+from almoner.screening.watchlists.domain import Load
+from almoner.validation.matches import service as matches
+from almoner.validation.reviews.domain import Decision
+from tests.support.database import TestDatabase
+from tests.support.service import Service, serving
+from tests.support.watchlists import Lists, listing
+
+WORDS = ("haramain", "degtyarev", "benevolence", "holy", "land", "relief", "casper", "tyre", "martyrs", "cacao", "unha")
+PLACES = {"USA": "United States", "IRN": "Iran", "LBN": "Lebanon"}
+NUMBERS = ("745-95112", "10021-7", "83-0000001")
+STREETS = ("12 Sour Street", "7 Elm Road", "PO Box 44")
+DECISIONS = (
+    Decision("accepted", None, "operator_1", "The passport says so"),
+    Decision("rejected", "not_the_same", "operator_1", "Another town, another board"),
+)
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    async with serving(empty_database) as service:
+        yield service
+
+
+def name(random: Random) -> str:
+    return " ".join(random.sample(WORDS, random.randint(2, 4))).upper()
+
+
+def somebody(random: Random) -> Asked:
+    """A body with a name, and now and then a country, a number and an address."""
+    country = random.choice([None, *PLACES])
+    at = Party((), random.choice(STREETS), "Tyre", None, None, country) if random.random() < 0.5 else None
+    number = (random.choice(NUMBERS),) if random.random() < 0.3 else ()
+    return Asked("organisation", (name(random),), (country,) if country else (), number, at)
+
+
+@dataclass
+class Listing:
+    """A list that is changed at random."""
+
+    random: Random
+    entries: dict[int, tuple[list[str], list[str] | None]] = field(default_factory=dict)
+
+    def enter(self, number: int) -> None:
+        """A new entry, or a changed one, with as much as a body may have."""
+        country = self.random.choice(list(PLACES.values()))
+        remarks = "-0- "
+        if self.random.random() < 0.4:
+            remarks = f"Tax ID No. {self.random.choice(NUMBERS)} ({country})."
+        elif self.random.random() < 0.4:
+            remarks = f"Nationality of Registration {country}."
+        address = None
+        if self.random.random() < 0.4:
+            address = [str(number), "1", self.random.choice(STREETS), "Tyre", country, "-0- "]
+        self.entries[number] = listing(number, name(self.random), remarks=remarks), address
+
+    def change(self) -> None:
+        """Some go, some come or are others now."""
+        for number in self.random.sample(sorted(self.entries), 6):
+            self.entries.pop(number)
+        for number in self.random.sample(range(1, 60), 6):
+            self.enter(number)
+
+    async def load(self, lists: Lists) -> Load:
+        """As it is now."""
+        addresses = [address for _, address in self.entries.values() if address is not None]
+        return await lists.load(*(row for row, _ in self.entries.values()), addresses=addresses)
+
+
+@dataclass
+class Watched:
+    """Bodies that are watched."""
+
+    service: Service
+    partner: Partner
+    bodies: dict[int, Asked]
+    screener: Screener = field(default_factory=Screener)
+
+    async def look(self) -> None:
+        """Compare each with all there is."""
+        for number, asked in self.bodies.items():
+            who = Who("organisation", UUID(int=number), self.partner.id)
+            await self.screener.comparing(self.service.db, partial(self._look, who, asked))
+
+    async def _look(self, who: Who, asked: Asked, tx: Tx) -> None:
+        await matches.look(tx, self.screener, who, asked, watch=True)
+
+    async def decide(self, random: Random) -> int:
+        """Of about half of what waits a person decides; how many there were."""
+        async with self.service.db.read() as tx:
+            waiting = [row["id"] for row in await tx.fetch("select id from screening_match where waits order by id")]
+        chosen = random.sample(waiting, len(waiting) // 2)
+        for match in chosen:
+            async with self.service.db.write() as tx:
+                await matches.decide(tx, EVERYONE, match, random.choice(DECISIONS))
+        return len(chosen)
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_an_update_touches_what_it_could_change_and_equals_a_full_one(
+    alone: Service, tmp_path: Path, seed: int
+) -> None:
+    random, lists = Random(seed), Lists(alone.db, tmp_path)
+    listed = Listing(random)
+    for number in range(1, 40):
+        listed.enter(number)
+    await listed.load(lists)
+    partner = (await alone.tenant()).partner
+    watched = Watched(alone, partner, {number: somebody(random) for number in range(1, 40)})
+    await watched.look()
+    await alone.drain()
+    decided = 0
+    for _ in range(2):
+        decided += await watched.decide(random)
+        await alone.drain()
+        before = await snapshot(alone)
+        listed.change()
+        load = await listed.load(lists)
+        could = await could_change(alone, load.id, watched.bodies)
+        await alone.drain()
+        after = await snapshot(alone)
+        changed = {subject for subject in watched.bodies if before.get(subject) != after.get(subject)}
+        assert changed
+        assert changed <= could
+        await watched.look()
+        assert await snapshot(alone) == after
+    assert decided > 3
+
+
+async def snapshot(service: Service) -> dict[int, list[tuple[object, ...]]]:
+    """All that is known of every subject."""
+    async with service.db.read() as tx:
+        rows = await tx.fetch(
+            """
+            select s.subject_id, m.list, m.entry_key, m.load_id, m.score, m.parts, m.subject_side, m.entry_side,
+                m.decision, m.waits, m.current, m.decided_as, m.decided_subject, m.decided_entry
+            from screening_match m join screening_subject s on s.id = m.subject order by s.subject_id, m.entry_key
+            """
+        )
+    found: dict[int, list[tuple[object, ...]]] = {}
+    for row in rows:
+        found.setdefault(row["subject_id"].int, []).append(tuple(row)[1:])
+    return found
+
+
+async def could_change(service: Service, load: UUID, bodies: dict[int, Asked]) -> set[int]:
+    """Subjects that match what a load brought or ended."""
+    async with service.db.read() as tx:
+        rows = await tx.fetch(
+            """
+            select s.subject_id from screening_match m join screening_subject s on s.id = m.subject
+            join watchlist_entry e on e.list = m.list and e.entry_key = m.entry_key and e.until_load = $1
+            """,
+            load,
+        )
+        fresh = await screenings.brought(tx, load)
+    return {row["subject_id"].int for row in rows} | {number for number, asked in bodies.items() if fresh.hits(asked)}
