@@ -11,8 +11,9 @@ from stripe import InvalidRequestError
 from almoner.giving.donations.domain import Standing, WrongTargetCurrency
 from almoner.giving.payments.domain import DisputeStatus, ProviderStatus, ProviderUnavailable
 from tests.support.client import Client
+from tests.support.database import TestDatabase
 from tests.support.giving import PAID, gift
-from tests.support.service import Service
+from tests.support.service import Service, serving
 from tests.support.stripe_account import CHALLENGED, DELAYED, signed
 from tests.support.stripe_giving import AtStripe, Stripe, serving_at_stripe
 
@@ -243,3 +244,27 @@ async def test_a_call_that_the_librarys_types_do_not_allow_is_refused(stripe: St
     for wrong in ({"sucess_url": "x"}, {"line_items": [{"quantity": "one"}]}, {"locale": "ar"}):
         with pytest.raises(InvalidRequestError, match="unknown or wrong"):
             await client.v1.checkout.sessions.create_async(wrong)  # type: ignore[arg-type]
+
+
+async def test_production_takes_gifts_where_a_live_key_is_set_and_simulates_nothing(
+    empty_database: TestDatabase,
+) -> None:
+    live: dict[str, Any] = {
+        "environment": "production",
+        "provider_url": "",
+        "api_url": "https://api.example.org",
+        "pages_url": "https://give.example.org",
+        "webhook_source_addresses": ["192.0.2.1"],
+        "mail_url": "smtps://mail.example.org",
+        "mail_from": "Giving <giving@example.org>",
+        "stripe_secret_key": "rk_live_stub",
+        "stripe_webhook_secret": "whsec_stub",
+    }
+    async with serving(empty_database, **live) as service:
+        assert service.house.provider_app is None
+        nobody = service.client(None)
+        answer = await nobody.request("POST", "/callbacks/stripe", content=b"{}")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "payment/notice_refused")
+        assert (await nobody.request("POST", "/callbacks/test", content=b"{}")).status_code == 404
+        assert (await nobody.post("/v1/sandbox/simulate", {})).status_code == 404
+        await nobody.close()

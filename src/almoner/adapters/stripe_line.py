@@ -20,6 +20,8 @@ RETRIES: Final = 2
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=12, connect=3)
 _MOST_BYTES: Final = 4 * 1024 * 1024
 _MISSING: Final = "resource_missing"
+_OK: Final = 200
+_TROUBLE: Final = 500
 
 stripe.enable_telemetry = False  # it is told of nothing but our calls
 logging.getLogger("stripe").setLevel(logging.WARNING)  # it would log addresses and what is sent (V7)
@@ -51,6 +53,7 @@ class _Http(stripe.HTTPClient):
                 content = b""
                 while len(content) < _MOST_BYTES and not response.content.at_eof():
                     content += await response.content.read(_MOST_BYTES - len(content))
+                _ensure_sense(content, response.status)
                 return content, response.status, response.headers
         except (aiohttp.ClientError, TimeoutError) as error:
             raise stripe.APIConnectionError(type(error).__name__, should_retry=True) from error  # type: ignore[no-untyped-call]
@@ -61,6 +64,19 @@ class _Http(stripe.HTTPClient):
     async def close_async(self) -> None:
         """Close the connections."""
         await self._session.close()
+
+
+def _ensure_sense(content: bytes, status: int) -> None:
+    """The library takes for granted that an answer is an object, and that of an error has one. Raises as it does."""
+    try:
+        answer = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        answer = None
+    wrong = status != _OK and isinstance(answer, dict) and not isinstance(answer.get("error"), dict)
+    if wrong or not isinstance(answer, dict):
+        raise stripe.APIConnectionError(  # type: ignore[no-untyped-call]
+            f"the answer with status {status} makes no sense", should_retry=status >= _TROUBLE
+        )
 
 
 class Line:

@@ -1,0 +1,127 @@
+"""Stripe's adapter alone: answers that make no sense, nobody there, and the rules of the house for outside calls."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from almoner.adapters.payments_stripe import StripeProvider
+from almoner.adapters.stripe_line import Line
+from almoner.giving.payments.domain import NoSuchPayment, ProviderFailure, Tariff
+from almoner.kit.money import Money
+from tests.support.service import Service
+from tests.support.stripe_account import SECRET
+from tests.support.stripe_giving import serving_at_stripe
+from tests.support.stripe_stub import KEY
+
+SESSION: dict[str, Any] = {
+    "id": "cs_test_1",
+    "object": "checkout.session",
+    "status": "complete",
+    "payment_status": "paid",
+    "amount_total": 2500,
+    "currency": "usd",
+    "livemode": False,
+    "metadata": {"almoner": "reference", "almoner_tries": "5"},
+    "client_reference_id": "reference",
+    "url": None,
+    "payment_intent": {
+        "id": "pi_1",
+        "object": "payment_intent",
+        "status": "succeeded",
+        "amount_received": 2500,
+        "currency": "usd",
+    },
+}
+WRONG = [
+    {"status": "finished"},
+    {"payment_status": "maybe"},
+    {"payment_status": "no_payment_required"},
+    {"amount_total": "2500"},
+    {"amount_total": 25.0},
+    {"amount_total": -1},
+    {"currency": "xxx"},
+    {"currency": "kwd"},
+    {"livemode": "no"},
+    {"livemode": None},
+    {"metadata": None},
+    {"id": "ch_1"},
+    {"payment_intent": "pi_1"},
+    {"payment_intent": {**SESSION["payment_intent"], "amount_received": None}},
+    {"payment_intent": {**SESSION["payment_intent"], "amount_received": 2**53}},
+    {"status": "open", "url": "https://elsewhere.example/c/pay/cs_test_1"},
+    {"status": "open", "url": "javascript:x"},
+]
+BROKEN = [b"", b"<html>", b"[]", b"null", b"{}", b"{", b'{"error": "no"}', b'{"error": {}}', b"\xff\xfe"]
+
+
+@asynccontextmanager
+async def answering(body: bytes, status: int = 200) -> AsyncIterator[StripeProvider]:
+    """The adapter before a server that answers all calls so."""
+
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\nLocation: /\r\nConnection: close\r\n\r\n"
+        writer.write(head.encode() + body)
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(speak, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with speaking_to(url) as provider:
+            yield provider
+
+
+@asynccontextmanager
+async def speaking_to(url: str) -> AsyncIterator[StripeProvider]:
+    """The adapter alone."""
+    provider = StripeProvider(Line(KEY, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0))
+    try:
+        yield provider
+    finally:
+        await provider.close()
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=[json.dumps(one)[:60] for one in WRONG])
+async def test_m5_what_is_not_as_expected_is_a_failure_and_never_money(wrong: dict[str, Any]) -> None:
+    async with answering(json.dumps({**SESSION, **wrong, "data": []}).encode()) as provider:
+        with pytest.raises(ProviderFailure) as failure:
+            await provider.fetch("cs_test_1")
+        assert not isinstance(failure.value, NoSuchPayment)
+
+
+@pytest.mark.parametrize("body", BROKEN)
+@pytest.mark.parametrize("status", [200, 302, 401, 403, 409, 429, 500])
+async def test_m5_nonsense_is_a_failure(body: bytes, status: int) -> None:
+    async with answering(body, status) as provider:
+        with pytest.raises(ProviderFailure) as failure:
+            await provider.fetch("cs_test_1")
+        assert not isinstance(failure.value, NoSuchPayment)
+
+
+async def test_nobody_there_is_a_failure() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as port:
+        url = f"http://127.0.0.1:{port.getsockname()[1]}"
+    async with speaking_to(url) as provider:
+        with pytest.raises(ProviderFailure):
+            await provider.fetch("cs_test_1")
+
+
+async def test_stripe_is_not_asked_inside_a_transaction(service: Service) -> None:
+    async with serving_at_stripe(service) as stripe:
+        async with service.db.write():
+            with pytest.raises(RuntimeError, match="inside a transaction"):
+                await stripe.provider.fetch("cs_test_1")
+        assert not stripe.stub.calls
+
+
+async def test_a_wrong_key_says_nothing_of_itself() -> None:
+    body = json.dumps({"error": {"type": "invalid_request_error", "message": f"Invalid API Key: {KEY}"}}).encode()
+    async with answering(body, 401) as provider:
+        with pytest.raises(ProviderFailure) as failure:
+            await provider.refund("cs_test_1", "key", Money(1, "USD"))
+        assert KEY not in str(failure.value)
