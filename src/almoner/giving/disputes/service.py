@@ -242,7 +242,8 @@ async def _open(
 
 async def _end(tx: Tx, subject: _Gift | _HeldMoney, dispute: Dispute, decided: Decision) -> list[Transfer]:
     told = {"dispute": dispute.provider_dispute, "outcome": decided.outcome}
-    tx.after_commit(lambda: _log.warning("dispute_ended", **told))
+    if decided.by is None:
+        tx.after_commit(lambda: _log.warning("dispute_ended", **told))
     if isinstance(subject, _HeldMoney):
         return await _end_of_held(tx, subject.held, dispute, decided)
     return await (_lose if decided.outcome == "lost" else _win)(tx, subject, dispute, decided)

@@ -72,14 +72,12 @@ async def find(tx: Tx, _scope: Everyone, dispute_id: UUID) -> Dispute | None:
     return _dispute(row) if row else None
 
 
+OF_PAYMENT: Final = f"select {_COLUMNS} from dispute where provider = $1 and provider_payment = $2 order by id"
+
+
 async def of_payment(tx: Tx, _scope: Everyone, provider: str, provider_payment: str) -> list[Dispute]:
     """Those of a payment, oldest first; its donation or held money is what is locked to change them."""
-    rows = await tx.fetch(
-        f"select {_COLUMNS} from dispute where provider = $1 and provider_payment = $2 order by id",
-        provider,
-        provider_payment,
-    )
-    return [_dispute(row) for row in rows]
+    return [_dispute(row) for row in await tx.fetch(OF_PAYMENT, provider, provider_payment)]
 
 
 OF_PAYMENTS: Final = f"""

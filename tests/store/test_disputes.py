@@ -1,0 +1,153 @@
+"""Disputes in the database: states, what may not be written, and plans of what is asked often."""
+
+from uuid import UUID
+
+import pytest
+from asyncpg import CheckViolationError, InsufficientPrivilegeError, UniqueViolationError
+
+from almoner.giving.disputes import store
+from almoner.giving.disputes.domain import DISPUTE
+from tests.support import factories
+from tests.support.client import Client
+from tests.support.payouts import payouts, settled, simulate, uuid_of
+from tests.support.service import Service
+
+
+@pytest.fixture
+async def open_dispute(service: Service, api: Client) -> UUID:
+    """A settled gift that is disputed."""
+    nonprofit = await factories.nonprofit(service)
+    made = await settled(service, api, nonprofit)
+    await simulate(api, made["id"], "dispute")
+    async with service.db.read() as tx:
+        found: UUID = await tx.fetchval(
+            "select id from dispute where donation_id = $1", uuid_of(service, "donation", made["id"])
+        )
+    return found
+
+
+async def test_its_lifecycle_is_the_databases(service: Service) -> None:
+    async with service.db.read() as tx:
+        rows = await tx.fetch(
+            "select from_status, to_status from lifecycle_move where resource = $1 order by 1, 2", DISPUTE.resource
+        )
+    assert [tuple(row) for row in rows] == list(DISPUTE.arrows())
+
+
+BORNE = "decided_at = now(), status_changed_at = now(), borne_minor = 0"
+
+
+@pytest.mark.parametrize(
+    ("change", "constraint"),
+    [
+        ("status = 'lost', decided_at = now(), status_changed_at = now()", "dispute_decided"),
+        ("status = 'won', status_changed_at = now()", "dispute_decided"),
+        ("decided_at = now()", "dispute_decided"),
+        (f"status = 'won', {BORNE}", "dispute_decided"),
+        (f"status = 'lost', {BORNE}, decided_by = 'ann'", "dispute_decided"),
+        ("status = 'lost', decided_at = now(), status_changed_at = now(), borne_minor = 2501", "dispute_decided"),
+        (f"status = 'lost', {BORNE}, recovered_minor = 0", "dispute_decided"),
+    ],
+)
+async def test_what_makes_no_sense_is_refused(
+    service: Service, open_dispute: UUID, change: str, constraint: str
+) -> None:
+    async with service.db.write() as tx:
+        with pytest.raises(CheckViolationError) as refused:
+            await tx.execute(f"update dispute set {change} where id = $1", open_dispute)
+    assert refused.value.constraint_name == constraint
+
+
+async def test_what_its_provider_said_is_never_changed(service: Service, open_dispute: UUID) -> None:
+    async with service.db.write() as tx:
+        with pytest.raises(InsufficientPrivilegeError):
+            await tx.execute("update dispute set amount_minor = 1 where id = $1", open_dispute)
+    async with service.db.write() as tx:
+        with pytest.raises(InsufficientPrivilegeError):
+            await tx.execute("delete from dispute where id = $1", open_dispute)
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["status = 'won', borne_minor = null", "borne_minor = 1", "status = 'open', decided_at = null", "note = 'x'"],
+)
+async def test_a_decided_one_stays_decided(service: Service, open_dispute: UUID, change: str) -> None:
+    async with service.db.write() as tx:
+        await tx.execute(f"update dispute set status = 'lost', {BORNE} where id = $1", open_dispute)
+        with pytest.raises(CheckViolationError):
+            await tx.execute(f"update dispute set {change} where id = $1", open_dispute)
+
+
+COPY = """
+insert into dispute (id, provider, provider_payment, provider_dispute, donation_id, amount_minor, currency, status,
+                     reason, opened_at, learnt_at, looked_at, status_changed_at)
+select gen_random_uuid(), provider, provider_payment, {}, donation_id, {}, {}, 'open', reason, now(), now(), now(),
+       now()
+from dispute where id = $1
+"""
+
+
+async def test_one_is_known_once(service: Service, open_dispute: UUID) -> None:
+    async with service.db.write() as tx:
+        with pytest.raises(UniqueViolationError) as refused:
+            await tx.execute(COPY.format("provider_dispute", "1", "currency"), open_dispute)
+    assert refused.value.constraint_name == "dispute_once"
+
+
+async def test_one_of_another_currency_or_of_more_than_the_gift_is_refused(
+    service: Service, open_dispute: UUID
+) -> None:
+    async with service.db.write() as tx:
+        with pytest.raises(CheckViolationError) as refused:
+            await tx.execute(COPY.format("'another'", "1", "'EUR'"), open_dispute)
+    assert refused.value.constraint_name == "dispute_of_gift"
+    async with service.db.write() as tx:
+        await tx.execute(COPY.format("'more ' || id", "2501", "currency"), open_dispute)
+        with pytest.raises(CheckViolationError) as refused:
+            await tx.execute(
+                f"update dispute set status = 'lost', {BORNE} where provider_dispute = 'more ' || $1",
+                str(open_dispute),
+            )
+    assert refused.value.constraint_name in ("donation_withdrawn", "donation_refunded")
+
+
+async def test_a_disputed_gift_goes_nowhere(service: Service, api: Client, open_dispute: UUID) -> None:
+    await service.drain()
+    other = uuid_of(service, "organisation", await factories.nonprofit(service))
+    async with service.db.read() as tx:
+        gift = await tx.fetchrow(
+            "select d.* from donation d join dispute on d.id = donation_id where dispute.id = $1", open_dispute
+        )
+    assert gift is not None
+    assert gift["disbursement_id"] is None
+    assert await payouts(api) == []
+    refund = """
+        insert into refund (id, donation_id, payment_id, provider, amount_minor, currency, borne_minor, status,
+                            begun_at, status_changed_at)
+        values (gen_random_uuid(), $1, $2, 'test', 1, 'USD', 0, 'begun', now(), now())
+    """
+    for sql, values, constraint in (
+        ("update donation set organisation_id = $2 where id = $1", (gift["id"], other), "donation_disputed"),
+        (refund, (gift["id"], gift["payment_id"]), "refund_of_gift"),
+    ):
+        async with service.db.write() as tx:
+            with pytest.raises(CheckViolationError) as refused:
+                await tx.execute(sql, *values)
+        assert refused.value.constraint_name == constraint
+
+
+@pytest.mark.parametrize(
+    ("sql", "values", "index"),
+    [
+        (store.OLDEST, (), "dispute_unlooked"),
+        (store.OF_PAYMENT, ("test", "tp_1"), "dispute_of_payment"),
+        (store.UNRECOVERED, (UUID(int=1),), "dispute_of_donation"),
+    ],
+)
+async def test_what_is_asked_often_reads_an_index(
+    service: Service, sql: str, values: tuple[object, ...], index: str
+) -> None:
+    async with service.db.read() as tx:
+        await tx.execute("set local enable_seqscan = off")
+        plan = "\n".join(row[0] for row in await tx.fetch(f"explain {sql}", *values))
+    assert index in plan, plan
