@@ -14,7 +14,7 @@ from tests.support.claims import BY, Cause, cause
 from tests.support.client import Client, data
 from tests.support.giftaid import charity, declared
 from tests.support.giving import gift, open_session
-from tests.support.payouts import simulate, uuid_of
+from tests.support.payouts import simulate, uuid_of, verified
 from tests.support.service import Service
 
 
@@ -295,3 +295,27 @@ async def test_gifts_that_are_too_old_are_counted_and_stand_in_nobodys_way(chari
     assert (drafted.expired, drafted.left_out) == (1, ())
     assert drafted.claim is not None
     assert drafted.claim.minor == 2000
+
+
+async def test_a_gift_that_was_paid_out_goes_back_to_hmrc_as_well_when_the_bank_wins(charity_: Cause) -> None:
+    service, api = charity_.service, charity_.api
+    given = await hosted(charity_)
+    await verified(service, api, charity_.organisation)
+    await simulate(api, given, "settle")
+    assert (await simulate(api, given, "disburse"))["status"] == "DISBURSED"
+    assert (await charity_.paid()).minor == 2000
+    await simulate(api, given, "dispute", outcome="lost")
+    await service.drain()
+    assert await charity_.adjusted() == [("refunded", 2000, 2000)]
+
+
+async def test_a_gift_whose_payout_came_back_stays_claimed(charity_: Cause) -> None:
+    service, api = charity_.service, charity_.api
+    given = await hosted(charity_)
+    await verified(service, api, charity_.organisation)
+    await simulate(api, given, "settle")
+    await simulate(api, given, "disburse")
+    await charity_.paid()
+    await simulate(api, given, "return")
+    await service.drain()
+    assert (await charity_.adjusted(), (await charity_.draft()).claim) == ([], None)
