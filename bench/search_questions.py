@@ -117,8 +117,10 @@ HARD = (
         "foundtion " * 50,
     ),
     *("the first church of the community association of america foundation international national club",),
+    *("the first united methodist church of the city of new york", "veterans of foreign wars post 1234"),
+    *("friends of the public library foundation inc of new york city", "american red cross 53-0196605"),
 )
-"""The commonest words, single letters, digits, nonsense, and queries as long as they may be."""
+"""The commonest words, single letters, digits, nonsense, queries as long as they may be, and names that nobody has."""
 
 
 async def measured(ask: Ask, questions: Sequence[Question]) -> Figures:

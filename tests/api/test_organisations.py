@@ -123,6 +123,13 @@ async def test_a_number_is_found_exactly_in_any_spelling(publishable: Client, ap
         assert answer.headers["Data-As-Of"] == "2026-04-13"
 
 
+@pytest.mark.parametrize("number", ["53-0196605", "(EIN 530196605)", "530196605,"])
+async def test_a_number_beside_other_words_finds_its_body_first(publishable: Client, number: str) -> None:
+    for words in ("", "the charity that was called something else "):
+        first = (await found(publishable, query=f"{words}{number} washington"))[0]
+        assert first["registryId"] == CENTRAL
+
+
 @pytest.mark.parametrize(
     "number", ["530196699", "000000000", "53019660", "\u0665\u0663\u0660\u0661\u0669\u0666\u0666\u0660\u0665"]
 )

@@ -144,6 +144,14 @@ def test_one_of_three_words_may_be_spared_while_they_are_not_too_common() -> Non
     assert spelling.most(common, 1) is None
 
 
+def test_one_word_is_enough_of_the_rarest_that_are_not_common() -> None:
+    counts = {"red": 30_000, "cross": 9_000, "club": 8_000, "wyoming": 7_000, "of": 6_000, "laramie": 2_000}
+    made = spelling.groups(Query.of("red cross club wyoming laramie "), Heard(counts))
+    assert spelling.any_of(made) == (("('laramie') | ('wyoming') | ('club')",),)
+    assert spelling.any_of(made[:3]) == (("('club') | ('cross')",),)
+    assert spelling.any_of(made[:1]) is None
+
+
 @pytest.mark.parametrize(
     ("slip", "word"),
     [("untied", "united"), ("smithsonain", "smithsonian"), ("internatinal", "international"), ("cros", "cross")],

@@ -3,17 +3,18 @@
 What is typed is tried first. Only where that finds too little are known words taken for slips, and words left out.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from almoner.nonprofits.organisations import ranking, spelling, store_search
 from almoner.nonprofits.organisations.filters import Filters
-from almoner.nonprofits.organisations.ranking import Placed, Ranking
+from almoner.nonprofits.organisations.ranking import NUMBER_MATCH, Placed, Ranking
 from almoner.nonprofits.organisations.spelling import Group, Heard
 from almoner.nonprofits.organisations.store import Scope
 from almoner.nonprofits.organisations.store_search import COUNTED, HEAD, Asked, Match, Near
-from almoner.nonprofits.organisations.words import Query
+from almoner.nonprofits.organisations.words import LONGEST, Query
 from almoner.nonprofits.registries.domain import number_keys
 from almoner.platform.db import EVERYONE, Tx
 
@@ -25,6 +26,8 @@ MOST_ALIKE: Final = 1
 
 _NAME_TIER: Final = 2
 _DIGITS_OF_A_NUMBER: Final = 5
+_DIGITS_BESIDE_A_NAME: Final = 6
+_POSTCODE: Final = re.compile(r"[0-9]{5}-[0-9]{4}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +85,9 @@ class _Search:
         return await self.tried(asked)
 
     async def alike(self, asked: Asked) -> _Tried:
-        """Of what is found by one word of several, the names that are near the whole query."""
+        """Of what is found by one word of several, the names that are near the whole query, and whose number it has."""
         tried = await self.tried(replace(asked, counted=False))
-        near = [one for one in tried.match.candidates if ranking.resembles(self.query, one)]
+        near = [one for one in tried.match.candidates if one.tier == NUMBER_MATCH or ranking.resembles(self.query, one)]
         return _Tried(None, Match(near, len(near)), self.ranking.ranked(near))
 
 
@@ -95,8 +98,8 @@ async def ranked(
     digits = sum(map(str.isdigit, text))
     keys = tuple(number_keys(text)) if digits else ()
     query = Query.of(text)
-    search = _Search(tx, scope, filters, query, Ranking(query), keys)
-    found = await _numbered(search) if digits >= _DIGITS_OF_A_NUMBER else None
+    search = _Search(tx, scope, filters, query, Ranking(query), (*keys, *_keys_beside_a_name(text)))
+    found = await _numbered(search, keys) if digits >= _DIGITS_OF_A_NUMBER else None
     found = found or await _best(search)
     total, exhaustive = min(found.match.total, COUNTED), found.match.total <= COUNTED
     if not best_first:
@@ -110,8 +113,19 @@ async def ranked(
     return Results(placed if best_first else placed[::-1], total, exhaustive)
 
 
-async def _numbered(search: _Search) -> _Tried | None:
-    found = await store_search.numbered(search.tx, search.scope, search.filters, search.keys)
+def _keys_beside_a_name(text: str) -> list[str]:
+    """What numbers among other words may stand for: ``red cross 53-0196605``."""
+    several = text.split()
+    numbers = [
+        word
+        for word in (several[:LONGEST] if len(several) > 1 else ())
+        if sum(map(str.isdigit, word)) >= _DIGITS_BESIDE_A_NAME and not _POSTCODE.fullmatch(word)
+    ]
+    return [key for word in numbers for key in number_keys(word.strip("()[],;:#"))]
+
+
+async def _numbered(search: _Search, keys: Sequence[str]) -> _Tried | None:
+    found = await store_search.numbered(search.tx, search.scope, search.filters, keys)
     return _Tried(None, found, search.ranking.ranked(found.candidates)) if found.candidates else None
 
 

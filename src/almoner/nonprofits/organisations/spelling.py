@@ -37,6 +37,10 @@ MANY: Final = 20_000
 BEARABLE: Final = 100_000
 """Occurrences up to which names are looked through for words that may be misspelt; for missing ones, fewer."""
 
+SEVERAL: Final = 3
+FEW: Final = 10_000
+"""Of more words than ``SEVERAL``, those count alone of which one is enough that occur so often together, at most."""
+
 RARE: Final = 200
 """Occurrences up to which a known word may yet be a slip: registers hold slips too."""
 
@@ -238,6 +242,14 @@ def most(asked: Sequence[Group], lacking: int) -> Ways | None:
 
 
 def any_of(asked: Sequence[Group]) -> Ways | None:
-    """The way of names with one of several words that are not common; None without such."""
-    rare = [one.named() for one in asked if one.weight <= MOST_BEGUN]
+    """The way of names with one of several words that are not common; None without such.
+
+    Of many words the rarest alone: a name that has one of them, and a common one, is not like all of them.
+    """
+    rare: list[str] = []
+    occurrences = 0
+    for one in sorted(asked, key=lambda group: group.weight):
+        occurrences += one.weight
+        if one.weight <= MOST_BEGUN and (len(rare) < SEVERAL or occurrences <= FEW):
+            rare.append(one.named())
     return ((" | ".join(rare),),) if rare and len(asked) > 1 else None
