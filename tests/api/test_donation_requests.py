@@ -2,15 +2,17 @@
 
 import asyncio
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from almoner.access.partners import service as partners
+from almoner.giving.requests import flows
 from almoner.giving.requests import service as asking
-from almoner.giving.requests.domain import RequestRefused, Unasked
+from almoner.giving.requests.domain import RequestPayment, RequestRefused, Unasked
 from almoner.kit.money import Money
 from almoner.kit.time import iso
-from almoner.platform.db import EVERYONE
+from almoner.platform.db import EVERYONE, Tx
 from almoner.selfchecks import CHECKS
 from tests.support import books, factories
 from tests.support.client import Client, data
@@ -279,9 +281,78 @@ async def test_simulate_asks_and_pays(service: Service, api: Client) -> None:
     assert (await simulate(api, other["id"], "pay", amount=5))["paidAmount"] == 400
 
 
-async def test_the_books_and_their_checks_agree_afterwards(service: Service, api: Client) -> None:
+async def check_the_books(service: Service) -> None:
+    """The self-check finds nothing wrong with requests and with the books."""
     for check in (one for one in CHECKS if one.name.startswith(("donation_requests.", "ledger."))):
         async with service.db.read() as tx:
             row = await tx.fetchrow(check.statement, tx.now, service.clock.wall())
         assert row is not None
         assert row["count"] == 0, (check.name, row["examples"])
+
+
+async def test_the_books_and_their_checks_agree_afterwards(service: Service) -> None:
+    await check_the_books(service)
+
+
+async def test_what_is_over_pays_another_request_and_the_rest_stays_held(
+    service: Service, api: Client, other: Client
+) -> None:
+    others, waiting = await suspense(service), await clearing(service)
+    first = await asked(service, api, 500)
+    over = await paid(service, first, 1000, "APPLY-1")
+    assert (over.status, over.over_minor) == ("held", 500)
+    second = await asked(service, api, 100, 200)
+    second_id = uuid_of(service, "donationrequest", second["id"])
+    foreign = uuid_of(service, "donationrequest", (await asked(service, other, 100))["id"])
+
+    async def apply(payment: RequestPayment, request: UUID) -> RequestPayment:
+        async def record(_tx: Tx, _part: RequestPayment) -> None: ...
+
+        return await flows.apply_over(
+            service.db, payment.id, request, note="asked for", decided_by="officer", record=record
+        )
+
+    for wrong, said in (
+        (foreign, "another partner"),
+        (uuid_of(service, "donationrequest", first["id"]), "nothing is open"),
+    ):
+        with pytest.raises(RequestRefused, match=said):
+            await apply(over, wrong)
+    assert await suspense(service) == others + 500
+    part = await apply(over, second_id)
+    assert (part.applied_minor, part.over_minor, part.status) == (300, 200, "held")
+    assert statuses(await donations_of(api, second)) == ["RECEIVED_PAYMENT"] * 2
+    assert (data(await api.get(f"/v1/donation-requests/{second['id']}"))["status"], await suspense(service)) == (
+        "PAID",
+        others + 200,
+    )
+    with pytest.raises(RequestRefused, match="it is applied"):
+        await apply(over, second_id)
+    third = await asked(service, api, 900)
+    last = await apply(part, uuid_of(service, "donationrequest", third["id"]))
+    assert (last.status, await suspense(service), await clearing(service)) == ("booked", others, waiting + 200)
+    with pytest.raises(RequestRefused, match="noted before"):
+        await paid(service, third, 1, "APPLY-1")
+    assert (await paid(service, third, 700, "APPLY-2")).status == "booked"
+    assert data(await api.get(f"/v1/donation-requests/{third['id']}"))["status"] == "PAID"
+    await check_the_books(service)
+    assert await books.balanced(service)
+
+
+async def test_what_is_over_is_applied_or_returned_once_whoever_is_first(service: Service, api: Client) -> None:
+    others = await suspense(service)
+    over = await paid(service, await asked(service, api, 500), 700, "APPLY-ONCE")
+    requests_of = [uuid_of(service, "donationrequest", (await asked(service, api, 200))["id"]) for _ in range(3)]
+
+    async def apply(request: UUID) -> None:
+        async with service.db.write() as tx:
+            await asking.apply_over(tx, over.id, request, note="x", decided_by="officer")
+
+    async def give_back() -> None:
+        async with service.db.write() as tx:
+            await asking.return_over(tx, over.id, note="x", decided_by="officer")
+
+    done = await asyncio.gather(*map(apply, requests_of), give_back(), return_exceptions=True)
+    assert sorted(isinstance(one, RequestRefused) for one in done) == [False, True, True, True]
+    assert await suspense(service) == others
+    assert await books.balanced(service)

@@ -274,7 +274,15 @@ async def donation_requests(world: World) -> None:
     )
     _, listed = await world.typed("requests", "over")
     held = next(word for word in listed.split() if "requestpayment_" in word)
-    assert await world.does("requests", "return-over", held, *NOTE) == "2.00 USD went back.\n"
+    await factories.direct(world.service, world.api, amount=150)
+    await asking.ask(world.service.db, Unasked((await _partner(world)).id, "USD"), now_asked=True)
+    other = data(await world.api.get("/v1/donation-requests"))[0]["reference"]
+    assert await world.does("requests", "apply", held, other, *NOTE) == (
+        f"1.50 USD pays {other}.\n0.50 USD is still held: see `almoner requests over`.\n"
+    )
+    _, listed = await world.typed("requests", "over")
+    held = next(word for word in listed.split() if "requestpayment_" in word)
+    assert await world.does("requests", "return-over", held, *NOTE) == "0.50 USD went back.\n"
     await world.does("requests", "run")
     async with world.service.db.read() as tx:
         [entry] = await audit.page(tx, audit.DEPLOYMENT, limit=1)

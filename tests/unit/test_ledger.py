@@ -109,6 +109,7 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
         (books.request_paid(OWNER, Money(0, "EUR"), FEE), [("request_over", bank, partners, 75)]),
         (books.request_covered(OWNER, CAUSE, GIFT), [("request_covered", asked, owed, 2500)]),
         (books.over_returned(OWNER, FEE), [("over_returned", partners, bank, 75)]),
+        (books.over_applied(OWNER, FEE), [("over_applied", partners, asked, 75)]),
         *_refunds_of_gifts(),
         *_disputes(),
     ):

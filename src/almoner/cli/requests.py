@@ -138,6 +138,40 @@ def list_over(limit: Limit = 100) -> None:
     table(("transfer", "request", "over", "bank reference", "received"), in_transaction(use))
 
 
+@commands.command("apply")
+def apply_over(
+    transfer: Annotated[str, typer.Argument(help="Identifier, as `almoner requests over` shows it.")],
+    request: Annotated[str, typer.Argument(help="Another request of the same partner: identifier or reference.")],
+    note: Note,
+) -> None:
+    """Have what was more than asked for pay another request of the same partner; what is still over stays held."""
+
+    async def use(database: Database) -> RequestPayment:
+        async with acting(database, "finance") as (tx, officer):
+            payment_id, request_id = read_id(tx, "requestpayment", transfer), await _request_id(tx, request)
+
+        async def record(tx: Tx, part: RequestPayment) -> None:
+            whose = (await service.get(tx, EVERYONE, part.request_id)).partner_id
+            paid = {"request": tx.ids.text("donationrequest", part.request_id), "amount": amount(_applied(part))}
+            await officer.record(tx, whose, "request.over_applied", transfer, **paid)
+
+        try:
+            return await flows.apply_over(
+                database, payment_id, request_id, note=note.strip(), decided_by=officer.id, record=record
+            )
+        except NotFound:
+            raise RequestRefused(f"there is no transfer {transfer}, or no donation request {request}") from None
+
+    part = with_database(use)
+    typer.echo(f"{amount(_applied(part))} pays {request}.")
+    if part.over_minor:
+        typer.echo(f"{amount(Money(part.over_minor, part.money.currency))} is still held: see `almoner requests over`.")
+
+
+def _applied(part: RequestPayment) -> Money:
+    return Money(part.applied_minor, part.money.currency)
+
+
 @commands.command("return-over")
 def return_over(
     transfer: Annotated[str, typer.Argument(help="Identifier, as `almoner requests over` shows it.")], note: Note

@@ -76,6 +76,7 @@ ACTIONS: Final = {
     "gift_aid_claim.withdrawn": "gave up the gift aid claim",
     "requests.run": "asked partners for their direct donations",
     "request.received": "noted a transfer for the donation request",
+    "request.over_applied": "had what was over pay another request, of the transfer",
     "request.over_returned": "noted that what was over went back, of the transfer",
     "payouts.run": "ran the payouts",
     "payouts.held": "held the payouts of a nonprofit",

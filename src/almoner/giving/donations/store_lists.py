@@ -27,8 +27,10 @@ _CONDITIONS: Final = {
     "start": "created_at >= {}",
     "end": "created_at < {}",
 }
-_WALKS: Final = (("request_id",), ("user_id",), ("organisation_id", "status"), ("organisation_id",), ("status",))
+_WALKS: Final = (("user_id",), ("organisation_id", "status"), ("organisation_id",), ("status",))
 """What an index of donations begins with, but for the partner; the first that the filters have is walked."""
+_ASKED_FOR: Final = ("REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED")
+"""What donations of a request may be."""
 _PARTIAL: Final = frozenset({"request_id", "user_id"})
 _TALLIED: Final = frozenset({"organisation_id", "status", "start", "end"})
 _ALL: Final = UUID(int=0)
@@ -75,21 +77,29 @@ async def _narrowed(tx: Tx, partner: Partner, page: Page, filters: Filters) -> t
 
 
 def _walk(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) -> str:
+    order = "desc" if page.reads_down else "asc"
+    if "request_id" in given:  # its index goes by status: a walk for each, of which the first rows are taken
+        each = [given["status"]] if "status" in given else _ASKED_FOR
+        walks = [_along(put, mine, page, {**given, "status": status}, ("request_id", "status")) for status in each]
+        together = " union all ".join(f"({walk})" for walk in walks)
+        return f"select * from ({together}) walked order by id {order} limit {page.limit}"
     keys = next((walk for walk in _WALKS if given.keys() >= set(walk)), ())
-    begins = [] if keys == ("request_id",) else ["partner_id"]
-    columns = ", ".join([*begins, *keys, "id"])
-    values = [*([mine] if begins else []), *(put(given[key]) for key in keys)]
+    return _along(put, mine, page, given, ("partner_id", *keys))
+
+
+def _along(put: _Arguments, mine: str, page: Page, given: Mapping[str, object], keys: tuple[str, ...]) -> str:
+    columns = ", ".join([*keys, "id"])
+    values = [mine if key == "partner_id" else put(given[key]) for key in keys]
     low, high = _bounds(page, given)
-    rest = [_CONDITIONS[name].format(put(value)) for name, value in given.items() if name not in keys]
     where = [
         f"({columns}) > ({', '.join([*values, put(low)])})",
         f"({columns}) < ({', '.join([*values, put(high)])})",
-        *([] if begins else [f"partner_id = {mine}"]),
+        *([] if "partner_id" in keys else [f"partner_id = {mine}"]),
         *(f"{key} is not null" for key in keys if key in _PARTIAL),
-        *rest,
+        *(_CONDITIONS[name].format(put(value)) for name, value in given.items() if name not in keys),
     ]
     order = "desc" if page.reads_down else "asc"
-    ordered = ", ".join(f"{column} {order}" for column in [*begins, *keys, "id"])
+    ordered = ", ".join(f"{column} {order}" for column in [*keys, "id"])
     return f"select {COLUMNS} from donation where {' and '.join(where)} order by {ordered} limit {page.limit}"
 
 

@@ -21,6 +21,7 @@ Each transfer debits one account and credits another. Read ``debit`` as where th
     request_over       bank -> suspense                            and more than that
     request_covered    request clearing -> donation liability      a whole direct donation is paid
     over_returned      suspense -> bank                            what was over went back to the partner
+    over_applied       suspense -> request clearing                or pays another of its requests
     gift_refund_begun       donation liability -> refunds          a gift goes back to who gave it
     gift_refund_topped_up   fees -> refunds                        and what its provider's fee makes missing of it
     gift_refund_sent        refunds -> provider clearing, or bank  the provider, or we by bank, sent it
@@ -89,6 +90,7 @@ class TransferKind(StrEnum):
     REQUEST_OVER = "request_over"  # request_payment
     REQUEST_COVERED = "request_covered"  # donation
     OVER_RETURNED = "over_returned"  # request_payment
+    OVER_APPLIED = "over_applied"  # request_payment
     GIFT_REFUND_BEGUN = "gift_refund_begun"  # refund
     GIFT_REFUND_TOPPED_UP = "gift_refund_topped_up"  # refund
     GIFT_REFUND_SENT = "gift_refund_sent"  # refund
@@ -295,6 +297,12 @@ def over_returned(payment_id: UUID, over: Money) -> list[Transfer]:
     """What was over went back to the partner."""
     debit, credit = suspense(PARTNERS, over.currency), bank(over.currency)
     return [Transfer(TransferKind.OVER_RETURNED, payment_id, debit, credit, over.minor)]
+
+
+def over_applied(payment_id: UUID, money: Money) -> list[Transfer]:
+    """What was over of one transfer pays another request; ``payment_id`` is of the part that does."""
+    debit, credit = suspense(PARTNERS, money.currency), request_clearing(money.currency)
+    return [Transfer(TransferKind.OVER_APPLIED, payment_id, debit, credit, money.minor)]
 
 
 def gift_refund_begun(

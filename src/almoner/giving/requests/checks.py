@@ -42,16 +42,22 @@ checks: Final = (
         select coalesce(p.id || ' ' || p.kind, 'posting of ' || t.owner_id || ' ' || t.kind) from (
             select p.id, part.kind, part.minor, p.currency::text as currency
             from request_payment p cross join lateral (values
-                ('request_paid', p.applied_minor, true),
-                ('request_over', p.over_minor, true),
+                ('request_paid', p.applied_minor, p.applied_from is null),
+                ('over_applied', p.applied_minor, p.applied_from is not null),
+                ('request_over', p.over_minor, p.applied_from is null),
                 ('over_returned', p.over_minor, p.status = 'returned')
             ) as part (kind, minor, happened)
             where part.happened and part.minor > 0
         ) p full join (
             select owner_id, kind, amount_minor as minor, currency::text as currency from ledger_transfer
-            where kind in ('request_paid', 'request_over', 'over_returned')
+            where kind in ('request_paid', 'request_over', 'over_returned', 'over_applied')
         ) t on t.owner_id = p.id and t.kind = p.kind
         where (p.minor, p.currency) is distinct from (t.minor, t.currency)
+        union all
+        select p.id || ' is not what was over' from request_payment p
+        full join (select * from request_payment where status = 'applied') f on f.id = p.applied_from
+        where num_nonnulls(p.applied_from, f.id) > 0
+          and (p.amount_minor, p.currency) is distinct from (f.over_minor, f.currency)
         """,
     ),
     Check(

@@ -21,9 +21,9 @@ REQUEST: Final = Lifecycle(
         "PARTLY_PAID": frozenset({"PAID"}),
     },
 )
-PAYMENT: Final = Lifecycle("request_payment", {"booked": frozenset(), "held": frozenset({"returned"})})
+PAYMENT: Final = Lifecycle("request_payment", {"booked": frozenset(), "held": frozenset({"returned", "applied"})})
 Status = Literal["OPEN", "PARTLY_PAID", "PAID"]
-PaymentStatus = Literal["booked", "held", "returned"]
+PaymentStatus = Literal["booked", "held", "returned", "applied"]
 MAX_BANK_REFERENCE: Final = 140
 MAX_NOTE: Final = 2000
 _DAY: Final = timedelta(days=1)
@@ -82,7 +82,7 @@ class DonationRequest:
 class RequestPayment:
     """A partner's bank transfer. ``applied_minor``: what the request took; the rest is over and held.
 
-    ``bank_reference``: what our bank calls it, each once.
+    ``bank_reference``: what our bank calls it, each once. ``applied_from``: this is what was over of another.
     """
 
     id: UUID
@@ -93,6 +93,7 @@ class RequestPayment:
     status: PaymentStatus
     received_at: datetime
     noted_by: str
+    applied_from: UUID | None = None
 
     @property
     def over_minor(self) -> int:

@@ -76,6 +76,26 @@ async def receive(
     return made
 
 
+async def apply_over(
+    db: Database,
+    payment_id: UUID,
+    request_id: UUID,
+    *,
+    note: str,
+    decided_by: str,
+    record: Callable[[Tx, RequestPayment], Awaitable[None]],
+) -> RequestPayment:
+    """What was over of a transfer pays another request; the part that does. Raises NotFound, RequestRefused.
+
+    ``record`` is called in the transaction that books it.
+    """
+    async with db.write() as tx:
+        _, part = await service.apply_over(tx, payment_id, request_id, note=note, decided_by=decided_by)
+        await record(tx, part)
+    await follow(db, part.request_id)
+    return part
+
+
 async def follow(db: Database, request_id: UUID) -> None:
     """Receive what a request's money covers, a batch in each transaction."""
     async with db.read() as tx:

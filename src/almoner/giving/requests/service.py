@@ -195,9 +195,45 @@ async def return_over(tx: Tx, payment_id: UUID, *, note: str, decided_by: str) -
         raise NotFound
     if held.status != "held":
         raise RequestRefused(f"nothing of this transfer is held: it is {held.status}")
-    await store.give_back(tx, held, decided_by, note)
+    await store.decide(tx, held, "returned", decided_by, note)
     await ledger.post(tx, books.over_returned(held.id, Money(held.over_minor, held.money.currency)))
     return replace(held, status="returned")
+
+
+async def apply_over(
+    tx: Tx, payment_id: UUID, request_id: UUID, *, note: str, decided_by: str
+) -> tuple[RequestPayment, RequestPayment]:
+    """What was over of a transfer pays another request of the same partner: the transfer, and the part that does.
+
+    What is more than that request is open for stays held, of the part. Raises NotFound, RequestRefused.
+    """
+    if not 1 <= len(note) <= domain.MAX_NOTE:
+        raise RequestRefused(f"the note must have 1 to {domain.MAX_NOTE} characters")
+    whose = (await get(tx, EVERYONE, request_id)).partner_id
+    target = await _lock(tx, EVERYONE, request_id)  # before the transfer, as whoever receives one does
+    if (held := await store.lock_payment(tx, EVERYONE, payment_id)) is None:
+        raise NotFound
+    if held.status != "held":
+        raise RequestRefused(f"nothing of this transfer is held: it is {held.status}")
+    if (await get(tx, EVERYONE, held.request_id)).partner_id != whose:
+        raise RequestRefused("the request is another partner's")
+    if target.gathering:
+        raise RequestRefused("donations still come into the request: it has no amount yet; try again in a moment")
+    over = Money(held.over_minor, held.money.currency)
+    if not (applied := domain.taken(target, over)):
+        raise RequestRefused("nothing is open on the request in this currency")
+    status: PaymentStatus = "booked" if applied == over.minor else "held"
+    part = RequestPayment(
+        tx.new_id(), target.id, over, applied, held.bank_reference, status, tx.now, decided_by, applied_from=held.id
+    )
+    await store.decide(tx, held, "applied", decided_by, note)
+    if not await store.insert_payment(tx, EVERYONE, part):
+        raise LookupError(f"what was over of {held.id} was applied before")
+    transfers = books.over_applied(part.id, Money(applied, over.currency))
+    paid = target.paid_minor + applied
+    await store.pay(tx, target, paid, domain.status_when(paid, target.money.minor))
+    await ledger.post(tx, transfers + await _cover(tx, replace(target, paid_minor=paid)))
+    return replace(held, status="applied"), part
 
 
 async def next_run(tx: Tx, name: str) -> datetime | None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.requests.domain import REQUEST, DonationRequest, RequestPayment, Status, Unasked
+from almoner.giving.requests.domain import REQUEST, DonationRequest, PaymentStatus, RequestPayment, Status, Unasked
 from almoner.kit.money import Money
 from almoner.platform import counters, lists
 from almoner.platform.db import Everyone, Partner, Tx
@@ -17,7 +17,9 @@ _COLUMNS: Final = (
     "id, partner_id, amount_minor, currency, donations, paid_minor, covered_minor, status, reference, made_before, "
     "gathering, covering, created_at, due_at"
 )
-_PAYMENT: Final = "id, request_id, amount_minor, currency, applied_minor, bank_reference, status, received_at, noted_by"
+_PAYMENT: Final = (
+    "id, request_id, amount_minor, currency, applied_minor, bank_reference, status, received_at, noted_by, applied_from"
+)
 
 
 def _request(row: Record) -> DonationRequest:
@@ -182,8 +184,9 @@ async def insert_payment(tx: Tx, _scope: Everyone, new: RequestPayment) -> bool:
     made = await tx.execute(
         """
         insert into request_payment (id, request_id, currency, amount_minor, applied_minor, over_minor, bank_reference,
-                                     status, received_at, noted_by, status_changed_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $9) on conflict (bank_reference) do nothing
+                                     status, received_at, noted_by, status_changed_at, applied_from)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $9, $11)
+        on conflict (bank_reference) where applied_from is null do nothing
         """,
         new.id,
         new.request_id,
@@ -195,6 +198,7 @@ async def insert_payment(tx: Tx, _scope: Everyone, new: RequestPayment) -> bool:
         new.status,
         new.received_at,
         new.noted_by,
+        new.applied_from,
     )
     return made == "INSERT 0 1"
 
@@ -211,18 +215,18 @@ async def held_payments(tx: Tx, _scope: Everyone, limit: int) -> list[RequestPay
     return [_payment(row) for row in rows]
 
 
-async def give_back(tx: Tx, held: RequestPayment, decided_by: str, note: str) -> None:
-    """Note that what was over of a held transfer went back."""
+async def decide(tx: Tx, held: RequestPayment, status: PaymentStatus, decided_by: str, note: str) -> None:
+    """Note what became of what was over of a held transfer."""
     await tx.execute(
         """
-        update request_payment set status = 'returned', status_changed_at = $2, decided_at = $2, decided_by = $3,
-            note = $4
+        update request_payment set status = $5, status_changed_at = $2, decided_at = $2, decided_by = $3, note = $4
         where id = $1 and status = 'held'
         """,
         held.id,
         tx.now,
         decided_by,
         note,
+        status,
     )
 
 

@@ -1,4 +1,4 @@
-"""Lists of donations count from tallies, and each combination of their filters has an index to walk.
+"""Lists of donations count from tallies and walk an index each; what was over of a transfer pays another request.
 
 Revision ID: 0053
 Revises: 0052
@@ -64,7 +64,34 @@ grant select, insert, update on donation_tally to almoner_app;
 grant select, insert, delete on donation_tally_change to almoner_app;
 
 create index donation_of_organisation_with_status on donation (partner_id, organisation_id, status, id);
-create index donation_of_request_by_id on donation (request_id, id) where request_id is not null;
+-- What is over of a partner's transfer may pay another request: the part that goes on is a row of its own there.
+alter table request_payment
+    add column applied_from uuid references request_payment (id),
+    drop constraint request_payment_status_check,
+    add constraint request_payment_status_check check (status in ('booked', 'held', 'returned', 'applied')),
+    drop constraint request_payment_once,
+    drop constraint request_payment_decided,
+    add constraint request_payment_decided check (
+        (status in ('returned', 'applied')) = (decided_at is not null)
+        and num_nonnulls(decided_at, decided_by, note) in (0, 3)
+    ),
+    add constraint request_payment_pays check (applied_from is null or applied_minor > 0);
+create unique index request_payment_once on request_payment (bank_reference) where applied_from is null;
+create unique index request_payment_applied_once on request_payment (applied_from) where applied_from is not null;
+create trigger request_payment_applied before update of applied_from on request_payment for each row
+    when (old.applied_from is distinct from new.applied_from) execute function guard_promise();
+insert into lifecycle_move (resource, from_status, to_status) values ('request_payment', 'held', 'applied');
+alter table ledger_transfer
+    drop constraint ledger_transfer_kind_check,
+    add constraint ledger_transfer_kind_check check (kind in (
+        'payment_received', 'payment_held', 'settled', 'provider_fee', 'fee_charged', 'payout_sent', 'payout_paid',
+        'payout_returned', 'payout_undone', 'reassigned', 'refund_begun', 'refund_paid', 'refund_settled',
+        'held_dismissed', 'request_paid', 'request_over', 'request_covered', 'over_returned', 'over_applied',
+        'gift_refund_begun', 'gift_refund_topped_up', 'gift_refund_sent', 'gift_refund_undone', 'gift_refund_untopped',
+        'dispute_drawn', 'dispute_returned', 'dispute_lost', 'dispute_borne', 'dispute_recovered', 'dispute_settled',
+        'dispute_won_settled'
+    ));
+
 """
 
 
