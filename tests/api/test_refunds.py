@@ -1,5 +1,6 @@
 """Gifts that go back, whole and in part: the record, its events, and what is owed (settled 4, 8, 9)."""
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from almoner.giving.payouts import service as sending
 from almoner.giving.payouts.domain import Rules
 from almoner.giving.refunds import service as refunding
+from almoner.giving.refunds.domain import RefundNotPossible
+from almoner.platform.db import EVERYONE
 from tests.support import books, factories
 from tests.support import payouts as support
 from tests.support import refunds as back
@@ -184,6 +187,20 @@ async def test_a_direct_gift_goes_back_to_the_partner_by_bank(service: Service, 
     await verified(service, api, nonprofit)
     await run(service)
     assert [row["amount"] for row in await payouts(api)] == [2500]
+
+
+async def test_what_an_officer_has_sent_is_noted_and_nobody_is_asked(service: Service, api: Client) -> None:
+    one, other = [await factories.donation(service, api) for _ in range(2)]
+    called = factories.unique("tpr")
+    for gift_, expected in ((one, "sent"), (other, None)):
+        with suppress(RefundNotPossible):  # one name ends one refund
+            async with service.db.write() as tx:
+                donation = support.uuid_of(service, "donation", gift_["id"])
+                by = {"begun_by": "officer", "note": "in the dashboard", "called": called}
+                await refunding.begin(tx, EVERYONE, donation, 100, Rules(), **by)
+        assert [refund.status for refund in await back.of(service, gift_)] == ([expected] if expected else [])
+    async with service.db.read() as tx:
+        assert await tx.fetchval("select count(*) from job where kind = 'refunds.send'") == 0
 
 
 async def test_what_the_provider_refuses_is_owed_again(service: Service, api: Client) -> None:

@@ -121,11 +121,19 @@ def request_one(service: Running) -> None:
     asked(service, "/v1/sandbox/simulate", {"id": give_one(service), "action": "request"})
 
 
+def receive_one(service: Running) -> None:
+    """Make a direct donation that its partner has paid for: the newest gift, which can go back."""
+    request_one(service)
+    (request,) = asked(service, "/v1/donation-requests?pageSize=1")
+    asked(service, "/v1/sandbox/simulate", {"id": request["id"], "action": "pay"})
+
+
 BEFORE: Mapping[str, Callable[[Running], object]] = {
     "getDisbursement": settle_one,
     "createAppeal": refuse_one,
     "getAppeal": refuse_one,
     "cancelDonation": give_one,
+    "refundDonation": receive_one,
     "getDonationRequest": request_one,
 }
 """What somebody else has to do before the example can be typed."""

@@ -77,14 +77,18 @@ def begin(
     amount_minor: Annotated[
         int | None, typer.Option("--amount", min=1, help="In minor units; all that is left if absent.")
     ] = None,
+    called: Annotated[
+        str | None,
+        typer.Option(help="You have sent it already: what our bank calls the transfer, or the provider the refund."),
+    ] = None,
 ) -> None:
     """Send a donation back, whole or in part. A worker asks the provider; a direct one waits for your transfer."""
 
     async def use(tx: Tx, officer: Officer) -> Refund:
         donation_id = read_id(tx, "donation", donation)
-        noted, by = note.strip(), officer.id
+        told = {"begun_by": officer.id, "note": note.strip(), "called": called.strip() if called else called}
         try:
-            begun = await service.begin(tx, EVERYONE, donation_id, amount_minor, rules(), begun_by=by, note=noted)
+            begun = await service.begin(tx, EVERYONE, donation_id, amount_minor, rules(), **told)
         except NotFound:
             raise RefundNotPossible(f"there is no donation {donation}") from None
         gift = await donations.get(tx, EVERYONE, donation_id)

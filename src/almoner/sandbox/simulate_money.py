@@ -117,12 +117,11 @@ class _Money:
     async def refund(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> Out:
         """The donation goes back, whole or in part, and is sent. Raises NotFound, InvalidState, IncorrectParams."""
         async with self._db.write() as tx:
+            donation = await donations.get(tx, partner, donation_id)
+            called = f"simulated-{encode(tx.new_id())}" if donation.type == "direct" else None
             refund = await refunding.begin(
-                tx, partner, donation_id, body.amount, self._rules, begun_by="sandbox", note=_WHY
+                tx, partner, donation_id, body.amount, self._rules, begun_by="sandbox", note=_WHY, called=called
             )
-            if refund.by_bank:
-                name = f"simulated-{encode(refund.id)}"
-                await refunding.sent_by_hand(tx, refund.id, name, _WHY, "sandbox")
         await refunds.send(self._db, self._provider, refund.id)
         async with self._db.read() as tx:
             return await self._record(tx, partner, donation_id)

@@ -105,6 +105,12 @@ def ensure_note(note: str) -> None:
         raise RefundNotPossible(f"a note has 1 to {NOTE_LENGTH} characters")
 
 
+def ensure_name(name: str) -> None:
+    """Raises RefundNotPossible for what no refund is called."""
+    if not 1 <= len(name) <= NAME_LENGTH:
+        raise RefundNotPossible(f"the name of a refund has 1 to {NAME_LENGTH} characters")
+
+
 def ensure_begun(refund: Refund) -> None:
     """It is still on its way. Raises RefundNotPossible."""
     if refund.status != "begun":

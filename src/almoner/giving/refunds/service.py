@@ -14,12 +14,13 @@ from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import REFUNDED, Donation, InvalidState
 from almoner.giving.ledger import domain as books
 from almoner.giving.ledger import service as ledger
+from almoner.giving.ledger.domain import Transfer
 from almoner.giving.payments import service as payments
 from almoner.giving.payments.domain import Payment
 from almoner.giving.payouts import service as payouts
 from almoner.giving.payouts.domain import PayoutRefused, Rules
 from almoner.giving.refunds import domain, store
-from almoner.giving.refunds.domain import NAME_LENGTH, NoSuchRefund, Refund, RefundNotPossible, Sent
+from almoner.giving.refunds.domain import NoSuchRefund, Refund, RefundNotPossible, Sent
 from almoner.kit.ids import encode
 from almoner.kit.money import Money
 from almoner.platform import outbox, queue
@@ -46,15 +47,18 @@ async def begin(
     *,
     begun_by: str | None = None,
     note: str | None = None,
+    called: str | None = None,
 ) -> Refund:
     """Have a received gift sent back to whoever paid: ``minor`` of it, or all that is left.
 
     It leaves its payout, if that was not sent; what is left goes into the next one once the refund has ended.
-    ``begun_by``, ``note``: the officer and why; None for the partner. Raises NotFound, InvalidState, IncorrectParams;
-    RefundNotPossible for a bad note.
+    ``begun_by``, ``note``: the officer and why; None for the partner. ``called``: what it is called where the officer
+    has sent it already: nobody is asked. Raises NotFound, InvalidState, IncorrectParams, RefundNotPossible.
     """
     if note is not None:
         domain.ensure_note(note)
+    if called is not None:
+        domain.ensure_name(called)
     domain.asked(await donations.get(tx, scope, donation_id), minor)
     try:
         donation = await payouts.let_go(tx, donation_id, rules)
@@ -63,11 +67,13 @@ async def begin(
     money = domain.asked(donation, minor)
     refund = _new(tx, donation, money, await _paid(tx, donation), begun_by, note)
     await store.insert(tx, EVERYONE, refund)
-    if not refund.by_bank:
-        await queue.enqueue_all(tx, [_sending(refund)])
     transfers = books.gift_refund_begun(refund.id, refund.provider, donation.organisation_id, money, refund.borne)
+    if called is not None:
+        transfers += await _named(tx, donation, refund, called, begun_by, note)
+    elif not refund.by_bank:
+        await queue.enqueue_all(tx, [_sending(refund)])
     await ledger.post(tx, transfers)
-    return refund
+    return await get(tx, refund.id)
 
 
 def _new(
@@ -126,7 +132,7 @@ async def record_sent(tx: Tx, refund_id: UUID, provider_refund: str) -> None:
     """The provider has sent it; told any number of times, it has one effect."""
     donation, refund = await lock(tx, refund_id)
     if refund.status == "begun":
-        await _finish(tx, donation, refund, provider_refund, None, None)
+        await ledger.post(tx, await _finish(tx, donation, refund, provider_refund, None, None))
 
 
 async def record_refused(tx: Tx, refund_id: UUID, said: str) -> None:
@@ -142,16 +148,10 @@ async def sent_by_hand(tx: Tx, refund_id: UUID, name: str, note: str, by: str) -
     Raises NoSuchRefund, RefundNotPossible.
     """
     domain.ensure_note(note)
-    if not 1 <= len(name) <= NAME_LENGTH:
-        raise RefundNotPossible(f"the name of a refund has 1 to {NAME_LENGTH} characters")
+    domain.ensure_name(name)
     donation, refund = await lock(tx, refund_id)
     domain.ensure_begun(refund)
-    try:
-        await _finish(tx, donation, refund, name, by, note)
-    except UniqueViolationError as refused:
-        if refused.constraint_name != ONCE:
-            raise
-        raise RefundNotPossible(f"{name} is recorded for another refund: look it up again.") from refused
+    await ledger.post(tx, await _named(tx, donation, refund, name, by, note))
     return await get(tx, refund_id)
 
 
@@ -174,13 +174,25 @@ async def ask_again(tx: Tx, refund_id: UUID) -> Refund:
     return refund
 
 
+async def _named(
+    tx: Tx, donation: Donation, refund: Refund, name: str, by: str | None, note: str | None
+) -> list[Transfer]:
+    try:
+        return await _finish(tx, donation, refund, name, by, note)
+    except UniqueViolationError as refused:
+        if refused.constraint_name != ONCE:
+            raise
+        raise RefundNotPossible(f"{name} is recorded for another refund: look it up again.") from refused
+
+
 async def _finish(
     tx: Tx, donation: Donation, refund: Refund, provider_refund: str, by: str | None, note: str | None
-) -> None:
+) -> list[Transfer]:
+    """What is to be posted, by the caller with all else of its transaction."""
     await store.advance_sent(tx, EVERYONE, refund.id, provider_refund, by, note)
     await donations.tell(tx, REFUNDED, await _freed(tx, donation, refund))
     await outbox.emit(tx, None, domain.SENT, Sent(donation.id, refund.id))
-    await ledger.post(tx, books.gift_refund_sent(refund.id, refund.provider, refund.money))
+    return books.gift_refund_sent(refund.id, refund.provider, refund.money)
 
 
 async def _undo(tx: Tx, donation: Donation, refund: Refund, by: str | None, why: str) -> None:
