@@ -370,7 +370,7 @@ async def gift_aid_claims(world: World) -> None:
     await world.does(*claims, "rejected", second, *NOTE)
     printed = await world.does(*claims, "draft", "--organisation", cause.organisation)
     assert printed.splitlines()[0] == f"{left['id']} is left out: there is no first name, and no initial"
-    assert printed.splitlines()[2] == "1 gifts of 10.00 GBP on 1 lines: 2.50 GBP is due."
+    assert printed.splitlines()[2] == "Gifts: 1, of 10.00 GBP. Lines: 1. 2.50 GBP is due."
     third = word(printed, "claim")
     printed = await world.does(*claims, "schedule", third)
     assert printed.splitlines()[1].startswith("Ms,Ada,Byron,12,SW1Y 4JH,,,")

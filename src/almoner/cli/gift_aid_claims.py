@@ -82,7 +82,7 @@ def draft(
 
 
 def _sums(claim: Claim) -> str:
-    gifts = f"{claim.donations:,} gifts of {pounds(claim.minor)} on {claim.lines:,} lines: {pounds(claim.tax_minor)}"
+    gifts = f"Gifts: {claim.donations:,}, of {pounds(claim.minor)}. Lines: {claim.lines:,}. {pounds(claim.tax_minor)}"
     if not claim.deducted_minor:
         return f"{gifts} is due."
     return f"{gifts}, less an adjustment of {pounds(claim.adjustment_minor)}: {pounds(claim.due_minor)} is due."
