@@ -21,3 +21,8 @@ def test_a_container_may_be_held_to_less_than_its_machine_has(tmp_path: Path) ->
 @pytest.mark.parametrize(("usable", "held"), [(256, 64), (4_096, 512), (65_536, 1_024)])
 def test_the_embedded_server_holds_an_eighth_of_it_within_bounds(usable: int, held: int) -> None:
     assert postgres.buffers(usable * MEBIBYTE) == held * MEBIBYTE
+
+
+@pytest.mark.parametrize(("usable", "held"), [(256, 128), (4_096, 2_048), (65_536, 4_096)])
+def test_half_of_it_is_taken_to_hold_files_within_bounds(usable: int, held: int) -> None:
+    assert postgres.cached(usable * MEBIBYTE) == held * MEBIBYTE

@@ -42,6 +42,7 @@ _OPTIONS = {
 }
 _MEBIBYTE = 2**20
 _BUFFERS_SHARE, _LEAST_BUFFERS, _MOST_BUFFERS = 8, 64 * _MEBIBYTE, 1024 * _MEBIBYTE
+_MOST_CACHED = 4096 * _MEBIBYTE
 
 
 def buffers(usable: int) -> int:
@@ -50,6 +51,14 @@ def buffers(usable: int) -> int:
     They are taken as pages are read, so that a small database takes little.
     """
     return min(max(usable // _BUFFERS_SHARE, _LEAST_BUFFERS), _MOST_BUFFERS)
+
+
+def cached(usable: int) -> int:
+    """Bytes of files that the server may take the system to hold, of so much memory; at most what it takes by itself.
+
+    A start reads the records of bodies into memory where there is so much room.
+    """
+    return min(usable // 2, _MOST_CACHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +246,11 @@ class Cluster:
     def _try(self, sockets: Path, seconds: float) -> str | None:
         """Start the server; what it said when it did not get ready."""
         program: list[str | Path] = [self.programs.folder / "postgres", "-D", self.data, "-k", sockets, "-p", "5432"]
-        held = {"shared_buffers": f"{buffers(memory.usable()) // _MEBIBYTE}MB"}
+        usable = memory.usable()
+        held = {
+            "shared_buffers": f"{buffers(usable) // _MEBIBYTE}MB",
+            "effective_cache_size": f"{cached(usable) // _MEBIBYTE}MB",
+        }
         options = [f"--{name}={value}" for name, value in (_OPTIONS | held).items()]
         with self.log.open("ab") as log:
             before = log.tell()
