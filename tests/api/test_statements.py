@@ -10,6 +10,7 @@ import pytest
 from tests.support import factories
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
+from tests.support.payouts import simulate
 from tests.support.service import Service, Tenant
 
 THIS_YEAR = "Gifts from January 1, 2026 to December 31, 2026"
@@ -191,3 +192,20 @@ async def test_a_statement_is_of_any_period(
     assert "<script>" not in shown.text
     document = await elsewhere.get(f"{page.url.path}/statement.pdf?{days}")
     assert document.status_code == (200 if status == 200 else 404)
+
+
+async def test_refunds_and_reassignments_are_told(
+    service: Service, api: Client, browser: Browser, elsewhere: Browser
+) -> None:
+    email, second = somebody(), await factories.nonprofit(service, name="Second Aid")
+    whole, part, moved = [await factories.donation(service, api, email=email, amount=n) for n in (1000, 2000, 4000)]
+    await simulate(api, whole["id"], "refund")
+    await simulate(api, part["id"], "refund", amount=500)
+    await service.drain()
+    await simulate(api, moved["id"], "reassign", organisationId=second)
+    shown = re.sub(r"<[^>]+>", "", (await elsewhere.open(await ask(service, api, browser, email))).text)
+    assert shown.count("Sent back in full: this receipt is void.") == 1
+    assert "Sent back: $5.00" in shown
+    assert "Now for Second Aid" in shown
+    for amount in ("$70.00", "$15.00", "$55.00"):  # given, back, what remains
+        assert amount in shown

@@ -137,7 +137,8 @@ async def noted_by_hand(tx: Tx, _scope: Everyone, line: BankLine) -> UUID | None
     """The transfer of a partner that somebody has noted under the bank's reference, of this very amount."""
     found: UUID | None = await tx.fetchval(
         """
-        select id from request_payment p where bank_reference = $1 and amount_minor = $2 and currency = $3
+        select id from request_payment p
+        where bank_reference = $1 and amount_minor = $2 and currency = $3 and applied_from is null
           and not exists (select from bank_line where request_payment_id = p.id)
         """,
         line.movement.reference,
