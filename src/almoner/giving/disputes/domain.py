@@ -81,10 +81,12 @@ def decision(found: ProviderDispute) -> Decision | None:
             return None
 
 
-def believable(found: ProviderDispute, paid: Money, drawn_minor: int, *, live: bool) -> bool:
-    """Whether it can be a dispute of this payment, of which others have drawn so much (M5)."""
+def believable(found: ProviderDispute, paid: Money, gone_minor: int, *, live: bool) -> bool:
+    """Whether it can be a dispute of this payment, of which so much is refunded or drawn by others (M5)."""
     right = found.live is live and found.money.currency == paid.currency
-    return right and 0 < found.money.minor <= paid.minor - drawn_minor
+    # What was won before we heard of it may have been refunded since.
+    gone = 0 if found.status is DisputeStatus.WON else gone_minor
+    return right and 0 < found.money.minor <= paid.minor - gone
 
 
 def shares(lost: Money, owed: Money) -> tuple[Money, Money]:

@@ -43,8 +43,13 @@ class _Gift:
 
     @property
     def paid(self) -> Money:
-        """What was paid, and is not refunded yet."""
-        return self.donation.money - _refunded(self.donation)
+        """What was paid."""
+        return self.donation.money
+
+    @property
+    def gone_minor(self) -> int:
+        """What of it is refunded."""
+        return _refunded(self.donation).minor
 
     @property
     def ids(self) -> tuple[UUID | None, UUID | None]:
@@ -62,6 +67,11 @@ class _HeldMoney:
     def paid(self) -> Money:
         """What was paid."""
         return self.held.money
+
+    @property
+    def gone_minor(self) -> int:
+        """Its provider knows what of it is refunded."""
+        return 0
 
     @property
     def ids(self) -> tuple[UUID | None, UUID | None]:
@@ -215,7 +225,8 @@ async def _open(
     tx: Tx, provider: str, payment: str, subject: _Gift | _HeldMoney, found: ProviderDispute, drawn_minor: int
 ) -> Dispute | None:
     told = {"provider": provider, "payment": payment, "dispute": found.id, "reason": found.reason}
-    if not domain.believable(found, subject.paid, drawn_minor, live=not tx.deployment.sandbox):
+    gone = subject.gone_minor + drawn_minor
+    if not domain.believable(found, subject.paid, gone, live=not tx.deployment.sandbox):
         tx.after_commit(lambda: _log.error("dispute_refused", **told))
         return None
     donation_id, held_id = subject.ids
