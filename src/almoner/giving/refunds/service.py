@@ -139,6 +139,8 @@ async def record_refused(tx: Tx, refund_id: UUID, said: str) -> None:
     """The provider will not send it: its money is owed to the nonprofit again. Told twice, it has one effect."""
     donation, refund = await lock(tx, refund_id)
     if refund.status == "begun":
+        told = {"refund": tx.ids.text("refund", refund.id), "why": said}
+        tx.after_commit(lambda: _log.error("refund_refused", **told))
         await _undo(tx, donation, refund, None, said[: domain.NOTE_LENGTH] or "without a reason")
 
 
@@ -199,8 +201,6 @@ async def _undo(tx: Tx, donation: Donation, refund: Refund, by: str | None, why:
     back = domain.given_back(donation, refund.money)
     await store.advance_refused(tx, EVERYONE, refund.id, back, by, why)
     await _freed(tx, donation, refund)
-    told = {"refund": tx.ids.text("refund", refund.id), "why": why}
-    tx.after_commit(lambda: _log.error("refund_refused", **told))
     transfers = books.gift_refund_undone(refund.id, refund.provider, donation.organisation_id, refund.money, back)
     await ledger.post(tx, transfers)
 

@@ -58,10 +58,12 @@ async def lock(tx: Tx, _scope: Everyone, refund_id: UUID) -> Refund | None:
     return _refund(row) if row else None
 
 
+OF_DONATION: Final = f"select {_COLUMNS} from refund where donation_id = $1 order by id"
+
+
 async def of_donation(tx: Tx, _scope: Everyone, donation_id: UUID) -> list[Refund]:
     """Those of one donation, oldest first."""
-    rows = await tx.fetch(f"select {_COLUMNS} from refund where donation_id = $1 order by id", donation_id)
-    return [_refund(row) for row in rows]
+    return [_refund(row) for row in await tx.fetch(OF_DONATION, donation_id)]
 
 
 NEWEST: Final = f"""

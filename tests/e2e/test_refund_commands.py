@@ -1,0 +1,102 @@
+"""`almoner refunds` as people type it, over the database of a service."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import factories, refunds
+from tests.support import payouts as support
+from tests.support import requests as asking
+from tests.support.client import Client
+from tests.support.database import TestDatabase
+from tests.support.service import Service, serving
+from tests.support.terminal import Operator, Type, in_process, operator
+
+
+@pytest.fixture
+async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service of its own that lives in the time of the commands."""
+    async with serving(empty_database) as made:
+        made.clock.advance_to(made.clock.wall())
+        yield made
+
+
+@pytest.fixture
+async def api(service: Service) -> AsyncIterator[Client]:
+    """Calls of a partner."""
+    client = service.client((await service.tenant()).secret)
+    yield client
+    await client.close()
+
+
+@pytest.fixture
+async def olive(service: Service) -> Operator:
+    """An operator who sees to money."""
+    return await operator(service, "finance", name="Olive")
+
+
+@pytest.fixture
+def almoner(service: Service, tmp_path: Path, olive: Operator) -> Type:
+    """Her terminal."""
+    return in_process(service, tmp_path, olive)
+
+
+async def test_an_officer_sends_a_gift_back_in_parts(
+    service: Service, api: Client, almoner: Type, olive: Operator
+) -> None:
+    made = await factories.donation(service, api)
+    status, told = await almoner("refunds", "begin", made["id"], "--note", "the donor wrote", "--amount", "1000")
+    (begun,) = await refunds.of(service, made)
+    name = service.db.deployment.ids.text("refund", begun.id)
+    assert (status, told) == (0, f"{name} of 10.00 USD is begun.\n")
+    assert begun.begun_by == olive.id
+    status, listed = await almoner("refunds", "list")
+    for fact in (name, made["id"], "10.00 USD", "test", "begun"):
+        assert fact in listed
+    service.clock.advance_to(service.clock.wall())
+    await service.drain()
+    assert name not in (await almoner("refunds", "list"))[1]
+    assert name in (await almoner("refunds", "list", "--all"))[1]
+    status, shown = await almoner("refunds", "show", made["id"])
+    assert shown.startswith(f"{made['id']} is RECEIVED_PAYMENT; 15.00 USD of 25.00 USD is left.\n")
+    for fact in ("sent", "tpr_", f"Olive ({olive.id})", "the donor wrote"):
+        assert fact in shown
+    refused = (await almoner("refunds", "begin", made["id"], "--note", "x", "--amount", "1501"))[1]
+    assert "from 1 to 1500, which is left" in refused
+    for words in (("done-by-hand", name, "--called", "x", "--note", "x"), ("refuse", name, "--note", "x")):
+        status, told = await almoner("refunds", *words)
+        assert (status, "the refund is sent" in told) == (1, True), told
+
+
+async def test_a_direct_gift_waits_for_a_transfer(service: Service, api: Client, almoner: Type) -> None:
+    request = await asking.asked(service, api, 4000)
+    await asking.paid(service, request, 4000, "TRANSFER-1")
+    (made,) = await asking.donations_of(api, request)
+    await refunds.refund(api, made, 1500)
+    await service.drain()
+    (begun,) = await refunds.of(service, made)
+    name = service.db.deployment.ids.text("refund", begun.id)
+    assert "partner_transfers" in (await almoner("refunds", "list"))[1]
+    assert "by bank" in (await almoner("refunds", "ask-again", name))[1]
+    status, told = await almoner("refunds", "done-by-hand", name, "--called", "BANK-77", "--note", "transferred")
+    assert (status, told) == (0, f"{name} of 15.00 USD is sent.\n")
+    assert (await support.gift(api, made))["refundedAmount"] == 1500
+    assert "the partner" in (await almoner("refunds", "show", made["id"]))[1]
+    again = ("refunds", "begin", made["id"], "--note", "the rest", "--called", "BANK-77")
+    assert "BANK-77 is recorded for another refund" in (await almoner(*again))[1]
+    status, told = await almoner(*again[:-1], "BANK-78")
+    assert (status, told.endswith("of 25.00 USD is sent.\n")) == (0, True)
+
+
+async def test_what_will_not_be_sent_is_owed_again(service: Service, api: Client, almoner: Type) -> None:
+    made = await factories.donation(service, api)
+    begun = await refunds.begun(service, made)
+    name = service.db.deployment.ids.text("refund", begun.id)
+    assert (await almoner("refunds", "ask-again", name)) == (0, f"{name} of 25.00 USD is begun.\n")
+    assert (await almoner("refunds", "refuse", name, "--note", "kept")) == (0, f"{name} of 25.00 USD is refused.\n")
+    unknown = service.db.deployment.ids.example("refund")
+    assert "almoner refunds list" in (await almoner("refunds", "refuse", unknown, "--note", "x"))[1]
+    gone = service.db.deployment.ids.example("donation")
+    for words in (("show", gone), ("begin", gone, "--note", "x")):
+        assert f"there is no donation {gone}" in (await almoner("refunds", *words))[1]
