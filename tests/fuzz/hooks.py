@@ -5,21 +5,29 @@ from typing import Any
 from uuid import uuid4
 
 import schemathesis
+from schemathesis.core.parameters import ParameterLocation
 from urllib3.filepost import encode_multipart_formdata
 
 from tests.support.hostile_files import HONEST, PNG
 
 HEADER = "Idempotency-Key"
+FILES = ("file", "image", "logo")
 _calls = count()
 
 
 @schemathesis.hook
-def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
+def before_call(_context: Any, case: Any, kwargs: Any) -> None:
     """Equal keys with other data are refused rightly, and so are files of noise: both would hide what operations do."""
     key = (case.headers or {}).get(HEADER)
     if isinstance(key, str) and key and all("!" <= character <= "~" for character in key) and len(key) < 200:
         case.headers[HEADER] = f"{key}{uuid4().hex}"
-    if case.media_type == "multipart/form-data" and isinstance(case.body, dict) and next(_calls) % 2:
-        texts = [(name, value) for name, value in case.body.items() if isinstance(value, str) and name != "file"]
-        file = ("file", ("proof.png", HONEST[PNG], PNG))
-        case.body, case.headers["Content-Type"] = encode_multipart_formdata([*texts, file])
+    if case.media_type == "multipart/form-data" and _is_meant_well(case) and next(_calls) % 2:
+        texts = [(name, value) for name, value in case.body.items() if isinstance(value, str) and name not in FILES]
+        files = [(name, ("proof.png", HONEST[PNG], PNG)) for name in FILES if name in case.body]
+        kwargs["data"], case.headers["Content-Type"] = encode_multipart_formdata([*texts, *files])
+
+
+def _is_meant_well(case: Any) -> bool:
+    """Whether its body follows the description: what does not has to be refused as it is."""
+    meta = case.meta
+    return isinstance(case.body, dict) and meta is not None and not meta.is_negative_at(ParameterLocation.BODY)
