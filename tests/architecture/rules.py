@@ -15,7 +15,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 ADMINISTRATION = frozenset({"cli/local.py", "cli/run.py"})
 READ_BY_HAND = frozenset(
     {
-        ("giving/donations/store.py", "_narrowed"),
+        ("giving/donations/store_lists.py", "_narrowed"),
         ("platform/lists.py", "page"),
         ("scim/store.py", "page"),
         ("scim/store.py", "total"),
