@@ -6,6 +6,7 @@ from itertools import count
 from typing import Final
 
 from almoner.giving.brakes import service as brakes
+from almoner.giving.disputes import service as disputes
 from almoner.nonprofits.registers import service as registers
 from almoner.platform import audit_chain, dispatcher, queue
 from almoner.platform.bell import rest
@@ -57,6 +58,7 @@ async def _note(house: House, stop: asyncio.Event) -> None:
                 house.telemetry.audit_waiting.set(await audit_chain.waited(tx))
                 figures = await queue.figures(tx)
                 house.telemetry.tested_partners.set(len(await brakes.alerts(tx)))
+                house.telemetry.disputes_open.set(await disputes.count_open(tx))
                 await registers.measure(tx, house.telemetry)
                 await watchlists.measure(tx, house.telemetry)
                 await reviews.measure(tx, house.telemetry)

@@ -1,5 +1,6 @@
 """Gifts that donors' banks want back: held meanwhile, paid out when won, refunded when lost (settled 5, 6, 9)."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from almoner import worker
 from almoner.giving.disputes import service as disputes
 from almoner.giving.disputes.domain import Decision, DisputeRefused
 from almoner.giving.payments.domain import DisputeStatus
@@ -16,6 +18,7 @@ from tests.support import books, factories
 from tests.support import giving as donors
 from tests.support import payouts as support
 from tests.support.client import Client
+from tests.support.eventually import eventually
 from tests.support.giving import Giving
 from tests.support.payouts import gift, payouts, refused, run, settled, simulate, verified
 from tests.support.service import Service
@@ -251,6 +254,19 @@ async def test_a_part_of_a_gift_is_lost_and_the_rest_is_paid_out(paid: Giving) -
     (donation,) = await paid.donations()
     assert (donation["refundedAmount"], donation["amount"]) == (1500, 4000)
     assert await books.owed(paid.service, donation["organisationId"]) == 2500
+
+
+async def test_how_many_are_open_is_a_metric(paid: Giving) -> None:
+    paid.provider.dispute(paid.provider.only(), paid.service.clock.now())
+    await paid.notify(paid.provider.only(), "dispute.opened")
+    async with paid.service.db.read() as tx:
+        expected = f"almoner_disputes_open {await disputes.count_open(tx)}.0"
+    stop = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(worker.run(paid.service.house, "server", stop))
+        metrics = paid.service.house.telemetry.exposition
+        await eventually(lambda: expected.encode() in metrics(), within=30)
+        stop.set()
 
 
 async def states(giving: Giving) -> list[tuple[str, int, int | None]]:

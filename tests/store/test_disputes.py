@@ -140,6 +140,7 @@ async def test_a_disputed_gift_goes_nowhere(service: Service, api: Client, open_
     ("sql", "values", "index"),
     [
         (store.OLDEST, (), "dispute_unlooked"),
+        (store.OPEN, (), "dispute_"),
         (store.OF_PAYMENT, ("test", "tp_1"), "dispute_of_payment"),
         (store.UNRECOVERED, (UUID(int=1),), "dispute_of_donation"),
     ],

@@ -85,19 +85,19 @@ def _subject(tx: Tx, one: Dispute) -> str | None:
 @commands.command("won")
 def won(dispute: DisputeId, note: Note) -> None:
     """Note that a dispute was won, where the provider does not tell: the gift is paid out as others are."""
-    _decide(dispute, "won", note)
+    _decide(dispute, "won", "dispute.won", note)
 
 
 @commands.command("lost")
 def lost(dispute: DisputeId, note: Note) -> None:
     """Note that a dispute was lost, where the provider does not tell: the gift counts as refunded."""
-    _decide(dispute, "lost", note)
+    _decide(dispute, "lost", "dispute.lost", note)
 
 
-def _decide(dispute: str, outcome: Outcome, note: str) -> None:
+def _decide(dispute: str, outcome: Outcome, action: str, note: str) -> None:
     async def use(tx: Tx, officer: Officer) -> Dispute:
         dispute_id = read_id(tx, _TYPE, dispute)
-        await officer.record(tx, DEPLOYMENT, f"dispute.{outcome}", dispute)
+        await officer.record(tx, DEPLOYMENT, action, dispute)
         try:
             return await service.decide(tx, dispute_id, Decision(outcome, officer.id, note.strip()), rules())
         except NotNow:

@@ -83,6 +83,9 @@ class Telemetry:
             "Partners on whose pages stolen cards seem to be tried (H7).",
             registry=self.registry,
         )
+        self.disputes_open = Gauge(
+            "almoner_disputes_open", "Gifts that donors' banks want back.", registry=self.registry
+        )
         self.register_data_age, self.register_loads = _of_registers(self.registry)
         self.watchlists = WatchlistFigures(self.registry)
         self.reviews = ReviewFigures(self.registry)

@@ -162,6 +162,11 @@ async def of_payments(
     return found
 
 
+async def count_open(tx: Tx) -> int:
+    """How many are open."""
+    return await store.count_open(tx, EVERYONE)
+
+
 async def ask(tx: Tx, payment: str, due: datetime | None = None) -> None:
     """Have a worker look at the disputes of a provider's payment."""
     await queue.enqueue_all(tx, [NewJob(LOOK, {"payment": payment}, due, unique=payment)])

@@ -163,6 +163,9 @@ async def longest_ago(tx: Tx, _scope: Everyone) -> datetime | None:
     return found
 
 
-async def counts(tx: Tx, _scope: Everyone) -> dict[str, int]:
-    """How many there are in each state."""
-    return {row[0]: row[1] for row in await tx.fetch("select status, count(*)::int from dispute group by status")}
+OPEN: Final = "select count(*)::int from dispute where status = 'open'"
+
+
+async def count_open(tx: Tx, _scope: Everyone) -> int:
+    """How many are open."""
+    return int(await tx.fetchval(OPEN))
