@@ -93,8 +93,9 @@ def asked(service: Running, path: str, body: object = None) -> Any:
 
 
 def settle_one(service: Running) -> None:
-    """Settle the newest gift, so that there is a payout to read."""
-    (gift,) = asked(service, "/v1/donations?pageSize=1&status=RECEIVED_PAYMENT")
+    """Settle the newest gift that waits for it, so that there is a payout to read."""
+    gifts = asked(service, "/v1/donations?pageSize=100&status=RECEIVED_PAYMENT")
+    gift = next(gift for gift in gifts if gift["settledAt"] is None and gift["refundedAt"] is None)
     asked(service, "/v1/sandbox/simulate", {"id": gift["id"], "action": "settle"})
     asyncio.run(eventually(lambda: asked(service, "/v1/disbursements")))
 
