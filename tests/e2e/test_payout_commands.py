@@ -185,9 +185,9 @@ async def test_a_gift_is_reassigned_and_who_decided_is_kept(
 ) -> None:
     other = await factories.nonprofit(service)
     made = await factories.donation(service, api)
-    words = ("donations", "reassign", made["id"], other)
-    assert (await almoner(*words, "--reason", "x"))[0] == 2  # the donor is to be told why
-    words = (*words, "--ground", "merged")
+    groundless = ("donations", "reassign", made["id"], other)
+    assert (await almoner(*groundless, "--reason", "x"))[0] == 2  # the donor is to be told why
+    words = (*groundless, "--ground", "merged")
     assert (await almoner(*words, "--reason", "the nonprofit merged")) == (0, f"{made['id']} is for {other} now.\n")
     assert (await gift(api, made))["organisationId"] == other
     async with service.db.read() as tx:

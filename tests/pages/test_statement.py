@@ -19,7 +19,7 @@ async def mailed(site: Site, page: Page, gift: Given) -> str:
     await site.service.drain()
     donation = (await site.api.get(f"/v1/donations/{site.service.db.deployment.ids.text('donation', gift.id)}")).json()
     mails = (await site.api.get("/v1/sandbox/mailbox", to=donation["data"]["email"])).json()["data"]
-    return next(link for mail in mails for link in mail["links"] if "/statement?" in link)
+    return str(next(link for mail in mails for link in mail["links"] if "/statement?" in link))
 
 
 @pytest.mark.usefixtures("axe")

@@ -13,8 +13,8 @@ TYPES = frozenset(
     "organisation category registry member group user giftaid donation donationrequest donationsession disbursement "
     "validationrequest validationrequestdocument validationinvite validationsubmission validationsubmissiondocument "
     "hostedconfiguration monitoringsubscription eligibilitysubscription activitytag activitysubtag agentverification "
-    "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment requestpayment refund "
-    "operator operatortoken signin passkey registerload screeningmatch appeal payeeaccount bankfile bankline "
+    "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment requestpayment "
+    "operator operatortoken signin passkey registerload screeningmatch appeal payeeaccount bankfile bankline refund "
     "giftaidclaim dispute".split()
 )
 

@@ -12,7 +12,7 @@ down_revision = "0051"
 UPGRADE = """
 alter table reassignment add column ground text
     check (ground in ('failed_compliance', 'payment_impossible', 'merged'));
-comment on column reassignment.ground is 'what the donor is told of the reason; none: reassigned before it was asked for';
+comment on column reassignment.ground is 'what the donor is told of the reason; none: before it was asked for';
 
 -- A link to a statement was mailed to the donor of a gift. Only ever added to.
 create table statement_link (
