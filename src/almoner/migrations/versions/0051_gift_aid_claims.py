@@ -10,8 +10,8 @@ revision = "0051"
 down_revision = "0050"
 
 UPGRADE = """
--- What one charity claims at once. amount_minor: the gifts of it. deducted_minor: gifts of earlier claims, paid
--- for and are gifts no more; the tax on them is taken off this claim.
+-- What one charity claims at once. amount_minor: the gifts of it. deducted_minor: gifts of earlier claims that were
+-- paid for and are gifts no more; the tax on them is taken off this claim.
 create table gift_aid_claim (
     id uuid primary key,
     organisation_id uuid not null references organisation (id),
