@@ -1,11 +1,12 @@
 """A register changed: gifts to nonprofits that went over into another follow them (spec 6)."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.payouts.domain import Rules
+from almoner.giving.payouts.domain import JustMoved, Rules
 from almoner.giving.reassignments import service
 from almoner.nonprofits.registers.domain import CHANGED
 from almoner.platform import queue
@@ -15,6 +16,8 @@ from almoner.platform.queue import Done, Job, Result
 from almoner.platform.work import Handler, Work
 
 FOLLOW: Final = "reassignments.follow"
+TRIES: Final = 3
+"""A payout may take a gift in the same moment: then it is there, and can be taken out again."""
 BATCH: Final = 1000
 """Gifts that are looked up at a time; each is given on in a transaction of its own."""
 
@@ -35,8 +38,11 @@ async def follow(rules: Rules, work: Work, _job: Job) -> Result:
         async with work.db.read() as tx:
             found = await service.left_behind(tx, after, BATCH)
         for donation_id in found:
-            async with work.db.write() as tx:
-                await service.follow(tx, donation_id, rules)
+            for _ in range(TRIES):
+                with suppress(JustMoved):
+                    async with work.db.write() as tx:
+                        await service.follow(tx, donation_id, rules)
+                    break
         if len(found) < BATCH:
             return Done()
         after = found[-1]

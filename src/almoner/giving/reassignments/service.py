@@ -8,7 +8,7 @@ from almoner.giving.donations.domain import CannotAcceptDonations, Donation, Inv
 from almoner.giving.ledger import domain as books
 from almoner.giving.ledger import service as ledger
 from almoner.giving.payouts import service as payouts
-from almoner.giving.payouts.domain import PayoutRefused, Rules
+from almoner.giving.payouts.domain import JustMoved, PayoutRefused, Rules
 from almoner.giving.reassignments import domain, store
 from almoner.giving.reassignments.domain import Ground, Reassignment
 from almoner.kit.errors import IncorrectParams, NotFound
@@ -68,7 +68,10 @@ async def left_behind(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
 
 
 async def follow(tx: Tx, donation_id: UUID, rules: Rules) -> bool:
-    """Give one of them to what its nonprofit became; whether that was possible. The audit log is told."""
+    """Give one of them to what its nonprofit became; whether that was possible. The audit log is told.
+
+    Raises JustMoved when a payout has just taken it.
+    """
     seen = await donations.get(tx, EVERYONE, donation_id)
     former = await organisations.get(tx, Partner(seen.partner_id), seen.organisation_id)
     if former.succeeded_by is None:
@@ -84,7 +87,9 @@ async def follow(tx: Tx, donation_id: UUID, rules: Rules) -> bool:
             reassigned_by=_REGISTERS.id,
             rules=rules,
         )
-    except (InvalidState, CannotAcceptDonations, WrongTargetCurrency):
+    except (InvalidState, CannotAcceptDonations, WrongTargetCurrency) as refused:
+        if isinstance(refused.__cause__, JustMoved):
+            raise refused.__cause__ from None  # it can be asked again
         return False
     named = {"organisation": tx.ids.text("organisation", given.organisation_id)}
     await audit.record(
