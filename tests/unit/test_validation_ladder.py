@@ -88,6 +88,7 @@ REMOVED = us(None, **{BMF: Told(BMF, APRIL)})
 WITHOUT_SOURCE = Heard({}, None, Standing(()))
 RNA_BY_LAYOUT = elsewhere({"position": "A"}, unverified=True)
 NOT_IN_RNA = Heard({}, Told("rna", APRIL), Standing(()))
+NOT_IN_ANBI = Heard({}, Told("anbi", APRIL), Standing(()))
 CENTRAL = {"AFFILIATION": "9", "GROUP": "1961"}
 ASKED = seen().asked
 
@@ -102,7 +103,9 @@ REVIEWED: list[tuple[str, Seen, Rules, tuple[str, ...]]] = [
     ("never listed", seen(heard=REMOVED, listed=None), RULES, ("not_listed",)),
     ("a part", seen(heard=REMOVED, listed=None, parts=("DC", "WY")), RULES, ("partly_loaded",)),
     ("every part", seen(heard=REMOVED, listed=None, parts=tuple(WHOLE["IRS"])), RULES, ("not_listed",)),
-    ("one file", seen("RNA", heard=NOT_IN_RNA, listed=None, parts=("all",)), RULES, ("not_listed",)),
+    ("one file", seen("ANBI", heard=NOT_IN_ANBI, listed=None, parts=("all",)), RULES, ("not_listed",)),
+    ("both files", seen("RNA", heard=NOT_IN_RNA, listed=None, parts=("import", "waldec")), RULES, ("not_listed",)),
+    ("a department", seen("RNA", heard=NOT_IN_RNA, listed=None, parts=("waldec 75",)), RULES, ("partly_loaded",)),
     ("by hand", seen(heard=REMOVED, listed=listed(sources=())), RULES, ("not_listed",)),
     ("no more", seen(heard=REMOVED, listed=listed(active=False)), RULES, ("no_longer_listed", "removed")),
     ("gone over", seen(listed=listed(active=False, overruled="merged")), RULES, ("merged",)),
