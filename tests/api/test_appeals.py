@@ -173,6 +173,14 @@ async def test_what_is_taken_up_may_fail_by_itself(service: Service, api: Client
     assert (await appeals.made(api, done))["status"] == "open"
 
 
+async def test_a_check_that_is_cancelled_after_a_reversal_is_undecided(service: Service, api: Client) -> None:
+    configuration = await configured(api, "validation_request", "compliance", "eligibility")
+    failed = await refused(service, api, configurationId=configuration, suggestedActivitySubTags=["test_fail"])
+    await appeals.decide(service, await appeals.made(api, failed), "accepted")
+    data(await api.post(f"/v1/eligibility-subscriptions/{failed['eligibilitySubscriptionId']}/cancel"))
+    assert (await ended(service, api, failed))["status"] == "processed"
+
+
 async def test_each_submission_of_one_request_has_its_own_appeal(service: Service, api: Client) -> None:
     configuration = await configured(api, "validation_request", "compliance")
     first = await applied(api, registryId="99-1234567", configurationId=configuration)

@@ -8,7 +8,7 @@ from almoner.validation.submissions import service as submissions
 from tests.support import agents, appeals, factories
 from tests.support.client import Client, data
 from tests.support.service import Service
-from tests.support.submissions import ADA, PATH, applied, configured, ended, shown
+from tests.support.submissions import ADA, CHOIRS, PATH, applied, configured, ended, of_organisation, shown, simulate
 
 QUESTION = {"id": "use", "type": "short_text", "required": True, "labels": {"en": "Where?"}}
 ANSWER = {"use": "In Casper"}
@@ -76,6 +76,34 @@ async def test_v6_who_appeals_is_remembered_until_30_days_after_the_decision(ser
     assert (await known(service, api, failed))[2] == ADA["email"]
     await later(service, days=2)
     assert await known(service, api, failed) == [None] * 4
+
+
+async def test_v6_an_agent_who_appeals_is_remembered_as_long(service: Service, api: Client) -> None:
+    alone = await configured(api, "agent_verification")
+    names = {"firstName": "test_reject_user_verification_expired", "email": "late@example.org"}
+    organisation = await factories.nonprofit(service)
+    made = await applied(api, organisationId=organisation, configurationId=alone, **names)
+    failed = await ended(service, api, made)
+    assert failed["status"] == "failed"
+    await later(service, days=25)
+    appeal = await appeals.made(api, failed)
+    await later(service, days=20)
+    assert (await shown(api, failed))["agentVerification"]["email"] == "late@example.org"
+    await appeals.decide(service, appeal, "rejected")
+    await later(service, days=32)
+    assert (await shown(api, failed))["agentVerification"]["email"] is None
+
+
+async def test_v6_nothing_is_forgotten_of_what_waits_for_a_decision(service: Service, api: Client) -> None:
+    unsure = await configured(api, "eligibility", allowedActivitySubTags=[CHOIRS], partnerFields=[QUESTION])
+    made = await of_organisation(service, api, configurationId=unsure, partnerFields=ANSWER)
+    assert (await ended(service, api, made))["status"] == "processed"
+    await later(service, days=32)
+    assert (await shown(api, made))["partnerFields"] == ANSWER
+    results = {"eligibilityStatus": "pass", "confirmedActivitySubTags": [CHOIRS]}
+    await simulate(api, made["eligibilitySubscriptionId"], "set_results", results=results)
+    done = await ended(service, api, made)
+    assert (done["status"], done["partnerFields"]) == ("succeeded", ANSWER)
 
 
 async def test_v6_what_an_appeal_says_is_forgotten_30_days_after_its_decision(service: Service, api: Client) -> None:

@@ -99,6 +99,10 @@ def test_answers_are_judged_by_their_kind(kind: Any, answer: str, problem: str |
         ("9" * 16, None),
         ("", None),
         ("²", 2),
+        ("1,000", None),
+        ("12.500", None),
+        ("0,125", 0.125),
+        ("1234.567", 1234.567),
     ],
 )
 def test_numbers_are_read_in_any_digits_and_strictly(typed: str, value: float | None) -> None:

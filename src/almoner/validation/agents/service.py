@@ -240,5 +240,6 @@ async def forget(tx: Tx, limit: int = BATCH) -> int:
 
 async def next_forgotten(tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
-    ended = [await store.next_forgotten(tx, EVERYONE), await store_mails.next_forgotten(tx, EVERYONE)]
+    until = tx.now - domain.FORGOTTEN_AFTER
+    ended = [await store.next_forgotten(tx, EVERYONE, until), await store_mails.next_forgotten(tx, EVERYONE)]
     return min((at + domain.FORGOTTEN_AFTER for at in ended if at is not None), default=None)

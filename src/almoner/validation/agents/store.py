@@ -242,24 +242,28 @@ async def set_spoken(tx: Tx, scope: Partner | Everyone, verification_id: UUID, l
     )
 
 
-async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
-    """When the first of those ended who never confirmed and whose names are still here."""
-    found: datetime | None = await tx.fetchval(
-        """
-        select min(processed_at) from agent_verification
-        where email is not null and rejection_code = 'user_verification_expired'
-        """
-    )
+_TO_FORGET: Final = """
+    agent_verification v where email is not null and rejection_code = 'user_verification_expired'
+        and not exists (
+            select from validation_submission s join appeal a on a.validation_submission_id = s.id
+            where s.agent_verification_id = v.id and (a.status = 'open' or a.decided_at > $1::timestamptz)
+        )
+"""
+"""Those who never confirmed and whose names are still here, and who do not appeal, nor did after that moment."""
+
+
+async def next_forgotten(tx: Tx, _scope: Everyone, appealed_until: datetime) -> datetime | None:
+    """When the first of those ended who are to be forgotten."""
+    found: datetime | None = await tx.fetchval(f"select min(processed_at) from {_TO_FORGET}", appealed_until)
     return found
 
 
 async def forget(tx: Tx, _scope: Everyone, ended_until: datetime, limit: int) -> list[tuple[UUID, UUID]]:
     """Forget who never confirmed and ended until then; which, each with its partner."""
     rows = await tx.fetch(
-        """
+        f"""
         with old as (
-            select id from agent_verification
-            where email is not null and rejection_code = 'user_verification_expired' and processed_at <= $1
+            select id from {_TO_FORGET} and processed_at <= $1
             order by processed_at limit $2 for no key update skip locked
         )
         update agent_verification a set first_name = null, last_name = null, email = null, title = null

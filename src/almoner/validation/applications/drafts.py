@@ -30,6 +30,8 @@ DAY: Final = timedelta(days=1)
 """Mails to one address in a day, whatever invites they are of."""
 
 _NUMBER: Final = re.compile(r"[+-]?\d{1,15}([.,]\d{1,6})?")
+_THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+"""A thousand in one language, a number with three decimals in another: nobody guesses which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,7 @@ def number_of(text: str) -> int | float | None:
     """The number that was typed, in any script's digits, with a point or a comma; None for anything else."""
     plain = "".join(str(unicodedata.digit(c)) if c.isdigit() else c for c in unicodedata.normalize("NFKC", text))
     plain = plain.replace("\u066b", ".").replace("\u2212", "-").strip()
-    if _NUMBER.fullmatch(plain) is None:
+    if _NUMBER.fullmatch(plain) is None or _THOUSANDS.fullmatch(plain):
         return None
     value = float(plain.replace(",", "."))
     return int(value) if value.is_integer() else value

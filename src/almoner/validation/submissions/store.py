@@ -222,12 +222,12 @@ async def undecided(tx: Tx, partner: Partner, configuration_id: UUID) -> list[UU
 _TO_FORGET: Final = """
     validation_submission s
     where num_nonnulls(first_name, last_name, email, partner_fields) > 0 and processed_at is not null
-        and not exists (
+        and status in ('succeeded', 'failed') and not exists (
             select from appeal a
             where a.validation_submission_id = s.id and (a.status = 'open' or a.decided_at > $1::timestamptz)
         )
 """
-"""Those that have ended with something personal, and are not appealed against, nor were after that moment."""
+"""Those that were answered with something personal, and are not appealed against, nor were after that moment."""
 
 
 async def next_forgotten(tx: Tx, _: Everyone, appealed_until: datetime) -> datetime | None:
