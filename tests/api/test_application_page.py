@@ -9,7 +9,7 @@ from tests.support.applications import PERSON, Form, invited
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.service import Service
-from tests.support.submissions import ADA, applied, ended
+from tests.support.submissions import ADA, applied, ended, simulate
 
 
 async def mailed(service: Service, api: Client, email: str) -> list[dict[str, Any]]:
@@ -55,6 +55,19 @@ async def test_an_appeal_by_a_mailed_link_confirms_the_address(service: Service,
     [link] = (await mailed(service, api, PERSON["email"]))[0]["links"]
     await form.browser.open(link)
     assert await reversed_appeal(service, api, form.browser, done) == ("applicant", "approved")
+
+
+async def test_what_was_answered_is_told_as_it_was_whatever_lists_say_later(service: Service, api: Client) -> None:
+    form, done = await sent(service, api)
+    await form.browser.open(form.invite["url"])
+    before = (await form.browser.get(f"/application/{done['id']}")).text
+    assert "A list of warnings" not in before
+    flagged = {"complianceStatus": "fail", "sanction": {"status": "flag"}}
+    await simulate(api, done["monitoringSubscriptionId"], "set_results", results=flagged)
+    after = await ended(service, api, done)
+    assert after["monitoring"]["results"]["complianceStatus"] == "fail"
+    assert after["failureReasons"] == done["failureReasons"]
+    assert "A list of warnings" not in (await form.browser.get(f"/application/{done['id']}")).text
 
 
 async def test_the_language_that_is_chosen_is_that_of_the_page_and_of_later_mails(

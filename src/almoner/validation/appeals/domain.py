@@ -81,10 +81,11 @@ def overruled(submission: Submission) -> tuple[Check, ...]:
     """The failed checks that count as passed once the refusal is reversed.
 
     What only ended with its validation request was never looked at: it is taken up again, and not overruled. Nor is the
-    agent, about whom there is a new decision.
+    agent, about whom there is a new decision, nor what failed after the answer: nobody has appealed against that.
     """
-    stands = _of_their_own(submission)
-    return tuple(one for one in submissions.failed(submissions.standings(submission)) if one not in stands)
+    stands, refused = _of_their_own(submission), submission.failure_reasons or {}
+    failed = submissions.failed(submissions.standings(submission))
+    return tuple(one for one in failed if one in refused and one not in stands)
 
 
 def _of_their_own(submission: Submission) -> set[Check]:

@@ -54,9 +54,25 @@ def state_of(submission: Submission, appeal: Appeal | None, missing: Sequence[Re
 
 
 def standings(submission: Submission, appeal: Appeal | None) -> dict[Check, Standing]:
-    """How each check stands, with what an appeal has overruled."""
-    overruled = appeal.overruled if appeal is not None and appeal.status == "reversed" else ()
-    return dict(appeals.standings(submission, overruled))
+    """How each check stands, with what an appeal has overruled.
+
+    What was answered is told as it was answered: what monitoring finds later is not the applicant's to read.
+    """
+    if submission.status == "succeeded":
+        return dict.fromkeys(submission.checks, "passed")
+    if appeal is not None and appeal.status == "reversed":
+        return dict(appeals.standings(submission, appeal.overruled))
+    live = appeals.standings(submission, ())
+    if submission.status != "failed":
+        return dict(live)
+    failed = submission.failure_reasons or {}
+    return {check: _as_answered(standing, failed=check in failed) for check, standing in live.items()}
+
+
+def _as_answered(now: Standing, *, failed: bool) -> Standing:
+    if failed:
+        return "failed"
+    return "passed" if now == "failed" else now
 
 
 def checks_of(submission: Submission, appeal: Appeal | None) -> list[CheckRow]:
