@@ -128,8 +128,11 @@ async def test_it_returns_to_the_partner_with_the_id_and_nothing_personal(servic
     await form.fill()
     review = await form.browser.open(f"{form.home}/review")
     assert "form-action 'self' https://app.example;" in review.headers["content-security-policy"]
+    token = form.browser.csrf
     leads = await form.send()
     assert leads == f"https://app.example/back?a=1&validationSubmissionId={(await newest(api))['id']}#end"
+    again = await form.browser.post(f"{form.home}/review", {"csrf": token})  # a double press: the last answer counts
+    assert again.headers["location"] == leads
 
 
 async def test_posts_that_are_not_ours_are_refused(service: Service, api: Client) -> None:

@@ -124,11 +124,11 @@ class FormBase:
         if invite_id is None or found is None:
             raise AssertionError("an invite is used by a submission alone")
         name = self._ids.text("validationsubmission", found.id)
+        if self._now() - found.at < SENT_AGAIN and await self._sends_again(request, invite_id):
+            return self.sent(to(found.url), found.id)
         purposes = (STATUS_PAGE, BY_FORM)
         if any(visits.find(request, self._vault, purpose, found.id, name) for purpose in purposes):
             return to(f"/{STATUS_PAGE}/{name}")
-        if self._now() - found.at < SENT_AGAIN and await self._sends_again(request, invite_id):
-            return self.sent(to(f"/{STATUS_PAGE}/{name}"), found.id)
         return self.offer_link(request, found.id, "sent")
 
     async def _sends_again(self, request: Request, invite_id: UUID) -> bool:

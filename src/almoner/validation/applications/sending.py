@@ -50,10 +50,11 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The submission that an invite was used for, and when."""
+    """The submission that an invite was used for, when, and where its applicant went on to."""
 
     id: UUID
     at: datetime
+    url: str
 
 
 async def send(tx: Tx, invite_id: UUID, language: str) -> Sent:
@@ -73,8 +74,12 @@ async def send(tx: Tx, invite_id: UUID, language: str) -> Sent:
         raise NotSent("apply.problem.sending") from refused
     await store.forget(tx, EVERYONE, invite_id)
     name = tx.ids.text("validationsubmission", made.id)
-    url = returned(invite.redirect_url, name) if invite.redirect_url else f"/{STATUS_PAGE}/{name}"
-    return Sent(made.id, name, url)
+    return Sent(made.id, name, _onwards(invite, name))
+
+
+def _onwards(invite: Invite, submission: str) -> str:
+    """The partner's page, or ours of where the application stands."""
+    return returned(invite.redirect_url, submission) if invite.redirect_url else f"/{STATUS_PAGE}/{submission}"
 
 
 def _asked(tx: Tx, application: Application, language: str) -> Asked:
@@ -121,7 +126,10 @@ def status_link(tx: Tx, submission_id: UUID, at: datetime) -> str:
 async def sent_with(tx: Tx, invite_id: UUID) -> Before | None:
     """The submission that was made with an invite; None before."""
     found = await store.sent_with(tx, EVERYONE, invite_id)
-    return Before(*found) if found else None
+    if found is None:
+        return None
+    invite = await invites.get(tx, EVERYONE, invite_id)
+    return Before(*found, _onwards(invite, tx.ids.text("validationsubmission", found[0])))
 
 
 async def documents_of(tx: Tx, invite: Invite) -> list[SubmissionDocument]:
