@@ -135,6 +135,14 @@ async def test_it_returns_to_the_partner_with_the_id_and_nothing_personal(servic
     assert again.headers["location"] == leads
 
 
+async def test_a_nonprofit_that_nobody_would_look_for_is_not_taken(service: Service, api: Client) -> None:
+    for checks, offered in ((["validation_request"], True), (["compliance", "agent_verification"], False)):
+        form = await opened(service, api, hostedConfigId=(await configured(api, checks=checks))["id"])
+        assert ("/nonprofit/other" in await form.page("/nonprofit")) is offered
+        other = await form.browser.get(f"{form.home}/nonprofit/other?country=%00")
+        assert other.status_code == (422 if offered else 303)  # no country of that name
+
+
 async def test_posts_that_are_not_ours_are_refused(service: Service, api: Client) -> None:
     form = await opened(service, api)
     await form.page("/person")

@@ -189,6 +189,11 @@ def _answer_problem(field: PartnerField, answer: str) -> str | None:
             return None
 
 
+def takes_unlisted(configuration: Configuration) -> bool:
+    """Whether somebody looks at a nonprofit that the search does not know."""
+    return "validation_request" in configuration.checks
+
+
 def number_of(text: str) -> int | float | None:
     """The number that was typed, in any script's digits, with a point or a comma; None for anything else."""
     plain = "".join(str(unicodedata.digit(c)) if c.isdigit() else c for c in unicodedata.normalize("NFKC", text))

@@ -111,11 +111,13 @@ class FormPages(FormBase):
     async def unlisted(self, request: Request) -> Response:
         """A nonprofit that the search does not know: its country first, since that says which registers there are."""
         opened = await self.open(request)
+        if not drafts.takes_unlisted(opened.application.configuration):
+            return to(opened.face.href("nonprofit"))
         if request.method == "POST":
             return await self._submit_unlisted(opened)
         known = opened.application.draft.unlisted or Unlisted()
         asked = request.query_params.get("country")
-        country = known.country if asked is None else asked.upper()[:3]
+        country = known.country if asked is None else typed(asked).upper()[:3]
         async with self.db.read() as tx:
             registries = await service.registries_of(tx, country)
             codes = await service.countries(tx)

@@ -141,6 +141,7 @@ class FormViews:
             next=following,
             home=face.home,
             csrf=face.csrf,
+            unlisted=drafts.takes_unlisted(face.application.configuration),
             **results,
         )
 
