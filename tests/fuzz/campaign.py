@@ -69,6 +69,12 @@ include-path-regex = "^/v1/(organisations|registries|countries|webhook-source-ad
 [operations.checks.object_level_authorization]
 enabled = false
 
+# A new user has no declaration, and that is a 404 (settled 8).
+[[operations]]
+include-path-regex = "has-gift-aid$"
+[operations.checks.ensure_resource_availability]
+enabled = false
+
 {of_records}
 [reports]
 directory = "{folder}"
