@@ -156,9 +156,9 @@ def questions(world: World) -> Mapping[str, Callable[[random.Random], Chosen]]:
     }  # fmt: skip
 
 
-async def measure(stage: Stage, world: World, calls: int) -> tuple[list[str], float]:
-    """A table in Markdown, and the p99 of all calls in milliseconds."""
-    pick, lines, everything = random.Random(20261122), [], []
+async def measure(stage: Stage, world: World, calls: int) -> tuple[list[str], float, float]:
+    """A table in Markdown, and the p99 of all calls and of the slowest kind in milliseconds."""
+    pick, lines, everything, worst = random.Random(20261122), [], [], 0.0
     with server(stage, "lists", "-m", "almoner", "serve") as running:
         headers = {"Authorization": f"Bearer {stage.keys[1]}"}
         async with aiohttp.ClientSession(f"http://127.0.0.1:{running.port}", headers=headers) as client:
@@ -173,9 +173,10 @@ async def measure(stage: Stage, world: World, calls: int) -> tuple[list[str], fl
                         taken.append((time.perf_counter() - started) * 1000)
                 everything += taken
                 p50, p99 = statistics.median(taken), statistics.quantiles(taken, n=100)[98]
+                worst = max(worst, p99)
                 lines.append(f"| {name} | {most:,} | {p50:.1f} | {p99:.1f} | {max(taken):.1f} |")
     head = ["| filters | most in one | p50 ms | p99 ms | slowest ms |", "|---|---|---|---|---|"]
-    return [*head, *lines], statistics.quantiles(everything, n=100)[98]
+    return [*head, *lines], statistics.quantiles(everything, n=100)[98], worst
 
 
 def main() -> None:
@@ -189,9 +190,9 @@ def main() -> None:
         started = time.perf_counter()
         world = asyncio.run(fill(stage, given.rows))
         filled = time.perf_counter() - started
-        table, p99 = asyncio.run(measure(stage, world, given.calls))
+        table, p99, worst = asyncio.run(measure(stage, world, given.calls))
         facts = machine.facts(stage.database_version)
-    verdict = "reached" if p99 < AIM_MS else "**missed**"
+    verdict = "reached" if worst < AIM_MS else "**missed**"
     report = [
         "# Lists of donations by filters",
         "",
@@ -200,7 +201,7 @@ def main() -> None:
         *(f"- {fact}" for fact in facts),
         f"- {given.rows:,} donations of one partner, written in {filled:.0f} s",
         f"- {given.calls} calls of each kind over HTTP, one at a time: pages of 25 with their exact total",
-        f"- p99 of all calls {p99:.1f} ms; aim under {AIM_MS} ms: {verdict}",
+        f"- p99 of all calls {p99:.1f} ms, of the slowest kind {worst:.1f} ms; aim under {AIM_MS} ms each: {verdict}",
         "",
         *table,
         "",
