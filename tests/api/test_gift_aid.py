@@ -1,6 +1,7 @@
 """Gift aid declarations, and the gifts that they cover (settled 2, 4, 8)."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -265,3 +266,22 @@ async def test_v6_what_was_declared_for_a_gift_that_never_came_is_forgotten_with
     async with service.db.read() as tx:
         left = await tx.fetch("select id from gift_aid_declaration where id = any($1::uuid[])", declared_for)
     assert [row["id"] for row in left] == [uuid_of(service, "giftaid", kept["giftAidId"])]
+
+
+async def test_v6_what_was_declared_first_is_forgotten_when_the_donor_corrects_it_or_takes_it_back(
+    service: Service, api: Client
+) -> None:
+    home = Declarer("Ms", "Ada", "Byron", "12", "Road", "London", "United Kingdom", "N1 1AA")
+    giving = await support.open_session(service, api, organisation=await charity(service))
+    known: set[str] = set()
+    for declarer, rows in ((home, 1), (replace(home, postcode="N1 2BB"), 1), (None, 0)):
+        await giving.begin(gift(2000, "GBP", declarer=declarer))
+        [donation] = await giving.donations()
+        assert (donation["giftAidId"] is not None) == (declarer is not None)
+        assert donation["giftAidId"] not in known
+        known |= {donation["giftAidId"]} - {None}
+        async with service.db.read() as tx:
+            ids = [uuid_of(service, "giftaid", one) for one in known]
+            left = await tx.fetchval("select count(*) from gift_aid_declaration where id = any($1::uuid[])", ids)
+        assert left == rows
+    assert len(known) == 2

@@ -6,9 +6,13 @@ from typing import Any
 import pytest
 
 from almoner.giving.claims import service as claiming
+from almoner.giving.claims import store
 from almoner.giving.claims.domain import ClaimRefused
+from almoner.giving.donations import store_money
+from almoner.giving.giftaid import service as giftaid
 from almoner.giving.giftaid.domain import Declarer
 from almoner.kit.errors import NotFound
+from almoner.platform.db import EVERYONE
 from tests.support import factories
 from tests.support.claims import BY, Cause, cause
 from tests.support.client import Client, data
@@ -16,6 +20,8 @@ from tests.support.giftaid import charity, declared
 from tests.support.giving import gift, open_session
 from tests.support.payouts import simulate, uuid_of, verified
 from tests.support.service import Service
+
+DAY = timedelta(days=1)
 
 
 @pytest.fixture
@@ -307,6 +313,34 @@ async def test_a_gift_that_was_paid_out_goes_back_to_hmrc_as_well_when_the_bank_
     await simulate(api, given, "dispute", outcome="lost")
     await service.drain()
     assert await charity_.adjusted() == [("refunded", 2000, 2000)]
+
+
+async def test_a_gift_that_was_paid_out_and_lost_to_the_bank_before_is_never_claimed(charity_: Cause) -> None:
+    service, api = charity_.service, charity_.api
+    given = await hosted(charity_)
+    await verified(service, api, charity_.organisation)
+    await simulate(api, given, "settle")
+    await simulate(api, given, "disburse")
+    await simulate(api, given, "dispute", outcome="lost")
+    await service.drain()
+    assert (await charity_.draft()).claim is None
+    async with service.db.read() as tx:
+        assert await store.count_expired(tx, EVERYONE, charity_.id, tx.now) == 0, "nor is it missed later"
+
+
+async def test_a_gift_that_got_a_declaration_while_it_was_cancelled_is_no_claimed_one(charity_: Cause) -> None:
+    sent = await charity_.gift(1000)
+    await charity_.submitted()
+    unsent = await charity_.gift(2000)
+    for one in (sent, unsent):
+        async with charity_.service.db.write() as tx:  # leaves it on the gift, as one that is just being made
+            await giftaid.cancel(tx, uuid_of(charity_.service, "giftaid", one["giftAidId"]), tx.now - DAY)
+    assert (await charity_.draft()).claim is None
+    assert await charity_.adjusted() == [("cancelled", 1000, 1000)]
+    for one in (sent, unsent):  # other tests of this database check that there is no such gift
+        async with charity_.service.db.write() as tx:
+            named = uuid_of(charity_.service, "giftaid", one["giftAidId"])
+            await store_money.uncover(tx, EVERYONE, named, tx.now - DAY)
 
 
 async def test_a_gift_whose_payout_came_back_stays_claimed(charity_: Cause) -> None:

@@ -63,11 +63,16 @@ async def insert_entries(tx: Tx, claim_id: UUID, entries: Sequence[Entry]) -> No
     )
 
 
+# What goes back on its way out, and what the bank took of a gift that was paid out: the one or the other is behind.
+_LEFT: Final = "d.amount_minor - greatest(d.withdrawn_minor, d.refunded_minor)"
+# A declaration may be cancelled at the moment at which a gift gets it, which bears it then.
+_HOLDS: Final = "(g.cancelled_from is null or d.created_at < g.cancelled_from)"
+
 CLAIMABLE: Final = f"""
-select d.id, d.gift_aid_id, d.created_at, d.amount_minor - d.withdrawn_minor as minor, {_DECLARER}
+select d.id, d.gift_aid_id, d.created_at, {_LEFT} as minor, {_DECLARER}
 from donation d join gift_aid_declaration g on g.id = d.gift_aid_id
 where d.organisation_id = $1 and (d.created_at, d.id) > ($2, $3) and d.created_at < $4
-  and d.status in ('RECEIVED_PAYMENT', 'DISBURSED') and d.withdrawn_minor < d.amount_minor and d.disputed_at is null
+  and d.status in ('RECEIVED_PAYMENT', 'DISBURSED') and {_LEFT} > 0 and d.disputed_at is null and {_HOLDS}
   and not exists (select from gift_aid_claimed c where c.donation_id = d.id and c.live)
 order by d.created_at, d.id limit $5
 """
@@ -81,10 +86,10 @@ async def claimable(
     return [Gift(row[0], row[1], row[2], row["minor"], Declarer(*list(row)[4:])) for row in rows]
 
 
-EXPIRED: Final = """
-select count(*) from donation d
+EXPIRED: Final = f"""
+select count(*) from donation d join gift_aid_declaration g on g.id = d.gift_aid_id
 where d.organisation_id = $1 and d.created_at < $2 and d.gift_aid_id is not null
-  and d.status in ('RECEIVED_PAYMENT', 'DISBURSED') and d.withdrawn_minor < d.amount_minor
+  and d.status in ('RECEIVED_PAYMENT', 'DISBURSED') and {_LEFT} > 0 and {_HOLDS}
   and not exists (select from gift_aid_claimed c where c.donation_id = d.id and c.live)
 """
 
@@ -176,20 +181,21 @@ async def listed(tx: Tx, _scope: Everyone, claim_id: UUID) -> list[Listed]:
 
 
 # A gift stands for what is left of it, while it is this charity's and its declaration covers it.
-_STANDING: Final = """
-case when d.organisation_id = q.organisation_id and d.gift_aid_id is not null
+_STANDING: Final = f"""
+case when d.organisation_id = q.organisation_id and d.gift_aid_id is not null and {_HOLDS}
           and d.status in ('RECEIVED_PAYMENT', 'DISBURSED')
      then d.amount_minor - d.refunded_minor else 0 end
 """
-_REASON: Final = """
-case when d.organisation_id <> q.organisation_id then 'reassigned' when d.gift_aid_id is null then 'cancelled'
-     else 'refunded' end
+_REASON: Final = f"""
+case when d.organisation_id <> q.organisation_id then 'reassigned'
+     when d.gift_aid_id is null or not {_HOLDS} then 'cancelled' else 'refunded' end
 """
 _CLAIMED: Final = (
     f"c.claim_id, c.donation_id, c.amount_minor, c.adjusted_minor, {_STANDING} as standing, {_REASON} as reason"
 )
 _GIFTS: Final = """
 gift_aid_claimed c join gift_aid_claim q on q.id = c.claim_id join donation d on d.id = c.donation_id
+left join gift_aid_declaration g on g.id = d.gift_aid_id
 """
 
 LOCK_CLAIM_OF: Final = f"""

@@ -135,6 +135,8 @@ async def _change_gift(tx: Tx, promised: Donation, gift: Gift) -> Donation:
     covered = await _covering(tx, partner, promised.user_id, promised.organisation_id, gift, made, current)
     if domain.gift_of(promised) != replace(gift, declarer=None) or covered != current:
         await store.change_gift(tx, EVERYONE, promised.id, gift, covered)
+    if current is not None and covered != current:
+        await giftaid.forget(tx, [current])  # V6: nobody needs what was declared first
     if (donation := await store.lock(tx, EVERYONE, promised.id)) is None:
         raise NotFound
     return donation
