@@ -2,7 +2,7 @@
 
 import io
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -80,12 +80,21 @@ def test_a_period_has_all_moments_of_its_days() -> None:
 
 
 def test_whole_years_are_those_with_gifts_and_tax_years_are_of_pounds() -> None:
-    span = Span(date(2025, 4, 5), date(2026, 4, 6), pounds=True)
+    span = Span(datetime(2025, 4, 5, 22, tzinfo=UTC), datetime(2026, 4, 6, tzinfo=UTC), pounds=True)
     years, taxed = domain.whole_years(span)
     assert [one.first.year for one in years] == [2026, 2025]
     assert taxed == [domain.uk_tax_year(2026), domain.uk_tax_year(2025), domain.uk_tax_year(2024)]
     assert domain.whole_years(replace(span, pounds=False))[1] == []
     assert domain.whole_years(None) == ([], [])
+
+
+def test_tax_years_of_the_united_kingdom_begin_at_midnight_in_london() -> None:
+    evening = datetime(2025, 4, 5, 23, 30, tzinfo=UTC)
+    assert domain.whole_years(Span(evening, evening, pounds=True))[1] == [domain.uk_tax_year(2025)]
+    ended, begun = domain.uk_tax_year(2024), domain.period("2025-04-06", "2026-04-05", TODAY)
+    assert ended.until == begun.since == evening - timedelta(minutes=30)
+    assert begun.until == datetime(2026, 4, 5, 23, tzinfo=UTC)
+    assert Period(date(2025, 4, 6), date(2025, 4, 30)).since == datetime(2025, 4, 6, tzinfo=UTC)
 
 
 def test_totals_lose_nothing() -> None:

@@ -21,6 +21,7 @@ LONGEST: Final = timedelta(days=3653)
 OFFERED: Final = 8
 """Whole years of each kind that the page offers."""
 _DAY: Final = timedelta(days=1)
+_SUMMER: Final = timedelta(hours=1)
 
 
 class NoPeriod(Exception):
@@ -29,7 +30,7 @@ class NoPeriod(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Days, both included, UTC."""
+    """Days, both included, UTC; a tax year of the United Kingdom has those of London, as claims of gift aid do."""
 
     first: date
     last: date
@@ -37,12 +38,16 @@ class Period:
     @property
     def since(self) -> datetime:
         """The moment it begins."""
-        return datetime.combine(self.first, time(), UTC)
+        return datetime.combine(self.first, time(), UTC) - self._ahead
 
     @property
     def until(self) -> datetime:
         """The moment after its end."""
-        return datetime.combine(self.last + _DAY, time(), UTC)
+        return datetime.combine(self.last + _DAY, time(), UTC) - self._ahead
+
+    @property
+    def _ahead(self) -> timedelta:
+        return _SUMMER if self == uk_tax_year(self.first.year) else timedelta()  # in April, London has summer time
 
 
 def calendar_year(year: int) -> Period:
@@ -75,8 +80,8 @@ def period(first: str | None, last: str | None, today: date) -> Period:
 class Span:
     """From a donor's first gift to their last; ``pounds``: some of them are in GBP."""
 
-    first: date
-    last: date
+    first: datetime
+    last: datetime
     pounds: bool
 
 
@@ -86,7 +91,7 @@ def whole_years(span: Span | None) -> tuple[list[Period], list[Period]]:
         return [], []
     years = range(span.last.year, span.first.year - 1, -1)
     taxed = [uk_tax_year(year) for year in range(span.last.year, span.first.year - 2, -1)]
-    taxed = [one for one in taxed if one.first <= span.last and one.last >= span.first]
+    taxed = [one for one in taxed if one.since <= span.last and span.first < one.until]
     return [calendar_year(year) for year in years][:OFFERED], taxed[:OFFERED] if span.pounds else []
 
 

@@ -38,7 +38,7 @@ from donation d join receipt r on r.donation_id = d.id where {_OF_DONOR}
 async def span(tx: Tx, partner: Partner, email: str) -> Span | None:
     """From the donor's first gift to the last."""
     row = await tx.fetchrow(SPAN, partner.id, email)
-    return Span(row["first"].date(), row["last"].date(), row["pounds"]) if row and row["first"] else None
+    return Span(row["first"], row["last"], row["pounds"]) if row and row["first"] else None
 
 
 async def lock_donor(tx: Tx, partner: Partner, email: str) -> None:
