@@ -10,18 +10,19 @@ from almoner.access.partners import service as partners
 from almoner.giving.requests import flows
 from almoner.giving.requests import service as asking
 from almoner.giving.requests.domain import RequestPayment, RequestRefused, Unasked
-from almoner.kit.money import Money
+from almoner.kit.money import MAX_MINOR, Money
 from almoner.kit.time import iso
 from almoner.platform.db import EVERYONE, Tx
 from almoner.selfchecks import CHECKS
 from tests.support import books, factories
 from tests.support.client import Client, data
+from tests.support.database import TestDatabase
 from tests.support.members import member
 from tests.support.payouts import events_of, gift, refused, simulate, uuid_of, verified
 from tests.support.payouts import payouts as payouts_of
 from tests.support.payouts import run as pay_out
 from tests.support.requests import NEXT_PERIOD, asked, donations_of, paid, requests, run
-from tests.support.service import Service, Tenant
+from tests.support.service import Service, Tenant, serving
 
 
 def statuses(donations: list[dict[str, Any]]) -> list[str]:
@@ -356,3 +357,16 @@ async def test_what_is_over_is_applied_or_returned_once_whoever_is_first(service
     assert sorted(isinstance(one, RequestRefused) for one in done) == [False, True, True, True]
     assert await suspense(service) == others
     assert await books.balanced(service)
+
+
+async def test_donations_that_no_request_can_hold_keep_no_other_partner_back(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as alone:
+        first, other = [alone.client((await alone.tenant()).secret) for _ in range(2)]
+        for _ in range(2):
+            await factories.direct(alone, first, amount=MAX_MINOR)
+        made = await factories.direct(alone, other, amount=70_000)
+        alone.clock.advance(days=NEXT_PERIOD)
+        await run(alone)
+        assert (await gift(other, made))["status"] == "REQUESTED_PAYMENT"
+        for api in (first, other):
+            await api.close()

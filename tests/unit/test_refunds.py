@@ -38,6 +38,12 @@ def test_s1_a_refund_ends_once() -> None:
     assert REFUND.sources_of("sent") == REFUND.sources_of("refused") == ("begun",)
 
 
+def test_nothing_goes_back_while_a_lost_dispute_is_taken_back() -> None:
+    with pytest.raises(InvalidState, match="is being taken back"):
+        domain.asked(received(1000, refunded=Refunded(AT, usd(600)), withdrawn_minor=0), None)
+    assert domain.asked(received(1000, refunded=Refunded(AT, usd(600)), withdrawn_minor=600), None) == usd(400)
+
+
 def test_all_that_is_left_goes_back_or_what_is_asked_for() -> None:
     gift = received(1000, withdrawn_minor=300)
     assert domain.asked(gift, None) == usd(700)

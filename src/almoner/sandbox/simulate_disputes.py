@@ -4,6 +4,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.disputes import flows
+from almoner.giving.disputes.domain import NotNow
 from almoner.giving.disputes.flows import DisputeWork
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Donation, InvalidState
@@ -41,7 +42,10 @@ class _Banks:
         if donation.disputed_at is not None and body.outcome is None:
             raise InvalidState("the donation is disputed: name an outcome, won or lost")
         await self._disputed(payment.provider_payment, donation, body)
-        await flows.look(self._work, payment.provider_payment)
+        try:
+            await flows.look(self._work, payment.provider_payment)
+        except NotNow as busy:
+            raise InvalidState("something else is under way with the donation; try again in a moment") from busy
         async with self._db.read() as tx:
             return donations.record(tx, await donations.get(tx, partner, donation_id))
 

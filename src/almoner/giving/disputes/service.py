@@ -144,6 +144,7 @@ async def recover(tx: Tx, donation_id: UUID, rules: Rules) -> None:
         await store.recover(tx, EVERYONE, lost.id, back)
         if back:
             transfers += books.dispute_recovered(lost.id, lost.provider, gift.donation.organisation_id, back)
+    await _free(tx, gift)
     await ledger.post(tx, transfers)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, TextIO
 from uuid import UUID
 
+import structlog
 from asyncpg import IntegrityConstraintViolationError
 
 from almoner.giving.donations import service as donations
@@ -14,10 +15,11 @@ from almoner.giving.donations.domain import Bucket, Donation
 from almoner.giving.payouts import advice, service
 from almoner.giving.payouts.advice import TITLES as TITLES
 from almoner.giving.payouts.domain import Disbursement, PayoutRefused, Rules, Sums, WaitingReason
-from almoner.kit.money import Money
+from almoner.kit.money import Money, MoneyError
 from almoner.platform.db import EVERYONE, Database, Partner, Tx
 
 PAGE: Final = 500
+_log: Final = structlog.get_logger("almoner.giving")
 
 
 @dataclass(slots=True)
@@ -80,7 +82,12 @@ async def collect_all(db: Database, rules: Rules) -> None:
     async with db.read() as tx:
         buckets = await donations.loose_buckets(tx)
     for bucket in buckets:
-        await collect_bucket(db, bucket, rules)
+        try:
+            await collect_bucket(db, bucket, rules)
+        except MoneyError as too_much:
+            # One bucket that no payout can hold does not keep the others back.
+            named = db.deployment.ids.text("organisation", bucket.organisation_id)
+            _log.error("bucket_refused", organisation=named, currency=bucket.currency, why=str(too_much))
 
 
 async def collect_bucket(db: Database, bucket: Bucket, rules: Rules) -> None:

@@ -47,7 +47,8 @@ async def newest(tx: Tx, _scope: Everyone, donation_id: UUID) -> Reassignment | 
 
 LEFT_BEHIND: Final = """
 select d.id from organisation o join donation d on d.organisation_id = o.id
-where o.succeeded_by is not null and d.status = 'RECEIVED_PAYMENT' and ($1::uuid is null or d.id > $1)
+where o.succeeded_by is not null and d.status = 'RECEIVED_PAYMENT'
+  and greatest(d.withdrawn_minor, d.refunded_minor) < d.amount_minor and ($1::uuid is null or d.id > $1)
 order by d.id limit $2
 """
 

@@ -78,6 +78,8 @@ def asked(donation: Donation, minor: int | None) -> Money:
         raise InvalidState(f"the donation is {donation.status}: only one that is RECEIVED_PAYMENT can be refunded")
     if donation.disputed_at is not None:
         raise InvalidState("the donation is disputed: the donor's bank decides over its money")
+    if donation.refunded is not None and donation.refunded.money.minor > donation.withdrawn_minor:
+        raise InvalidState("a lost dispute of the donation is being taken back; try again in a minute")
     if not donation.left:
         gone = donation.refunded is not None and donation.refunded.money == donation.money
         raise InvalidState("all of the donation " + ("is refunded" if gone else "is on its way back") + " already")

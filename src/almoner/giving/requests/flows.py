@@ -2,12 +2,17 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Final
 from uuid import UUID
+
+import structlog
 
 from almoner.giving.requests import service
 from almoner.giving.requests.domain import DonationRequest, NothingToAsk, RequestPayment, Unasked
-from almoner.kit.money import Money
+from almoner.kit.money import Money, MoneyError
 from almoner.platform.db import EVERYONE, Database, Everyone, Partner, Tx
+
+_log: Final = structlog.get_logger("almoner.giving")
 
 
 @dataclass(slots=True)
@@ -31,7 +36,12 @@ async def run(db: Database, record: Record | None = None) -> Ran:
     async with db.read() as tx:
         found = await service.unasked(tx)
     for of in found:
-        made = await ask(db, of)
+        try:
+            made = await ask(db, of)
+        except MoneyError as too_much:
+            # One partner's donations that no request can hold do not keep the others back.
+            _log.error("request_refused", partner=str(of.partner_id), currency=of.currency, why=str(too_much))
+            made = None
         if made is None:
             ran.waiting += 1
         else:
