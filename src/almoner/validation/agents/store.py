@@ -254,7 +254,9 @@ _TO_FORGET: Final = """
 
 async def next_forgotten(tx: Tx, _scope: Everyone, appealed_until: datetime) -> datetime | None:
     """When the first of those ended who are to be forgotten."""
-    found: datetime | None = await tx.fetchval(f"select min(processed_at) from {_TO_FORGET}", appealed_until)
+    found: datetime | None = await tx.fetchval(
+        f"select processed_at from {_TO_FORGET} order by processed_at limit 1", appealed_until
+    )
     return found
 
 
