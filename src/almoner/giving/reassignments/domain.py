@@ -48,8 +48,6 @@ def ensure_possible(donation: Donation, target: Organisation | None) -> None:
     """
     if donation.status != "RECEIVED_PAYMENT":
         raise InvalidState(f"the donation is {donation.status}: only one that is RECEIVED_PAYMENT can be reassigned")
-    if not donation.left:
-        raise InvalidState("nothing of the donation is left to be given to another organisation")
     if target is None:
         raise UnknownOrganisation
     if target.id == donation.organisation_id:
