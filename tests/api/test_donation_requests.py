@@ -359,14 +359,38 @@ async def test_what_is_over_is_applied_or_returned_once_whoever_is_first(service
     assert await books.balanced(service)
 
 
-async def test_donations_that_no_request_can_hold_keep_no_other_partner_back(empty_database: TestDatabase) -> None:
+async def test_what_is_too_much_for_one_request_goes_into_the_next_and_keeps_nobody_back(
+    empty_database: TestDatabase,
+) -> None:
     async with serving(empty_database) as alone:
         first, other = [alone.client((await alone.tenant()).secret) for _ in range(2)]
-        for _ in range(2):
-            await factories.direct(alone, first, amount=MAX_MINOR)
+        for amount in (MAX_MINOR, MAX_MINOR, 300, 40):
+            await factories.direct(alone, first, amount=amount)
         made = await factories.direct(alone, other, amount=70_000)
         alone.clock.advance(days=NEXT_PERIOD)
-        await run(alone)
+        assert len((await run(alone)).made) == 4
         assert (await gift(other, made))["status"] == "REQUESTED_PAYMENT"
+        found = (await requests(first))[::-1]
+        whole = [(one["amount"], one["donationIdsCount"], one["status"]) for one in found]
+        assert whole == [(MAX_MINOR, 1, "OPEN"), (MAX_MINOR, 1, "OPEN"), (340, 2, "OPEN")]
+        assert [one["amount"] for one in await donations_of(first, found[-1])] == [300, 40]
+        await simulate(first, found[0]["id"], "pay")
+        assert statuses(await donations_of(first, found[0])) == ["RECEIVED_PAYMENT"]
+        again = [await factories.direct(alone, first, amount=MAX_MINOR) for _ in range(2)]
+        assert (await simulate(first, again[-1]["id"], "request"))["status"] == "REQUESTED_PAYMENT"
+        assert len(await requests(first)) == 5
+        await check_the_books(alone)
         for api in (first, other):
             await api.close()
+
+
+async def test_a_request_is_full_at_the_end_of_a_batch_as_well(service: Service, api: Client, tenant: Tenant) -> None:
+    for amount in (MAX_MINOR - 1, 1, 2, 3):
+        await factories.direct(service, api, amount=amount)
+    service.clock.advance(days=NEXT_PERIOD)
+    of, more, finished = Unasked(tenant.partner.id, "USD"), True, []
+    while more:
+        async with service.db.write() as tx:
+            made, more = await asking.gather(tx, of, limit=2)
+        finished += [made.money.minor] if made and not made.gathering else []
+    assert finished == [MAX_MINOR, 5]

@@ -2,16 +2,23 @@
 
 from typing import Any
 
+import asyncpg
 import pytest
 
 from almoner.giving.donations import service as donations
 from almoner.giving.payouts import service as service_of_payouts
 from almoner.giving.payouts.domain import PayoutRefused, Rules
+from almoner.giving.requests import flows as asking
+from almoner.kit.money import MAX_MINOR
+from almoner.platform.db import EVERYONE, Partner
+from almoner.selfchecks import CHECKS
 from tests.support import books, factories
 from tests.support import payouts as support
 from tests.support.client import Client, data
+from tests.support.database import TestDatabase
 from tests.support.payouts import gift, payouts, refused, run, settled, simulate, verified
-from tests.support.service import Service, Tenant
+from tests.support.requests import NEXT_PERIOD
+from tests.support.service import Service, Tenant, serving
 
 # A currency of each test's own: the accounts of provider and bank are everybody's.
 PAID = ["donation.created", "donation.hosted.payment_received", "donation.payment_successful"]
@@ -315,3 +322,81 @@ class TestDisbursements:
         answer = await api.get("/v1/disbursements", **filters)
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_request")
         assert f"query.{next(iter(filters))}" in answer.json()["error"]["reasons"][0]
+
+
+async def test_what_is_too_much_for_one_payout_goes_into_the_next_and_keeps_nobody_back(
+    empty_database: TestDatabase,
+) -> None:
+    async with serving(empty_database) as alone:
+        first, other = [alone.client((await alone.tenant()).secret) for _ in range(2)]
+        rich, cause = [await factories.nonprofit(alone) for _ in range(2)]
+        await verified(alone, first, rich)
+        await verified(alone, other, cause)
+        large = [await settled(alone, first, rich, amount=MAX_MINOR) for _ in range(2)]
+        small = await settled(alone, other, cause)
+        await alone.drain()
+        (bucket,) = await payouts(first)
+        assert bucket["amount"] == large[0]["settledAmount"]["amount"] <= MAX_MINOR
+        async with alone.db.read() as tx:
+            donation = await donations.get(tx, EVERYONE, support.uuid_of(alone, "donation", large[1]["id"]))
+            whose = Partner(donation.partner_id)
+            assert await service_of_payouts.waiting_reason(tx, whose, donation, Rules()) is None
+        alone.clock.advance(minutes=16)
+        await check(alone)
+        assert (await run(alone)).refused == []
+        assert [(await gift(*one))["status"] for one in ((first, large[0]), (first, large[1]), (other, small))] == [
+            "DISBURSED",
+            "RECEIVED_PAYMENT",
+            "DISBURSED",
+        ]
+        await alone.drain()  # sending it has had the next one filled
+        assert [one["status"] for one in await payouts(first)] == ["PENDING", "PAID"]
+        await run(alone)
+        assert (await gift(first, large[1]))["status"] == "DISBURSED"
+        await check(alone)
+        for api in (first, other):
+            await api.close()
+
+
+REFUSING = """
+create or replace function refuses() returns trigger language plpgsql as $$ begin
+    raise exception 'not this one' using errcode = 'check_violation';
+end $$;
+create trigger refuses before insert on {0} for each row when (new.partner_id = '{1}') execute function refuses();
+"""
+
+
+async def test_what_the_database_refuses_of_one_partner_keeps_nobody_back(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as alone:
+        tenants = sorted([await alone.tenant() for _ in range(2)], key=lambda one: one.partner.id)
+        first, other = [alone.client(one.secret) for one in tenants]
+        owner = await asyncpg.connect(empty_database.owner_dsn)
+        for table in ("donation_request", "disbursement"):
+            await owner.execute(REFUSING.format(table, tenants[0].partner.id))
+        await owner.close()
+        cause = await factories.nonprofit(alone)
+        await verified(alone, other, cause)
+        held, made = [await settled(alone, api, cause) for api in (first, other)]
+        stuck, direct = [await factories.direct(alone, api) for api in (first, other)]
+        alone.clock.advance(days=NEXT_PERIOD)
+        await asking.run(alone.db)
+        assert [(await gift(*one))["status"] for one in ((first, stuck), (other, direct))] == [
+            "ACTIVE",
+            "REQUESTED_PAYMENT",
+        ]
+        await run(alone)
+        assert [(await gift(*one))["status"] for one in ((first, held), (other, made))] == [
+            "RECEIVED_PAYMENT",
+            "DISBURSED",
+        ]
+        for api in (first, other):
+            await api.close()
+
+
+async def check(service: Service) -> None:
+    """The self-check finds nothing wrong with payouts and with the books."""
+    for one in (one for one in CHECKS if one.name.startswith(("payouts.", "ledger."))):
+        async with service.db.read() as tx:
+            row = await tx.fetchrow(one.statement, tx.now, service.clock.wall())
+        assert row is not None
+        assert row["count"] == 0, (one.name, row["examples"])

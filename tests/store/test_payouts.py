@@ -14,6 +14,7 @@ from almoner.giving.payouts import store
 from almoner.giving.payouts.domain import DISBURSEMENT
 from almoner.giving.settlements import store as settlements
 from almoner.giving.settlements.domain import SETTLEMENT_LINE
+from almoner.kit.money import MAX_MINOR
 from almoner.kit.states import Lifecycle
 from tests.support import factories
 from tests.support.client import Client, data
@@ -257,8 +258,8 @@ async def test_a_run_reads_indexes_alone(filled: "asyncpg.Connection[asyncpg.Rec
     asked: list[tuple[str, tuple[object, ...], set[str]]] = [
         (store_money.BUCKETS, (), {"donation_payable"}),
         (store_money.BUCKETS_OF, (partner, organisation), {"donation_payable"}),
-        (store_money.LOOSE, (partner, organisation, "USD"), {"donation_payable"}),
-        (store_money.COLLECT, (partner, organisation, "USD", payout, 1000), {"donation_payable"}),
+        (store_money.LOOSE, (partner, organisation, "USD", MAX_MINOR), {"donation_payable"}),
+        (store_money.COLLECT, (partner, organisation, "USD", payout, 1000, MAX_MINOR), {"donation_payable"}),
         (store_money.PAY_OUT, (payout, START, 1000), {"donation_of_disbursement"}),
         (store_money.TAKE_BACK, (payout, START, 1000), {"donation_of_disbursement"}),
         (store_money.IN_PAYOUT, (payout, payout, 1000), {"donation_of_disbursement"}),

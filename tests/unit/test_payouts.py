@@ -12,7 +12,7 @@ from almoner.giving.payouts.domain import DISBURSEMENT, Rules, Sums, WaitingReas
 from almoner.giving.reassignments import domain as reassignments
 from almoner.giving.verifications.domain import Standing
 from almoner.kit.ids import Ids
-from almoner.kit.money import Money
+from almoner.kit.money import MAX_MINOR, Money
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 ID = UUID("0190f2c4-5a2e-7cc3-9a4b-1d2e3f405162")
@@ -93,9 +93,9 @@ def test_a_new_bucket_is_empty_and_its_end_to_end_id_fits_the_banks_field() -> N
     assert new.waiting_reason is WaitingReason.BELOW_THRESHOLD
     assert len(new.end_to_end_id) == 26
     assert Ids(sandbox=False).text("disbursement", ID).endswith(new.end_to_end_id)
-    assert Sums(1, 2, Money(3, "USD")).plus(replace(new, money=Money(4, "USD"), donations=5)) == Sums(
-        2, 7, Money(7, "USD")
-    )
+    assert Sums(1, 2, 3, "USD").plus(replace(new, money=Money(4, "USD"), donations=5)) == Sums(2, 7, 7, "USD")
+    most = replace(new, money=Money(MAX_MINOR, "USD"))
+    assert Sums(0, 0, 0, "USD").plus(most).plus(most).minor == 2 * MAX_MINOR, "of many partners"
 
 
 def test_the_advice_names_the_donor_unless_the_gift_is_anonymous() -> None:

@@ -10,7 +10,7 @@ import typer
 
 from almoner import settings
 from almoner.cli.access import read_id, table
-from almoner.cli.amounts import amount
+from almoner.cli.amounts import amount, decimal
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Agreed, Note, Officer, acting, decide, look, named
 from almoner.cli.progress import Line
@@ -69,7 +69,8 @@ def run() -> None:
 
 
 def _told(sums: Sums) -> str:
-    return f"{amount(sums.money)} in {_many(sums.payouts, 'payout')} with {_many(sums.donations, 'donation')}"
+    whole = f"{decimal(sums.minor, sums.currency)} {sums.currency}"
+    return f"{whole} in {_many(sums.payouts, 'payout')} with {_many(sums.donations, 'donation')}"
 
 
 def _many(count: int, what: str) -> str:

@@ -22,7 +22,7 @@ from almoner.giving.sessions.domain import DonationSession
 from almoner.giving.suspense import service as suspense
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
-from almoner.kit.money import Money
+from almoner.kit.money import MAX_MINOR, Money
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform import outbox, queue
@@ -291,15 +291,15 @@ async def loose_buckets_of(tx: Tx, partner: Partner, organisation_id: UUID) -> l
     return await store_money.loose_buckets_of(tx, partner, organisation_id)
 
 
-async def has_loose(tx: Tx, bucket: Bucket) -> bool:
-    """Whether there are settled donations of a bucket that are in no payout."""
-    return await store_money.has_loose(tx, Partner(bucket.partner_id), bucket)
+async def has_loose(tx: Tx, bucket: Bucket, room: int = MAX_MINOR) -> bool:
+    """Whether settled donations of a bucket are in no payout, the oldest of which comes to no more than ``room``."""
+    return await store_money.has_loose(tx, Partner(bucket.partner_id), bucket, room)
 
 
-async def collect(tx: Tx, bucket: Bucket, disbursement_id: UUID, limit: int = BATCH) -> tuple[int, Money]:
-    """Put settled donations into a payout that the caller holds: how many, and what they come to."""
+async def collect(tx: Tx, bucket: Bucket, disbursement_id: UUID, limit: int, room: int) -> tuple[int, Money]:
+    """Put settled donations into a payout that the caller holds: how many, and what they come to: at most ``room``."""
     partner = Partner(bucket.partner_id)
-    count, minor = await store_money.collect(tx, partner, bucket, disbursement_id, limit)
+    count, minor = await store_money.collect(tx, partner, bucket, disbursement_id, limit, room)
     return count, Money(minor, bucket.currency)
 
 
@@ -360,17 +360,17 @@ async def oldest_unasked(tx: Tx) -> datetime | None:
     return await store_requests.oldest_unasked(tx, EVERYONE)
 
 
-async def sum_unasked(tx: Tx, partner: Partner, currency: str, made_before: datetime) -> Money:
-    """What a partner's donations in a currency come to that were made before then and not asked for."""
-    return Money(await store_requests.sum_unasked(tx, partner, currency, made_before), currency)
+async def sum_unasked(tx: Tx, partner: Partner, currency: str, made_before: datetime) -> int:
+    """What a partner's donations in a currency come to that were made before then and not asked for, in minor units."""
+    return await store_requests.sum_unasked(tx, partner, currency, made_before)
 
 
 async def ask(
-    tx: Tx, partner: Partner, currency: str, made_before: datetime, request_id: UUID, limit: int = BATCH
-) -> tuple[int, Money]:
-    """Put direct donations into a request that the caller holds: how many, and what they come to."""
-    count, minor = await store_requests.ask(tx, partner, currency, made_before, request_id, limit)
-    return count, Money(minor, currency)
+    tx: Tx, partner: Partner, currency: str, made_before: datetime, request_id: UUID, limit: int, room: int
+) -> tuple[int, Money, bool]:
+    """Put direct donations into a request that the caller holds: how many, what they come to, whether it is full."""
+    count, minor, is_full = await store_requests.ask(tx, partner, currency, made_before, request_id, limit, room)
+    return count, Money(minor, currency), is_full
 
 
 async def lock_waiting(tx: Tx, request_id: UUID, limit: int) -> list[tuple[UUID, int]]:

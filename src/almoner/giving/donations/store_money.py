@@ -69,22 +69,25 @@ async def loose_buckets_of(tx: Tx, partner: Partner, organisation_id: UUID) -> l
 
 
 LOOSE: Final = f"""
-select exists (
-    select from donation where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and {PAYABLE}
-)
+select coalesce((
+    select {OWED} <= $4 from donation
+    where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and {PAYABLE} order by id limit 1
+), false)
 """
 
 
-async def has_loose(tx: Tx, partner: Partner, bucket: Bucket) -> bool:
-    """Whether a bucket has settled donations in no payout."""
-    return bool(await tx.fetchval(LOOSE, partner.id, bucket.organisation_id, bucket.currency))
+async def has_loose(tx: Tx, partner: Partner, bucket: Bucket, room: int) -> bool:
+    """Whether a bucket has settled donations in no payout, and the oldest of them comes to no more than ``room``."""
+    return bool(await tx.fetchval(LOOSE, partner.id, bucket.organisation_id, bucket.currency, room))
 
 
 COLLECT: Final = f"""
-with chosen as (
-    select id from donation
+with oldest as (
+    select id, {OWED} as minor from donation
     where partner_id = $1 and organisation_id = $2 and settled_currency = $3 and {PAYABLE}
     order by id limit $5 for no key update skip locked
+), chosen as (
+    select id from (select id, sum(minor) over (order by id) as up_to from oldest) running where up_to <= $6
 ), taken as (
     update donation d set disbursement_id = $4 from chosen where d.id = chosen.id returning {OWED} as minor
 )
@@ -92,12 +95,14 @@ select count(*)::int as donations, coalesce(sum(minor), 0)::bigint as minor from
 """
 
 
-async def collect(tx: Tx, partner: Partner, bucket: Bucket, disbursement_id: UUID, limit: int) -> tuple[int, int]:
-    """Put settled donations of a bucket into its payout: how many, and their sum in minor units.
+async def collect(
+    tx: Tx, partner: Partner, bucket: Bucket, disbursement_id: UUID, limit: int, room: int
+) -> tuple[int, int]:
+    """Put the oldest settled donations of a bucket into its payout: how many, and their sum, at most ``room``.
 
     The payout is held; donations that somebody else holds are stepped around.
     """
-    row = await tx.fetchrow(COLLECT, partner.id, bucket.organisation_id, bucket.currency, disbursement_id, limit)
+    row = await tx.fetchrow(COLLECT, partner.id, bucket.organisation_id, bucket.currency, disbursement_id, limit, room)
     return (row["donations"], row["minor"]) if row else (0, 0)
 
 

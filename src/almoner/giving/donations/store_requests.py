@@ -26,7 +26,7 @@ async def oldest_unasked(tx: Tx, _scope: Everyone) -> datetime | None:
 
 
 SUM: Final = """
-select coalesce(sum(amount_minor), 0)::bigint from donation
+select coalesce(sum(amount_minor), 0) from donation
 where partner_id = $1 and currency = $2 and status = 'ACTIVE' and created_at < $3
 """
 
@@ -37,23 +37,31 @@ async def sum_unasked(tx: Tx, partner: Partner, currency: str, made_before: date
 
 
 ASK: Final = """
-with chosen as (
-    select id from donation where partner_id = $1 and currency = $2 and status = 'ACTIVE' and created_at < $3
+with oldest as (
+    select id, amount_minor from donation
+    where partner_id = $1 and currency = $2 and status = 'ACTIVE' and created_at < $3
     order by id limit $5 for no key update
+), chosen as (
+    select id from (select id, sum(amount_minor) over (order by id) as up_to from oldest) running where up_to <= $7
 ), asked as (
     update donation d set status = 'REQUESTED_PAYMENT', request_id = $4, status_changed_at = $6
     from chosen where d.id = chosen.id and d.status = 'ACTIVE' returning d.amount_minor
 )
-select count(*)::int as donations, coalesce(sum(amount_minor), 0)::bigint as minor from asked
+select count(*)::int as donations, coalesce(sum(amount_minor), 0)::bigint as minor,
+       count(*) < (select count(*) from oldest) as is_full
+from asked
 """
 
 
 async def ask(
-    tx: Tx, partner: Partner, currency: str, made_before: datetime, request_id: UUID, limit: int
-) -> tuple[int, int]:
-    """Put donations into a request that the caller holds: how many, and their sum in minor units."""
-    row = await tx.fetchrow(ASK, partner.id, currency, made_before, request_id, limit, tx.now)
-    return (row["donations"], row["minor"]) if row else (0, 0)
+    tx: Tx, partner: Partner, currency: str, made_before: datetime, request_id: UUID, limit: int, room: int
+) -> tuple[int, int, bool]:
+    """Put the oldest donations into a request that the caller holds, as many as come to no more than ``room``.
+
+    How many, their sum in minor units, and whether the next one is too much for this request.
+    """
+    row = await tx.fetchrow(ASK, partner.id, currency, made_before, request_id, limit, tx.now, room)
+    return (row["donations"], row["minor"], row["is_full"]) if row else (0, 0, False)
 
 
 WAITING: Final = """

@@ -87,6 +87,18 @@ checks: Final = (
           and withdrawn_minor = refunded_minor and (withdrawn_minor = 0 or withdrawn_minor < settled_minor)
           and greatest(settled_at, reassigned_at, refunded_at, status_changed_at)
               < (select at from moment) - interval '15 min'
+          and not exists (  -- the open one cannot hold the oldest of them: they go into the next
+              select from disbursement full_
+              where full_.partner_id = donation.partner_id and full_.organisation_id = donation.organisation_id
+                and full_.currency = donation.settled_currency and full_.status = 'PENDING'
+                and full_.amount_minor > 9007199254740991 - (
+                    select settled_minor - withdrawn_minor from donation oldest
+                    where partner_id = full_.partner_id and organisation_id = full_.organisation_id
+                      and settled_currency = full_.currency and settled_at is not null and disbursement_id is null
+                      and disputed_at is null and withdrawn_minor = refunded_minor
+                      and (withdrawn_minor = 0 or withdrawn_minor < settled_minor)
+                    order by id limit 1)
+          )
         """,
         "donation",
     ),

@@ -137,11 +137,12 @@ class Sums:
 
     payouts: int
     donations: int
-    money: Money
+    minor: int  # of many partners, so that it may be more than any amount
+    currency: str
 
     def plus(self, payout: Disbursement) -> "Sums":
         """With one more."""
-        return Sums(self.payouts + 1, self.donations + payout.donations, self.money + payout.money)
+        return Sums(self.payouts + 1, self.donations + payout.donations, self.minor + payout.money.minor, self.currency)
 
 
 def opened(disbursement_id: UUID, bucket: Bucket, now: datetime) -> Disbursement:

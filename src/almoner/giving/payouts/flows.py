@@ -8,17 +8,19 @@ from typing import Final, TextIO
 from uuid import UUID
 
 import structlog
-from asyncpg import IntegrityConstraintViolationError
+from asyncpg import DataError, IntegrityConstraintViolationError
 
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Bucket, Donation
 from almoner.giving.payouts import advice, service
 from almoner.giving.payouts.advice import TITLES as TITLES
 from almoner.giving.payouts.domain import Disbursement, PayoutRefused, Rules, Sums, WaitingReason
-from almoner.kit.money import Money, MoneyError
+from almoner.kit.money import MoneyError
 from almoner.platform.db import EVERYONE, Database, Partner, Tx
 
 PAGE: Final = 500
+REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
+"""What is wrong with one payout, and not with the database."""
 _log: Final = structlog.get_logger("almoner.giving")
 
 
@@ -43,7 +45,7 @@ class Ran:
 
 
 def _none(currency: str) -> Sums:
-    return Sums(0, 0, Money(0, currency))
+    return Sums(0, 0, 0, currency)
 
 
 Report = Callable[[Ran], None]
@@ -84,14 +86,14 @@ async def collect_all(db: Database, rules: Rules) -> None:
     for bucket in buckets:
         try:
             await collect_bucket(db, bucket, rules)
-        except MoneyError as too_much:
-            # One bucket that no payout can hold does not keep the others back.
+        except REFUSALS as refused:
+            # One bucket that cannot be filled does not keep the others back.
             named = db.deployment.ids.text("organisation", bucket.organisation_id)
-            _log.error("bucket_refused", organisation=named, currency=bucket.currency, why=str(too_much))
+            _log.error("bucket_refused", organisation=named, currency=bucket.currency, why=str(refused))
 
 
 async def collect_bucket(db: Database, bucket: Bucket, rules: Rules) -> None:
-    """Put all settled gifts of a bucket into it, a batch in each transaction."""
+    """Put all settled gifts of a bucket into it that it can hold, a batch in each transaction."""
     more = True
     while more:
         async with db.write() as tx:
@@ -102,7 +104,7 @@ async def _send(db: Database, disbursement_id: UUID, rules: Rules, ran: Ran) -> 
     try:
         async with db.write() as tx:
             sent = await service.send(tx, disbursement_id, rules)
-    except IntegrityConstraintViolationError as refused:
+    except REFUSALS as refused:
         # One payout that must not be does not keep the others back.
         ran.refused.append((disbursement_id, str(refused)))
         return
@@ -121,7 +123,7 @@ async def _confirm_sent(db: Database, ran: Ran) -> None:
             try:
                 with suppress(PayoutRefused):  # another run was faster
                     await confirm(db, disbursement_id)
-            except IntegrityConstraintViolationError as refused:
+            except REFUSALS as refused:
                 ran.refused.append((disbursement_id, str(refused)))
         after = sent[-1]
 

@@ -32,7 +32,7 @@ from almoner.giving.payouts.domain import (
 from almoner.giving.payouts.schemas import DisbursementOut, disbursement_out
 from almoner.giving.verifications import service as verifications
 from almoner.kit.errors import NotFound
-from almoner.kit.money import Money
+from almoner.kit.money import MAX_MINOR, Money
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform import queue
 from almoner.platform.crypto import digest
@@ -85,7 +85,8 @@ async def waiting_reason(tx: Tx, partner: Partner, donation: Donation, rules: Ru
 async def _with_others(tx: Tx, partner: Partner, bucket: Bucket, donation: Donation) -> Money:
     """What its bucket comes to once a settled donation is in it."""
     held = await store.find_open(tx, partner, bucket)
-    return donation.owed + held.money if held else donation.owed
+    whole = donation.owed.minor + (held.money.minor if held else 0)
+    return Money(min(whole, MAX_MINOR), bucket.currency)
 
 
 async def returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datetime | None:
@@ -113,7 +114,10 @@ async def buckets_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[Bu
 
 
 async def collect(tx: Tx, bucket: Bucket, rules: Rules, limit: int = BATCH) -> bool:
-    """Put settled gifts into their bucket and see why it waits; whether there may be more of them."""
+    """Put settled gifts into their bucket and see why it waits; whether there may be more of them.
+
+    What would make it more than any amount may be goes into the next one, once this one is sent.
+    """
     partner = Partner(bucket.partner_id)
     held = await store.lock_open(tx, partner, bucket)
     if held is None:
@@ -122,7 +126,7 @@ async def collect(tx: Tx, bucket: Bucket, rules: Rules, limit: int = BATCH) -> b
         await store.insert(tx, partner, domain.opened(tx.new_id(), bucket, tx.now))
         if (held := await store.lock_open(tx, partner, bucket)) is None:
             return True  # another run has just sent it
-    count, money = await donations.collect(tx, bucket, held.id, limit)
+    count, money = await donations.collect(tx, bucket, held.id, limit, MAX_MINOR - held.money.minor)
     await _refill(tx, held, held.money + money, held.donations + count, rules)
     return count == limit
 
@@ -171,6 +175,8 @@ async def send(tx: Tx, disbursement_id: UUID, rules: Rules) -> Disbursement | No
     if not await store.advance(tx, held, "SENT"):
         raise LookupError(f"disbursement {held.id} is held and cannot be sent")
     await ledger.post(tx, books.payout_sent(held.id, held.organisation_id, held.money))
+    if await donations.has_loose(tx, held.bucket):  # more than it could hold
+        await look_at(tx, Partner(held.partner_id), held.organisation_id)
     return await get(tx, EVERYONE, held.id)
 
 
@@ -327,8 +333,9 @@ async def look_at(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
 
 
 async def has_loose(tx: Tx, bucket: Bucket) -> bool:
-    """Whether settled donations of a bucket are in no payout."""
-    return await donations.has_loose(tx, bucket)
+    """Whether settled donations of a bucket are in no payout that the open one can hold."""
+    held = await store.find_open(tx, Partner(bucket.partner_id), bucket)
+    return await donations.has_loose(tx, bucket, MAX_MINOR - held.money.minor if held else MAX_MINOR)
 
 
 async def next_run(tx: Tx, name: str) -> datetime | None:

@@ -6,12 +6,15 @@ from typing import Final
 from uuid import UUID
 
 import structlog
+from asyncpg import DataError, IntegrityConstraintViolationError
 
 from almoner.giving.requests import service
 from almoner.giving.requests.domain import DonationRequest, NothingToAsk, RequestPayment, Unasked
 from almoner.kit.money import Money, MoneyError
 from almoner.platform.db import EVERYONE, Database, Everyone, Partner, Tx
 
+REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
+"""What is wrong with the donations of one partner, and not with the database."""
 _log: Final = structlog.get_logger("almoner.giving")
 
 
@@ -38,30 +41,34 @@ async def run(db: Database, record: Record | None = None) -> Ran:
     for of in found:
         try:
             made = await ask(db, of)
-        except MoneyError as too_much:
-            # One partner's donations that no request can hold do not keep the others back.
-            _log.error("request_refused", partner=str(of.partner_id), currency=of.currency, why=str(too_much))
-            made = None
-        if made is None:
-            ran.waiting += 1
-        else:
-            ran.made.append(made)
+        except REFUSALS as refused:
+            # One partner's donations that cannot be asked for do not keep the others back.
+            _log.error("request_refused", partner=str(of.partner_id), currency=of.currency, why=str(refused))
+            made = []
+        ran.made += made
+        ran.waiting += not made
     if record is not None:
         async with db.write() as tx:
             await record(tx, ran)
     return ran
 
 
-async def ask(db: Database, of: Unasked, *, now_asked: bool = False) -> DonationRequest | None:
-    """Bundle one partner's donations of a currency into a request; None when there is nothing to ask for yet."""
-    made, more = None, True
+async def ask(db: Database, of: Unasked, *, now_asked: bool = False) -> list[DonationRequest]:
+    """Bundle one partner's donations of a currency into a request, or into more when they are too much for one.
+
+    None of them when there is nothing to ask for yet.
+    """
+    finished: list[DonationRequest] = []
+    more = True
     while more:
         try:
             async with db.write() as tx:
                 made, more = await service.gather(tx, of, now_asked=now_asked)
         except NothingToAsk:
-            return None
-    return made
+            break
+        if made is not None and not made.gathering:
+            finished.append(made)
+    return finished
 
 
 async def receive(

@@ -31,7 +31,7 @@ from almoner.giving.requests.domain import (
 )
 from almoner.giving.requests.schemas import DonationRequestOut
 from almoner.kit.errors import NotFound
-from almoner.kit.money import Money
+from almoner.kit.money import MAX_MINOR, Money
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 
@@ -82,6 +82,7 @@ async def gather(
 ) -> tuple[DonationRequest | None, bool]:
     """Put donations of the periods that are over into their request: the request, and whether there are more of them.
 
+    A request is full when the next donation would make it more than any amount may be: that goes into the next request.
     None while what there is comes to less than the partner's least request. ``now_asked``: the period ends now, and any
     amount is asked for. Raises NothingToAsk, whereupon nothing may be kept.
     """
@@ -91,21 +92,24 @@ async def gather(
     if held is None:
         ends = tx.now + timedelta(milliseconds=1) if now_asked else domain.period_begins(account.request_every, tx.now)
         waiting = await donations.sum_unasked(tx, partner, of.currency, ends)
-        if not waiting.minor or (not now_asked and waiting.minor < domain.least(account, of.currency)):
+        if not waiting or (not now_asked and waiting < domain.least(account, of.currency)):
             return None, False
         await store.insert(tx, partner, domain.opened(tx.new_id(), of, ends, account.request_due_days, tx.now))
         if (held := await store.lock_gathering(tx, partner, of.currency)) is None:
             return None, True  # another run has just finished it
-    count, money = await donations.ask(tx, partner, of.currency, held.made_before, held.id, limit)
+    room = MAX_MINOR - held.money.minor
+    count, money, full = await donations.ask(tx, partner, of.currency, held.made_before, held.id, limit, room)
     if not count and not held.donations:
         raise NothingToAsk
-    filled = replace(held, money=held.money + money, donations=held.donations + count, gathering=count == limit)
+    more = full or count == limit
+    gathering = more and not full
+    filled = replace(held, money=held.money + money, donations=held.donations + count, gathering=gathering)
     if not filled.gathering:
         filled = replace(filled, due_at=tx.now + account.request_due_days * _DAY)
     await store.refill(tx, filled)
     if not filled.gathering:
         await _ask(tx, account, filled)
-    return filled, filled.gathering
+    return filled, more
 
 
 async def _ask(tx: Tx, account: PartnerAccount, request: DonationRequest) -> None:
