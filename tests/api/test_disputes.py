@@ -9,14 +9,17 @@ import pytest
 from structlog.testing import capture_logs
 
 from almoner import worker
+from almoner.giving.disputes import jobs
 from almoner.giving.disputes import service as disputes
 from almoner.giving.disputes.domain import Decision, DisputeRefused
 from almoner.giving.payments.domain import DisputeStatus
 from almoner.giving.payouts.domain import Rules
 from almoner.kit.money import Money
+from almoner.platform import queue
 from tests.support import books, factories
 from tests.support import giving as donors
 from tests.support import payouts as support
+from tests.support import refunds as back
 from tests.support.client import Client
 from tests.support.eventually import eventually
 from tests.support.giving import Giving
@@ -254,6 +257,58 @@ async def test_a_part_of_a_gift_is_lost_and_the_rest_is_paid_out(paid: Giving) -
     (donation,) = await paid.donations()
     assert (donation["refundedAmount"], donation["amount"]) == (1500, 4000)
     assert await books.owed(paid.service, donation["organisationId"]) == 2500
+
+
+async def test_what_is_left_of_a_returned_gift_is_collected_once_its_loss_is_taken_back(
+    service: Service, api: Client
+) -> None:
+    nonprofit = await factories.nonprofit(service, country="USA")
+    giving = await donors.open_session(service, api, organisationId=nonprofit)
+    await giving.begin(donors.gift(4000))
+    payment = giving.provider.only()
+    giving.provider.pay(payment)
+    await giving.notify(payment)
+    await verified(service, api, nonprofit)
+    (donation,) = await giving.donations()
+    one = await simulate(api, donation["id"], "settle")
+    await service.drain()
+    await run(service)
+    giving.provider.dispute(payment, service.clock.now(), 1500)
+    giving.provider.decide(payment, DisputeStatus.LOST)
+    await giving.notify(payment, "dispute.lost")
+    gift_id = str(support.uuid_of(service, "donation", one["id"]))
+    async with service.db.write() as tx:  # the job comes late: buckets are filled before it
+        later = tx.now + timedelta(minutes=1)
+        await queue.enqueue(tx, jobs.RECOVER, {"donation": gift_id}, due=later, unique=gift_id)
+    (sent,) = await payouts(api)
+    await support.came_back(service, sent)
+    await support.release(service, nonprofit)
+    assert await bucket(service, api) == []
+    service.clock.advance(minutes=2)
+    assert await bucket(service, api) == [one["settledAmount"]["amount"] - 1500]
+    assert await books.balanced(service)
+
+
+async def test_a_bank_that_decides_while_a_refund_is_under_way_is_heard_when_that_has_ended(
+    service: Service, api: Client
+) -> None:
+    one = await factories.donation(service, api)
+    await back.begun(service, one, 1000)
+    assert await refused(api, one["id"], "dispute", outcome="lost") == (
+        MOVES,
+        ["something else is under way with the donation; try again in a moment"],
+    )
+    async with service.db.write() as tx:  # as its notice does
+        gift_id = support.uuid_of(service, "donation", one["id"])
+        await disputes.ask(
+            tx, await tx.fetchval("select provider_payment from payment where donation_id = $1", gift_id)
+        )
+    await service.drain()
+    service.clock.advance(minutes=2)
+    await service.drain()
+    assert await known(service, one) == ["lost"]
+    assert (await gift(api, one))["refundedAmount"] == 2500
+    assert [refund.status for refund in await back.of(service, one)] == ["refused"]
 
 
 async def test_how_many_are_open_is_a_metric(paid: Giving) -> None:

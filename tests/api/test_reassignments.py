@@ -9,6 +9,7 @@ from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged
 from almoner.platform import outbox
 from tests.support import books, factories
 from tests.support import payouts as support
+from tests.support import refunds as back
 from tests.support.client import Client, data
 from tests.support.payouts import gift, payouts, refused, run, settled, simulate, verified
 from tests.support.service import Service, Tenant
@@ -126,6 +127,23 @@ async def test_the_donor_is_told_once_by_mail_why_and_what_to_do(
     assert any("/gift?token=" in link for link in mail["links"])
 
 
+@pytest.mark.parametrize(("later", "named"), [(None, "your gift of $15.00 was passed on"), (1500, None)])
+async def test_the_mail_names_what_is_kept_of_the_gift(
+    service: Service, api: Client, later: int | None, named: str | None
+) -> None:
+    first, second = [await factories.nonprofit(service) for _ in range(2)]
+    email = f"{uuid4().hex}@example.org"
+    made = await factories.donation(service, api, organisation=first, email=email)
+    await back.by_hand(service, (await back.begun(service, made, 1000)).id, factories.unique("tpr"))
+    await simulate(api, made["id"], "reassign", organisationId=second)
+    if later is not None:  # before the mail is sent
+        await back.by_hand(service, (await back.begun(service, made, later)).id, factories.unique("tpr"))
+    await service.drain()
+    mails = [mail["text"] for mail in await mails_to(api, email) if "was passed on" in mail["text"]]
+    assert len(mails) == (named is not None)
+    assert all(named is not None and named in text for text in mails)
+
+
 async def test_who_gave_by_the_partner_is_told_by_the_partner(service: Service, api: Client) -> None:
     first, second = [await factories.nonprofit(service) for _ in range(2)]
     email = f"{uuid4().hex}@example.org"
@@ -143,6 +161,9 @@ async def test_gifts_follow_a_nonprofit_that_went_over_into_another(service: Ser
     nowhere, closed = await factories.nonprofit(service), await factories.nonprofit(service, active=False)
     follows = await settled(service, api, first)
     stays = await settled(service, api, nowhere)
+    email = f"{uuid4().hex}@example.org"
+    gone = await settled(service, api, first, email=email)
+    await simulate(api, gone["id"], "dispute", outcome="lost")
     async with service.db.write() as tx:
         for one, other in ((first, second), (nowhere, closed)):
             await tx.execute(
@@ -159,6 +180,8 @@ async def test_gifts_follow_a_nonprofit_that_went_over_into_another(service: Ser
         moved["settledAmount"]["amount"],
     )
     assert (await gift(api, stays))["organisationId"] == nowhere  # nobody there to take it: officers decide
+    assert (await gift(api, gone))["organisationId"] == first  # nothing of it is left
+    assert await mails_to(api, email) == []
     async with service.db.read() as tx:
         kept = await tx.fetchrow(
             "select ground, reassigned_by from reassignment where donation_id = $1",

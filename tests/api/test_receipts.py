@@ -1,12 +1,14 @@
 """Receipts: one for each paid gift, numbered without gaps by their issuer, frozen, brought by one mail (spec 4.8)."""
 
 import asyncio
+import io
 from dataclasses import replace
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
+from pypdf import PdfReader
 
 from almoner.adapters.mail_mailbox import Mailbox
 from almoner.giving.payouts import service as payouts
@@ -19,11 +21,13 @@ from almoner.kit.money import Money
 from almoner.kit.time import iso
 from almoner.platform.db import Partner
 from almoner.platform.mail import Mail, MailDelayed, MailRefused
+from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Done, Drop, Job, Result, Retry
 from almoner.platform.work import Work
 from tests.support import factories
 from tests.support import payouts as support
+from tests.support import refunds as back
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
 
@@ -218,6 +222,45 @@ async def test_the_job_twice_is_one_mail_in_the_mailbox_with_the_receipt(
     for url in (wrong, file["url"][:-4] + "AAAA", file["url"].partition("?")[0]):
         assert (await anonymous.get(url)).status_code == 404
     assert any("/gift?token=" in link for link in mail["links"])
+
+
+@pytest.mark.parametrize(("minor", "said"), [(2500, "receipt.void"), (1000, "What is left: $15.00")])
+async def test_a_receipt_that_is_sent_late_says_what_has_gone_back(
+    service: Service, api: Client, anonymous: Client, minor: int, said: str
+) -> None:
+    words = Catalogues().language("en")
+    email = f"{uuid4().hex}@example.org"
+    made = await factories.donation(service, api, email=email)
+    await back.by_hand(service, (await back.begun(service, made, minor)).id, factories.unique("tpr"))
+    await service.drain()
+    [mail] = [one for one in data(await api.get("/v1/sandbox/mailbox", to=email)) if one["attachments"]]
+    void = minor == 2500
+    pdf = PdfReader(io.BytesIO((await anonymous.get(mail["attachments"][0]["url"])).content))
+    for shown in (mail["text"], mail["html"], " ".join(page.extract_text() for page in pdf.pages)):
+        assert (words.text("receipt.void") in " ".join(shown.split())) == void
+        assert ("whether it serves for tax" in shown) == (not void)
+        assert ("This receipt was corrected" in shown) == (not void)
+    assert (words.text(said) if void else said) in mail["text"]
+
+
+async def test_a_receipt_says_whom_a_gift_is_for_that_was_passed_on(
+    service: Service, api: Client, anonymous: Client
+) -> None:
+    first = await factories.nonprofit(service, name="Firm Ground")
+    second = await factories.nonprofit(service, name="Second Spring")
+    email = f"{uuid4().hex}@example.org"
+    made = await factories.donation(service, api, organisation=first, email=email)
+    await support.simulate(api, made["id"], "reassign", organisationId=second)  # before the receipt is issued
+    await service.drain()
+    [mail] = [one for one in data(await api.get("/v1/sandbox/mailbox", to=email)) if one["attachments"]]
+    assert mail["subject"].endswith(" to Second Spring")
+    pdf = PdfReader(io.BytesIO((await anonymous.get(mail["attachments"][0]["url"])).content))
+    for shown in (mail["text"], " ".join(page.extract_text() for page in pdf.pages)):
+        assert "was passed on: it was for Firm Ground and is now for Second Spring." in " ".join(shown.split())
+    await support.simulate(api, made["id"], "reassign", organisationId=first)  # back again
+    async with service.db.read() as tx:
+        receipt = await receipts.get(tx, support.uuid_of(service, "donation", made["id"]))
+    assert (receipt.now_for, receipt.passed_on) == ("Firm Ground", None)
 
 
 class TestFollowing:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.giving.disputes import domain as disputes
-from almoner.giving.donations.domain import Donation, Donor, Refunded, Settlement, active
+from almoner.giving.donations.domain import Donation, Donor, InvalidState, Refunded, Settlement, active
 from almoner.giving.ledger import domain as books
 from almoner.giving.ledger.domain import Transfer
 from almoner.giving.refunds import domain as refunds
@@ -71,8 +71,11 @@ class Gift:
             self.donation = replace(self.donation, settlement=Settlement(AT, gross - usd(self.fee)))
 
     def begin(self, minor: int) -> None:
-        if self.open is None and self.paid_out is None and self.donation.left:
-            money = usd(min(minor, self.donation.left.minor))
+        if self.open is None and self.paid_out is None:
+            try:
+                money = refunds.asked(self.donation, min(minor, self.donation.left.minor))
+            except InvalidState:
+                return
             borne = refunds.borne(self.donation, money)
             self.post(books.gift_refund_begun(ROW, "test", CAUSE, money, borne))
             self.change(withdrawn=money.minor)
@@ -162,12 +165,32 @@ class Gift:
         assert -sum(self.balances[key] for key in _MONEY) == here
 
 
+def paid(minor: int, fee: int) -> Gift:
+    """A gift that was paid."""
+    made = active(ROW, UUID(int=3), CAUSE, None, usd(minor), NOBODY, {}, AT, donor_shown=True, gift_aid_id=None)
+    gift = Gift(replace(made, status="RECEIVED_PAYMENT"), fee)
+    gift.post(books.payment_received(ROW, "test", CAUSE, gift.donation.money))
+    return gift
+
+
+def test_m3_what_a_lost_dispute_left_goes_back_once_the_dispute_is_taken_back() -> None:
+    gift = paid(100, 0)
+    refund = (("begin", 40), ("sent", 0))
+    lost = (("settle", 0), ("pay out", 0), ("open", 60), ("lost", 0), ("come back", 0))
+    for name, amount in (*lost, *refund, *refund):
+        gift.move(name, amount)
+        gift.check()
+    assert gift.back == 60, "the worker is away"
+    for name, amount in (("recover", 0), *refund, *refund):
+        gift.move(name, amount)
+        gift.check()
+    assert (gift.back, gift.refunded, gift.donation.owed) == (100, usd(100), usd(0))
+
+
 @given(st.data())
 def test_m3_whatever_goes_back_in_any_order_nothing_is_lost(data: st.DataObject) -> None:
     minor = data.draw(st.integers(1, 10_000))
-    made = active(ROW, UUID(int=3), CAUSE, None, usd(minor), NOBODY, {}, AT, donor_shown=True, gift_aid_id=None)
-    gift = Gift(replace(made, status="RECEIVED_PAYMENT"), data.draw(st.integers(0, minor)))
-    gift.post(books.payment_received(ROW, "test", CAUSE, gift.donation.money))
+    gift = paid(minor, data.draw(st.integers(0, minor)))
     steps = st.tuples(st.sampled_from(MOVES), st.integers(1, 10_000))
     for name, amount in data.draw(st.lists(steps, max_size=30)):
         gift.move(name, amount)

@@ -23,13 +23,14 @@ MAILS: Final = Path(__file__).parent / "mails"
 
 
 async def compose(tx: Tx, pages: Pages, donation_id: UUID, at: datetime) -> Mail | None:
-    """The mail about the last reassignment of a gift; None where nobody gave it on a page of ours.
+    """The mail about the last reassignment of a gift; None where nobody gave it on a page of ours, or all is back.
 
     Raises NotFound.
     """
     donation = await donations.get(tx, EVERYONE, donation_id)
     made = await reassignments.newest(tx, donation_id)
-    if made is None or donation.session_id is None or donation.email is None:
+    kept = donation.money - donation.refunded.money if donation.refunded else donation.money
+    if made is None or donation.session_id is None or donation.email is None or not kept:
         return None
     partner = Partner(donation.partner_id)
     session = await sessions.get(tx, partner, donation.session_id)
@@ -40,7 +41,7 @@ async def compose(tx: Tx, pages: Pages, donation_id: UUID, at: datetime) -> Mail
         "former": (await gateway.cause_of(tx, partner, made.source)).name,
         "issuer": await _issuer(tx, partner, donation),
         "name": formats.called(donation.first_name or "", donation.last_name or "", language.locale),
-        "amount": formats.money(donation.money.minor, donation.money.currency, language.locale),
+        "amount": formats.money(kept.minor, kept.currency, language.locale),
         "on": formats.day(donation.reassigned_at or at, language.locale),
         "why": f"reassigned.why.{made.ground or 'unknown'}",
         "reference": pages.deployment.ids.text("donation", donation.id),

@@ -23,11 +23,20 @@ class Issuer:
 
 
 @dataclass(frozen=True, slots=True)
+class PassedOn:
+    """Whom a gift is for now that was made for another nonprofit, and since when."""
+
+    organisation: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """One receipt. ``organisation``, ``register`` and ``register_number`` as they were when it was issued.
 
     ``money`` is what the donor paid, ``cover_minor`` the part of it that covers the fee.
-    ``received_at``: its money was here. ``refunded``: what has gone back since, and is no part of what is frozen.
+    ``received_at``: its money was here. What has become of the gift since is no part of what is frozen: what of it was
+    ``refunded``, and whether it was ``passed_on``.
     """
 
     donation_id: UUID
@@ -48,6 +57,12 @@ class Receipt:
     received_at: datetime
     issued_at: datetime
     refunded: Refunded | None = None
+    passed_on: PassedOn | None = None
+
+    @property
+    def now_for(self) -> str:
+        """The nonprofit that the gift is for now."""
+        return self.passed_on.organisation if self.passed_on else self.organisation
 
     @property
     def void(self) -> bool:

@@ -59,10 +59,11 @@ def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
     async def send(work: Work, job: Job) -> Result:
         partner, donation_id = Partner(UUID(job.payload["partner"])), UUID(job.payload["donation"])
         async with work.db.write() as tx:
-            receipt = await service.issue(tx, partner, donation_id, datetime.fromisoformat(job.payload["received"]))
+            issued = await service.issue(tx, partner, donation_id, datetime.fromisoformat(job.payload["received"]))
             to = await service.address(tx, partner, donation_id)
-        if receipt is None or to is None:
-            return Done()
+            if issued is None or to is None:
+                return Done()
+            receipt = await service.get(tx, donation_id)  # a receipt that is sent late may be void by now
         mail = await papers.mail(receipt, to)
         try:
             await transport.send(mail)

@@ -32,13 +32,15 @@ class Papers:
         self._pages = pages
 
     async def mail(self, receipt: Receipt, to: str) -> Mail:
-        """The mail that brings a receipt; the same for the same receipt."""
+        """The mail that brings a receipt; the same until something becomes of the gift."""
         language = self._pages.language(receipt.language)
         amount = formats.money(receipt.money.minor, receipt.money.currency, language.locale)
         facts = {
             "receipt": receipt,
             "amount": amount,
             "rows": self._rows(receipt, language),
+            "back": formats.day(receipt.refunded.at, language.locale) if receipt.refunded else None,
+            "moved": formats.day(receipt.passed_on.at, language.locale) if receipt.passed_on else None,
             "link": self.link(receipt),
         }
         reference = self._reference(receipt)
@@ -47,7 +49,7 @@ class Papers:
             at=receipt.received_at,
             partner=receipt.partner_id,
             to=to,
-            subject=language.text("receipt.subject", amount=amount, organisation=receipt.organisation),
+            subject=language.text("receipt.subject", amount=amount, organisation=receipt.now_for),
             text=self._pages.text("receipt.txt", language, **facts),
             html=self._pages.text("receipt.html", language, **facts),
             language=language.html_lang,
@@ -55,7 +57,7 @@ class Papers:
         )
 
     async def document(self, receipt: Receipt) -> bytes:
-        """The PDF; the same bytes each time, until more of the gift goes back."""
+        """The PDF; the same bytes each time, until more of the gift goes back, or it is passed on."""
         language = self._pages.language(receipt.language)
         return await _press().print(self._facts(receipt, language), {"now": self.link(receipt)}, receipt.issued_at)
 
@@ -101,6 +103,14 @@ class Papers:
         if receipt.refunded and not receipt.void:
             back = formats.day(receipt.refunded.at, language.locale)
             notes.insert(0, language.text("receipt.corrected", day=embed(back, language.direction)))
+        if receipt.passed_on:
+            said = {
+                "day": formats.day(receipt.passed_on.at, language.locale),
+                "former": receipt.organisation,
+                "organisation": receipt.now_for,
+            }
+            said = {name: embed(value, language.direction) for name, value in said.items()}
+            notes.insert(0, language.text("gift.reassigned", **said))
         return {
             "lang": language.html_lang.split("-")[0],
             "region": languages.region(language.html_lang),
@@ -110,7 +120,7 @@ class Papers:
             "test": language.text("receipt.test") if self._pages.deployment.sandbox else None,
             "void": language.text("receipt.void") if receipt.void else None,
             "issuer": piece(receipt.issuer, rtl=rtl),
-            "organisation": piece(receipt.organisation, rtl=rtl),
+            "organisation": piece(receipt.now_for, rtl=rtl),
             "greeting": language.text("receipt.greeting", name=embed(name, language.direction)),
             "text": language.text("receipt.text"),
             "amount_label": language.text("receipt.amount"),

@@ -16,7 +16,7 @@ from almoner.giving.gateway.service import Cause
 from almoner.giving.payouts import service as payouts
 from almoner.giving.payouts.domain import Rules
 from almoner.giving.receipts import domain, store
-from almoner.giving.receipts.domain import Issuer, Receipt, Step
+from almoner.giving.receipts.domain import Issuer, PassedOn, Receipt, Step
 from almoner.giving.sessions import service as sessions
 from almoner.kit.errors import NotFound
 from almoner.platform.db import EVERYONE, Partner, Tx
@@ -92,11 +92,21 @@ async def address(tx: Tx, partner: Partner, donation_id: UUID) -> str | None:
 
 
 async def get(tx: Tx, donation_id: UUID) -> Receipt:
-    """The receipt that a private link opens, with what has gone back of the gift since. Raises NotFound."""
+    """The receipt that a private link opens, with what has become of the gift since. Raises NotFound."""
     if (receipt := await store.find(tx, EVERYONE, donation_id)) is None:
         raise NotFound
     donation = await donations.get(tx, Partner(receipt.partner_id), donation_id)
-    return replace(receipt, refunded=donation.refunded)
+    return replace(receipt, refunded=donation.refunded, passed_on=await _passed_on(tx, donation))
+
+
+async def _passed_on(tx: Tx, donation: Donation) -> PassedOn | None:
+    """Whom it is for now, unless that is whom it was made for, perhaps again."""
+    if donation.reassigned_at is None or donation.session_id is None:
+        return None
+    partner = Partner(donation.partner_id)
+    if donation.organisation_id == (await sessions.get(tx, partner, donation.session_id)).organisation_id:
+        return None
+    return PassedOn((await gateway.cause_of(tx, partner, donation.organisation_id)).name, donation.reassigned_at)
 
 
 async def all_of(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
