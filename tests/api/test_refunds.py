@@ -17,7 +17,8 @@ from tests.support import refunds as back
 from tests.support import requests as asking
 from tests.support.client import Client, data
 from tests.support.payouts import gift, payouts, run, settled, simulate, verified
-from tests.support.service import Service
+from tests.support.service import Service, Tenant
+from tests.support.signing_in import member, operator
 
 
 async def test_a_whole_refund_is_told_once_it_is_sent(service: Service, api: Client) -> None:
@@ -227,6 +228,33 @@ async def test_what_the_provider_refuses_is_owed_again(service: Service, api: Cl
     assert (await gift(api, one))["refundedAt"] is None
     assert (await simulate(api, one["id"], "refund", amount=10_000))["refundedAmount"] == 10_000
     assert await books.balanced(service)
+
+
+async def test_whoever_asked_and_our_officers_are_told_of_what_a_provider_refuses(
+    service: Service, api: Client, tenant: Tenant
+) -> None:
+    told, other = await member(service, tenant, "finance"), await member(service, tenant)
+    officer = await operator(service, "finance")
+    one = await factories.donation(service, api)
+    await back.refund(api, one, 1000)
+    (refund,) = await back.of(service, one)
+    async with service.db.write() as tx:
+        await refunding.record_refused(tx, refund.id, "the card is closed")
+    for person, subject, said in (
+        (told, f"{tenant.name}: 10.00 USD did not go back", "The donation is as it was before"),
+        (officer, "A provider refused a refund at the operators of Almoner", "the card is closed"),
+    ):
+        [(title, text)] = await person.mails()
+        assert title == subject
+        assert said in " ".join(text.split())
+        assert one["id"] in text
+    assert not await other.mails()
+    assert (await gift(api, one))["refundedAmount"] is None
+    assert "donation.refunded" not in await support.events_of(service, one)  # settled 6 knows no event of it
+    begun_by_us = await back.begun(service, one, 1000)
+    async with service.db.write() as tx:
+        await refunding.refuse(tx, begun_by_us.id, "no account", "officer")
+    assert len(await told.mails()) == 1
 
 
 async def test_what_is_left_goes_along_to_another_nonprofit(service: Service, api: Client) -> None:

@@ -5,6 +5,7 @@ CLDR's number of decimals differs from ISO 4217 for 13 currencies (RSD and IQD a
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 MAX_MINOR: Final = 2**53 - 1
@@ -82,6 +83,11 @@ class Money:
         if other.currency != self.currency:
             raise MoneyError(f"{self.currency} does not go with {other.currency}")
         return other
+
+
+def written(money: Money) -> str:
+    """``1,234.50 GBP``, for mails in English."""
+    return f"{Decimal(money.minor).scaleb(-exponent(money.currency)):,f} {money.currency}"
 
 
 def allocate(whole: Money, weights: Sequence[int]) -> list[Money]:

@@ -26,6 +26,8 @@ Kind = Literal[
     "register_put_aside",
     "watchlist_refused",
     "donation_request",
+    "refund_refused",
+    "refund_not_sent",
 ]
 
 LONGEST_NAME: Final = 80
@@ -144,6 +146,19 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "{place} has made direct donations, and is asked for {amount} now. Transfer it to the account that was agreed "
         "with you, and name the reference.",
         after="The donations of this request are listed by the interface; each is received as soon as it is paid.",
+    ),
+    "refund_refused": _Words(
+        "A provider refused a refund at {place}",
+        "A gift of {amount} does not go back by the payment provider, and is owed to its nonprofit again. `almoner "
+        "refunds show` tells of it, docs/runbooks/refunds.md what can be done.",
+        after="If the partner asked for it, its owners and finance people were told that nothing went back.",
+    ),
+    "refund_not_sent": _Words(
+        "{place}: {amount} did not go back",
+        "A refund of {amount} that {place} asked for was not sent, and will not be. The donation is as it was before, "
+        "and its organisation will be paid.",
+        after="You may ask for it again, unless the donation has left for its organisation, or agree with the donor on "
+        "another way.",
     ),
     "token_made": _Words(
         "A token was made at {place}",

@@ -65,6 +65,16 @@ async def page(tx: Tx, realm: Realm, after: UUID | None = None, limit: int = 100
     return await store.page(tx, realm, after, limit)
 
 
+async def with_roles(tx: Tx, realm: Realm, *roles: Role) -> list[Person]:
+    """The active people who have one of the roles."""
+    found: list[Person] = []
+    after: UUID | None = None
+    while some := await store.page(tx, realm, after, 100):
+        found += [one for one in some if one.may(*roles)]
+        after = some[-1].id
+    return found
+
+
 async def change_profile(tx: Tx, person: Person, profile: Mapping[str, Any]) -> Person:
     """Replace a locked person's profile; ``active`` false deactivates. Raises IncorrectParams, NameTaken."""
     _check(person.realm, profile, frozenset())

@@ -10,6 +10,9 @@ from uuid import UUID
 import structlog
 from asyncpg import UniqueViolationError
 
+from almoner.access.letters import service as letters
+from almoner.access.people import service as people
+from almoner.access.people.domain import OPERATORS, members_of
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import REFUNDED, Donation, InvalidState
 from almoner.giving.ledger import domain as books
@@ -22,7 +25,7 @@ from almoner.giving.payouts.domain import PayoutRefused, Rules
 from almoner.giving.refunds import domain, store
 from almoner.giving.refunds.domain import NoSuchRefund, Refund, RefundNotPossible, Sent
 from almoner.kit.ids import encode
-from almoner.kit.money import Money
+from almoner.kit.money import Money, written
 from almoner.platform import outbox, queue
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.queue import NewJob
@@ -141,7 +144,11 @@ async def record_refused(tx: Tx, refund_id: UUID, said: str) -> None:
     if refund.status == "begun":
         told = {"refund": tx.ids.text("refund", refund.id), "why": said}
         tx.after_commit(lambda: _log.error("refund_refused", **told))
-        await _undo(tx, donation, refund, None, said[: domain.NOTE_LENGTH] or "without a reason")
+        why = said[: domain.NOTE_LENGTH] or "without a reason"
+        await _undo(tx, donation, refund, None, why)
+        facts = {**_facts(tx, refund), "Refund": told["refund"], "Why": why}
+        for officer in await people.with_roles(tx, OPERATORS, "finance"):
+            await letters.send(tx, officer, "refund_refused", values=_amount(refund), facts=facts)
 
 
 async def sent_by_hand(tx: Tx, refund_id: UUID, name: str, note: str, by: str) -> Refund:
@@ -203,6 +210,21 @@ async def _undo(tx: Tx, donation: Donation, refund: Refund, by: str | None, why:
     await _freed(tx, donation, refund)
     transfers = books.gift_refund_undone(refund.id, refund.provider, donation.organisation_id, refund.money, back)
     await ledger.post(tx, transfers)
+    if refund.begun_by is None:  # an officer who began it sees what becomes of it
+        for person in await people.with_roles(tx, members_of(Partner(donation.partner_id)), "owner", "finance"):
+            await letters.send(tx, person, "refund_not_sent", values=_amount(refund), facts=_facts(tx, refund))
+
+
+def _amount(refund: Refund) -> Mapping[str, str]:
+    return {"amount": written(refund.money)}
+
+
+def _facts(tx: Tx, refund: Refund) -> Mapping[str, str]:
+    return {
+        "Amount": written(refund.money),
+        "Donation": tx.ids.text("donation", refund.donation_id),
+        "Asked for": f"{refund.begun_at:%d %B %Y}",
+    }
 
 
 async def _freed(tx: Tx, donation: Donation, refund: Refund) -> Donation:

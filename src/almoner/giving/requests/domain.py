@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Final, Literal
 from uuid import UUID
 
@@ -11,7 +10,7 @@ from almoner.access.partners.domain import PartnerAccount, Period
 from almoner.giving.gateway.domain import amounts
 from almoner.kit.errors import BadRequest
 from almoner.kit.ids import encode
-from almoner.kit.money import Money, exponent
+from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
 
 REQUEST: Final = Lifecycle(
@@ -171,8 +170,3 @@ def covered(available_minor: int, gifts: Iterable[int]) -> int:
         available_minor -= minor
         count += 1
     return count
-
-
-def written(money: Money) -> str:
-    """``1,234.50 GBP``, for mails in English."""
-    return f"{Decimal(money.minor).scaleb(-exponent(money.currency)):,f} {money.currency}"

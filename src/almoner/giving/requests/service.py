@@ -14,7 +14,7 @@ from almoner.access.letters import service as letters
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.access.people import service as people
-from almoner.access.people.domain import Person, members_of
+from almoner.access.people.domain import members_of
 from almoner.giving.donations import service as donations
 from almoner.giving.ledger import domain as books
 from almoner.giving.ledger import service as ledger
@@ -31,7 +31,7 @@ from almoner.giving.requests.domain import (
 )
 from almoner.giving.requests.schemas import DonationRequestOut
 from almoner.kit.errors import NotFound
-from almoner.kit.money import MAX_MINOR, Money
+from almoner.kit.money import MAX_MINOR, Money, written
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 
@@ -39,8 +39,6 @@ BATCH: Final = 1000
 """Donations that come into a request in one transaction."""
 COVERED: Final = 100
 """Donations that are received, each with its posting, in one transaction."""
-TOLD: Final = frozenset({"owner", "finance"})
-"""The members who are asked for the money."""
 _DAY: Final = timedelta(days=1)
 
 
@@ -115,23 +113,14 @@ async def gather(
 async def _ask(tx: Tx, account: PartnerAccount, request: DonationRequest) -> None:
     """Have the partner's owners and finance people told by mail what is to be paid."""
     facts = {
-        "Amount": domain.written(request.money),
+        "Amount": written(request.money),
         "Reference": request.reference,
         "To be paid by": f"{request.due_at:%d %B %Y}",
         "Donations": f"{request.donations:,}",
         "Request": tx.ids.text("donationrequest", request.id),
     }
-    for person in await _asked(tx, Partner(account.id)):
+    for person in await people.with_roles(tx, members_of(Partner(account.id)), "owner", "finance"):
         await letters.send(tx, person, "donation_request", values={"amount": facts["Amount"]}, facts=facts)
-
-
-async def _asked(tx: Tx, partner: Partner) -> list[Person]:
-    found: list[Person] = []
-    after: UUID | None = None
-    while some := await people.page(tx, members_of(partner), after):
-        found += [one for one in some if one.active and one.roles & TOLD]
-        after = some[-1].id
-    return found
 
 
 async def receive(
