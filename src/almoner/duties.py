@@ -1,9 +1,10 @@
 """What every slice does in the background, collected: jobs, sweeps and reactions to events."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
+from uuid import UUID
 
 from almoner.access.accounts import jobs as account_jobs
 from almoner.access.accounts import service as accounts
@@ -36,12 +37,14 @@ from almoner.giving.statements import jobs as statement_jobs
 from almoner.giving.statements import service as statements
 from almoner.giving.suspense import jobs as suspense_jobs
 from almoner.giving.verifications import jobs as verification_jobs
+from almoner.giving.verifications import service as verifications
 from almoner.nonprofits.categories import service as category_members
 from almoner.nonprofits.organisations import jobs as organisation_jobs
+from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import jobs as register_jobs
 from almoner.nonprofits.registers.jobs import Refreshing
 from almoner.platform import audit_heads, idempotency, outbox, selfcheck
-from almoner.platform.db import Database
+from almoner.platform.db import Database, Tx
 from almoner.platform.http import receiving
 from almoner.platform.mail import MailTransport
 from almoner.platform.outbound import Outbound
@@ -50,6 +53,7 @@ from almoner.platform.pages.rendering import Pages
 from almoner.platform.storage import Blobs
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Duties, Handler, Schedule
+from almoner.screening.screenings.domain import Result, Who
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import jobs as watchlist_jobs
 from almoner.screening.watchlists.jobs import RefreshingLists
@@ -66,11 +70,14 @@ from almoner.validation.eligibility import jobs as eligibility_jobs
 from almoner.validation.eligibility import service as eligibility
 from almoner.validation.invites import jobs as invite_jobs
 from almoner.validation.matches import jobs as match_jobs
+from almoner.validation.matches import service as matches
 from almoner.validation.monitoring import jobs as monitoring_jobs
 from almoner.validation.monitoring import service as monitoring
 from almoner.validation.requests import jobs as request_jobs
 from almoner.validation.submissions import jobs as submission_jobs
 from almoner.webhooks.deliveries import jobs as webhook_jobs
+
+Compared = TypeVar("Compared")
 
 TIDYING = (
     Schedule("idempotency.purge", idempotency.next_due, idempotency.purge, every=timedelta(hours=1)),
@@ -102,13 +109,20 @@ SCHEDULES = (
 )
 """Sweeps that need nothing of the deployment."""
 
-FOLLOWERS = (category_members.followers, gifts.followers, monitoring.followers, eligibility.followers)
+FOLLOWERS = (
+    category_members.followers,
+    gifts.followers,
+    verifications.followers,
+    monitoring.followers,
+    eligibility.followers,
+)
 """Who says which partners follow an organisation."""
 
 REACTIONS = (
     *webhook_jobs.reactions,
     *receipt_jobs.reactions,
     *claim_jobs.reactions,
+    *verification_jobs.reactions,
     *payout_jobs.reactions,
     *refund_notice_jobs.reactions,
     *dispute_jobs.reactions,
@@ -128,7 +142,33 @@ REACTIONS = (
 )
 
 
-_BOOKS: Final = {**verification_jobs.handlers, **donation_request_jobs.handlers, **claim_jobs.handlers}
+_BOOKS: Final = {**donation_request_jobs.handlers, **claim_jobs.handlers}
+
+
+class Screened:
+    """A ``giving.verifications.ports.Screening``: people are asked about matches where all matches are decided."""
+
+    def __init__(self, screener: Screener) -> None:
+        self._screener = screener
+
+    async def comparing(self, db: Database, use: Callable[[Tx], Awaitable[Compared]]) -> Compared:
+        """In a writing transaction in which the lists can be had."""
+        return await self._screener.comparing(db, use)
+
+    async def look(self, tx: Tx, records: Sequence[Organisation], partner_id: UUID) -> Sequence[Result]:
+        """Each record by itself; what was decided of one holds for the others where the question is the same."""
+        whos = [Who("organisation", record.id, partner_id) for record in records]
+        return [
+            await matches.look(
+                tx,
+                self._screener,
+                who,
+                matches.asked_of(record),
+                watch=True,
+                others=[other for other in whos if other != who],
+            )
+            for record, who in zip(records, whos, strict=True)
+        ]
 
 
 def duties(
@@ -162,6 +202,7 @@ def duties(
     handlers |= document_jobs.handlers(blobs, scanner)
     handlers |= request_jobs.handlers(name_agreement)
     handlers |= match_jobs.handlers(screener)
+    handlers |= verification_jobs.handlers(Screened(screener))
     handlers |= monitoring_jobs.handlers(screener)
     handlers |= {**eligibility_jobs.handlers, **submission_jobs.handlers, **appeal_jobs.handlers}
     if provider is not None:

@@ -36,7 +36,7 @@ async def test_m3_a_gift_from_the_donor_to_the_nonprofit_and_back_and_out_again(
 
     await service.drain()
     (bucket,) = await payouts(api)
-    assert (bucket["status"], bucket["amount"], bucket["waitingReason"]) == ("PENDING", 9750, "verification_missing")
+    assert (bucket["status"], bucket["amount"], bucket["waitingReason"]) == ("PENDING", 9750, "verification_pending")
     await run(service)
     assert (await gift(api, made))["status"] == "RECEIVED_PAYMENT"
 
@@ -137,7 +137,7 @@ async def test_the_reason_of_a_gift_is_known_before_and_after_it_is_in_a_bucket(
 
     assert await reason() == "verification_missing"
     await service.drain()
-    assert await reason() == "verification_missing"
+    assert await reason() == "verification_pending", "it is begun when money comes for a nonprofit"
     await verified(service, api, nonprofit)
     await service.drain()
     made = await settled(service, api, nonprofit)
@@ -341,6 +341,10 @@ async def test_what_is_too_much_for_one_payout_goes_into_the_next_and_keeps_nobo
             donation = await donations.get(tx, EVERYONE, support.uuid_of(alone, "donation", large[1]["id"]))
             whose = Partner(donation.partner_id)
             assert await service_of_payouts.waiting_reason(tx, whose, donation, Rules()) is None
+        await support.hold(alone, rich)
+        code, reasons = await refused(first, large[1]["id"], "disburse")
+        assert (code, reasons[0].partition(":")[0]) == ("donation/invalid_state", "the payout waits, on_hold")
+        await support.release(alone, rich)
         alone.clock.advance(minutes=16)
         await check(alone)
         assert (await run(alone)).refused == []
@@ -351,7 +355,8 @@ async def test_what_is_too_much_for_one_payout_goes_into_the_next_and_keeps_nobo
         ]
         await alone.drain()  # sending it has had the next one filled
         assert [one["status"] for one in await payouts(first)] == ["PENDING", "PAID"]
-        await run(alone)
+        more = await settled(alone, first, rich, amount=MAX_MINOR)
+        assert (await simulate(first, more["id"], "disburse"))["status"] == "DISBURSED"  # and the full one before it
         assert (await gift(first, large[1]))["status"] == "DISBURSED"
         await check(alone)
         for api in (first, other):

@@ -12,9 +12,13 @@ from uuid import UUID
 
 import pytest
 
+from almoner.duties import Screened
+from almoner.giving.verifications import checking
 from almoner.giving.verifications import service as verifications
 from almoner.giving.verifications.domain import CHECKS, VERIFICATION, Evidence, InvalidState, Outcome
+from almoner.giving.verifications.ports import Screening
 from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.screening.screenings.service import Screener
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.figures import Figures
@@ -27,7 +31,7 @@ OUTCOMES: tuple[Outcome, ...] = ("succeeded", "succeeded", "failed")
 Step = Callable[[Tx, UUID], Awaitable[object]]
 
 
-def steps(chance: random.Random, partner: Partner, organisations: list[str]) -> dict[str, Step]:
+def steps(chance: random.Random, partner: Partner, organisations: list[str], screening: Screening) -> dict[str, Step]:
     """What somebody may try with a verification at any time."""
     return {
         "approve": lambda tx, one: verifications.approve(tx, EVERYONE, one, EVIDENCE),
@@ -35,9 +39,9 @@ def steps(chance: random.Random, partner: Partner, organisations: list[str]) -> 
         "reopen": lambda tx, one: verifications.reopen(tx, EVERYONE, one, EVIDENCE),
         "expire": lambda tx, one: verifications.expire_now(tx, EVERYONE, one),
         "check": lambda tx, one: verifications.end_check(
-            tx, EVERYONE, one, chance.choice(CHECKS), chance.choice(OUTCOMES)
+            tx, EVERYONE, one, chance.choice(CHECKS), chance.choice(OUTCOMES), by="tests"
         ),
-        "register": lambda tx, one: verifications.check_registration(tx, one),
+        "look": lambda tx, one: checking.look(tx, screening, one),
         "sweep": lambda tx, _: verifications.expire(tx, 10),
         "create": lambda tx, _: verifications.create(tx, partner, chance.choice(organisations)),
     }
@@ -51,7 +55,9 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
     organisations = [await factories.nonprofit(service) for _ in range(ORGANISATIONS)]
     for organisation in organisations:
         await factories.verification(service, api, organisation=organisation)
-    tries = steps(chance, tenant.partner, organisations)
+    screener = Screener()
+    await screener.renewed(service.db)
+    tries = steps(chance, tenant.partner, organisations, Screened(screener))
     seen: Counter[str] = Counter()
 
     async def write(count: int) -> None:

@@ -48,7 +48,8 @@ READS = frozenset(
         "payouts list",
         "payouts show", "registers diff", "registers list", "registers status", "reviews list", "selfcheck",
         "watchlists status",
-        "settlements exceptions", "settlements list", "suspense list", "verifications list", "verifications show",
+        "settlements exceptions", "settlements list", "suspense list", "verifications flags", "verifications list",
+        "verifications show",
     }
 )  # fmt: skip
 
@@ -208,6 +209,20 @@ async def registers_and_verifications(world: World) -> None:
     await world.does("verifications", "approve", approved["id"], *NOTE)
     await world.does("verifications", "reject", rejected["id"], "--reason", "other", *NOTE)
     await world.does("verifications", "reopen", rejected["id"], *NOTE)
+    await a_flag(world, rejected["organisationId"])
+
+
+async def a_flag(world: World, nonprofit: str) -> None:
+    proposing = (
+        "payees", "propose", nonprofit, "--currency", "USD", "--holder", "A", "--town", "B", "--country", "USA",
+        "--routing", "011000015", "--account", "987654321", *NOTE,
+    )  # fmt: skip
+    account = (await world.does(*proposing)).split()[0]
+    await world.does("payees", "approve", account, *NOTE, other=True)
+    _, printed = await world.typed("verifications", "flags")
+    flag = next(one for one in printed.split() if "verificationflag_" in one)
+    await world.does("verifications", "lift", flag, *NOTE)
+    await world.does("verifications", "lift", flag, *NOTE, other=True)
 
 
 async def the_queue(world: World) -> None:

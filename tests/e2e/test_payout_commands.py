@@ -104,10 +104,10 @@ async def test_payouts_are_run_shown_returned_and_run_again(
     status, printed = await almoner("payouts", "run")
     assert status == 0, printed
     assert "Paid  999.37 USD in 1 payout with 2 donations" in printed
-    assert "Waits 24.37 USD in 1 payout with 1 donation: verification_missing, the organisation has no" in printed
+    assert "Waits 24.37 USD in 1 payout with 1 donation: verification_pending, the organisation" in printed
     (payout,) = await payouts(api, organisationId=ready)
     _, listed = await almoner("payouts", "list")
-    assert [word in listed for word in ("Ready Relief", "999.37 USD", "PAID", "verification_missing")] == [True] * 4
+    assert [word in listed for word in ("Ready Relief", "999.37 USD", "PAID", "verification_pending")] == [True] * 4
     assert "Ready Relief" not in (await almoner("payouts", "list", "--status", "pending"))[1]
     file = tmp_path / "advice.csv"
     _, shown = await almoner("payouts", "show", payout["id"])

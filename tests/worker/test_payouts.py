@@ -65,7 +65,7 @@ async def test_a_payout_that_waits_is_sent_the_day_after_its_nonprofit_was_verif
     made = await settled(ground.service, ground.api, nonprofit)
     await ground.advance(MIDNIGHT + timedelta(hours=1))
     (waiting,) = await payouts(ground.api)
-    assert (waiting["status"], waiting["waitingReason"]) == ("PENDING", "verification_missing")
+    assert (waiting["status"], waiting["waitingReason"]) == ("PENDING", "verification_pending")
     verification = await verified(ground.service, ground.api, nonprofit)
     assert verification["status"]["type"] == "approved"
     await ground.service.drain()

@@ -1,5 +1,6 @@
 """``almoner verifications``: what officers decide about monetary donation verifications, and on what evidence."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from almoner.giving.verifications import service
 from almoner.giving.verifications.domain import (
     CHECKS,
     MAX_NOTE_LENGTH,
+    CheckType,
     Decided,
     Evidence,
     Filters,
@@ -18,6 +20,7 @@ from almoner.giving.verifications.domain import (
     Verification,
     VerificationStatus,
 )
+from almoner.giving.verifications.service import Flag
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.organisations import service as organisations
@@ -29,7 +32,20 @@ VerificationId = Annotated[str, typer.Argument(help="Identifier, as `almoner ver
 Status = Annotated[VerificationStatus, typer.Option(help="As it is now.")]
 Reason = Annotated[RejectionReason, typer.Option(help="What the partner is told.")]
 
+FlagId = Annotated[str, typer.Argument(help="Identifier, as `almoner verifications flags` shows it.")]
+Rows = list[list[object]]
+
 ID = "monetarydonationverification"
+FLAG = "verificationflag"
+_SEEN = ("seen at", "check", "outcome", "reason", "source", "data as of", "counts until", "facts")
+_FLAGS = ("raised or looked at", "flag", "what", "status", "by", "evidence")
+_DECIDED = ("decided at", "decision", "reason", "by", "evidence")
+_MISSING: Mapping[CheckType, str] = {
+    "registration": "what its register says",
+    "compliance": "what the watch lists say",
+    "bank_details": "an approved account",
+    "organisation_confirmation": "the nonprofit's own word",
+}
 
 
 @commands.command("list")
@@ -56,9 +72,9 @@ async def _row(tx: Tx, one: Verification) -> list[object]:
 
 @commands.command("show")
 def show_verification(verification: VerificationId) -> None:
-    """Show one verification: the organisation, its checks, and what was decided by whom and why."""
+    """Show one verification: its checks and what they rest on, what is missing or flagged, and who decided why."""
 
-    async def use(tx: Tx) -> tuple[list[list[object]], list[list[object]]]:
+    async def use(tx: Tx) -> tuple[Rows, Rows, Rows, Rows]:
         one = await _find(tx, verification)
         organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
         facts: list[list[object]] = [
@@ -74,14 +90,94 @@ def show_verification(verification: VerificationId) -> None:
             ["processed", iso_or_none(one.processed_at)],
         ]
         facts += [[f"check {check}", one.checks[check]] for check in CHECKS]
-        history = await service.decisions(tx, one.id)
-        return facts, await _told_of(tx, history)
+        facts.append(["missing", "; ".join(_MISSING[check] for check in one.remaining) if one.live else None])
+        facts.append(["payouts wait", await _waits(tx, one)])
+        decided = await _told_of(tx, await service.decisions(tx, one.id))
+        return facts, await _seen(tx, one), await _flagged(tx, await service.flags(tx, one.id)), decided
 
-    facts, history = in_transaction(use)
+    facts, *parts = in_transaction(use)
     table(("field", "value"), facts)
-    if history:
-        typer.echo()
-        table(("decided at", "decision", "reason", "by", "evidence"), history)
+    for titles, rows in zip((_SEEN, _FLAGS, _DECIDED), parts, strict=True):
+        if rows:
+            typer.echo()
+            table(titles, rows)
+
+
+async def _waits(tx: Tx, one: Verification) -> str | None:
+    waiting = [flag.sentence for flag in await service.flags(tx, one.id) if flag.status == "open"]
+    return "; ".join(waiting) or None
+
+
+async def _seen(tx: Tx, one: Verification) -> Rows:
+    """What was seen of the checks, with the facts in one line."""
+    noted = await service.evidence(tx, one.id)
+    by = await named(tx, [row.finding.source for row in noted])
+    return [
+        [
+            iso(row.seen_at),
+            row.finding.check,
+            row.finding.outcome,
+            row.finding.reason,
+            by(row.finding.source),
+            iso_or_none(row.finding.data_as_of),
+            iso_or_none(row.finding.expires_at),
+            ", ".join(f"{name} {_plain(value)}" for name, value in row.finding.facts.items() if value is not None),
+        ]
+        for row in noted
+    ]
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{name} {told}" for name, told in value.items()) or "none"
+    return " ".join(map(str, value)) or "none" if isinstance(value, list) else str(value)
+
+
+async def _flagged(tx: Tx, flags: Sequence[Flag]) -> Rows:
+    """Each flag, and a line for whoever has looked at it."""
+    by = await named(tx, [look.by for flag in flags for look in (flag.first, flag.second) if look])
+    rows: Rows = []
+    for flag in flags:
+        rows.append([iso(flag.raised_at), tx.ids.text(FLAG, flag.id), flag.sentence, flag.status, None, None])
+        looks = [look for look in (flag.first, flag.second) if look]
+        rows += [[iso(look.at), None, None, None, by(look.by), look.note] for look in looks]
+    return rows
+
+
+@commands.command("flags")
+def list_flags(limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50) -> None:
+    """List what is other than when a check succeeded: payouts wait until two people have looked at it."""
+
+    async def use(tx: Tx) -> Rows:
+        rows: Rows = []
+        for flag in await service.open_flags(tx, limit):
+            one = await service.get(tx, EVERYONE, flag.verification_id)
+            organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
+            facts = (organisation.shown_name, flag.sentence, "1 of 2" if flag.first else "0 of 2", iso(flag.raised_at))
+            rows.append([tx.ids.text(FLAG, flag.id), tx.ids.text(ID, one.id), *facts])
+        return rows
+
+    table(("flag", "verification", "organisation", "what", "looked", "raised"), in_transaction(use))
+
+
+@commands.command("lift")
+def lift_flag(flag: FlagId, note: Note) -> None:
+    """Say that a flag is no reason to wait; it takes two reviewers, each with their own evidence."""
+    told = _checked(note)
+
+    async def use(tx: Tx, officer: Officer) -> Flag:
+        try:
+            looked = await service.lift(tx, read_id(tx, FLAG, flag), note=told, by=officer.id)
+        except NotFound:
+            raise typer.BadParameter(f"there is no flag {flag}") from None
+        one = await service.get(tx, EVERYONE, looked.verification_id)
+        named_so = tx.ids.text(ID, one.id)
+        await officer.record(tx, one.partner_id, "verification.flag_looked_at", named_so, flag=flag, now=looked.status)
+        return looked
+
+    lifted = decide("reviewer", use).status == "lifted"
+    said = "is lifted" if lifted else "is open (1 of 2: another reviewer has to look as well)"
+    typer.echo(f"{flag} {said}.")
 
 
 async def _told_of(tx: Tx, history: list[Decided]) -> list[list[object]]:

@@ -15,7 +15,7 @@ TYPES = frozenset(
     "hostedconfiguration monitoringsubscription eligibilitysubscription activitytag activitysubtag agentverification "
     "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment requestpayment "
     "operator operatortoken signin passkey registerload screeningmatch appeal payeeaccount bankfile bankline refund "
-    "giftaidclaim dispute".split()
+    "giftaidclaim dispute verificationflag payeeconfirmation".split()
 )
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -61,4 +61,4 @@ async def _end_check(
 ) -> Verification:
     needed(type=body.type)
     assert body.type is not None, "needed says so"
-    return await verifications.end_check(tx, partner, verification_id, body.type, outcome)
+    return await verifications.end_check(tx, partner, verification_id, body.type, outcome, by=EVIDENCE.decided_by)

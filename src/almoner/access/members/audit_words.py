@@ -61,6 +61,7 @@ ACTIONS: Final = {
     "verification.approved": "approved the verification",
     "verification.rejected": "rejected the verification",
     "verification.reopened": "reopened the verification",
+    "verification.flag_looked_at": "looked at a flag of the verification",
     "review.shown": "looked at the evidence of the validation",
     "review.released": "let go of the validation",
     "review.reopened": "took back the decision about",

@@ -19,6 +19,9 @@ MAX_NOTE: Final = 2000
 ALIKE: Final = 80
 """From here on the holder's name is taken for the register's, in hundredths; below, people are asked to look."""
 
+DIFFERS: Final = 50
+"""Below, it is another name: two more people have to look before the nonprofit is paid."""
+
 CURRENCY_OF: Final[Mapping[Scheme, str]] = {"gb": "GBP", "us": "USD", "au": "AUD", "nz": "NZD", "ca": "CAD"}
 """The one currency of accounts that are numbered as a country does; an IBAN may be in any."""
 _LENGTHS: Final = {"holder": 70, "street": 70, "building": 16, "postcode": 16, "town": 35}

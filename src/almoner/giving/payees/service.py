@@ -9,7 +9,6 @@ import msgspec
 from almoner.giving.payees import domain, numbers, store
 from almoner.giving.payees.domain import Look, Numbers, Payee, PayeeAccount, PayeeRefused, PayeeStatus, Proposal
 from almoner.giving.verifications import service as verifications
-from almoner.giving.verifications.domain import Filters
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.countries.domain import COUNTRIES
 from almoner.nonprofits.organisations import service as organisations
@@ -17,8 +16,6 @@ from almoner.platform.db import EVERYONE, Tx
 from almoner.screening.matching.service import names_agree
 
 _CONTEXT: Final = "payee_account"
-_CHECK: Final = "bank_details"
-_MOST: Final = 1000
 
 
 def read(given: Mapping[str, str | None]) -> Numbers:
@@ -60,7 +57,18 @@ async def propose(tx: Tx, proposal: Proposal, *, note: str, by: str) -> PayeeAcc
         raise PayeeRefused(
             f"Another account in {proposal.currency} is proposed for this organisation: approve or refuse it first."
         )
+    if made.is_change:
+        await verifications.account_proposed(tx, made.organisation_id, _named(tx, made), _facts(made))
     return made
+
+
+def _named(tx: Tx, account: PayeeAccount) -> str:
+    return tx.ids.text("payeeaccount", account.id)
+
+
+def _facts(account: PayeeAccount) -> dict[str, object]:
+    """What verifications keep of an account: nothing that anybody could be paid by."""
+    return {"currency": account.currency, "nameAgrees": account.name_score}
 
 
 async def get(tx: Tx, account_id: UUID) -> PayeeAccount:
@@ -83,7 +91,8 @@ async def others_with(tx: Tx, account_id: UUID) -> list[UUID]:
 async def approve(tx: Tx, account_id: UUID, *, note: str, by: str) -> PayeeAccount:
     """Somebody else has looked at it; with the last look it is approved, and the one before is replaced.
 
-    With it the check ``bank_details`` of the nonprofit's pending verifications succeeds. Raises NotFound, PayeeRefused.
+    With it the check ``bank_details`` of the nonprofit's pending verifications succeeds; a holder who is named quite
+    otherwise than the register has it is flagged there. Raises NotFound, PayeeRefused.
     """
     held = await _lock(tx, account_id)
     domain.ensure_may_approve(held, by)
@@ -92,15 +101,13 @@ async def approve(tx: Tx, account_id: UUID, *, note: str, by: str) -> PayeeAccou
     await store.look(tx, EVERYONE, account_id, Look(by, note, tx.now), first=held.first is None)
     if held.seen + 1 == held.looks:
         await store.approve(tx, EVERYONE, account_id)
-        await _end_checks(tx, held.organisation_id)
+        looks = [
+            verifications.Look(look.by, look.note, look.at) for look in (held.first, Look(by, note, tx.now)) if look
+        ]
+        differs = held.name_score < domain.DIFFERS
+        of, named = held.organisation_id, _named(tx, held)
+        await verifications.account_approved(tx, of, named, _facts(held), looks, differs=differs)
     return await get(tx, account_id)
-
-
-async def _end_checks(tx: Tx, organisation_id: UUID) -> None:
-    waiting = Filters(organisation_id=organisation_id, status="pending")
-    for one in await verifications.newest(tx, EVERYONE, waiting, _MOST):
-        if one.checks[_CHECK] == "pending":
-            await verifications.end_check(tx, EVERYONE, one.id, _CHECK, "succeeded")
 
 
 async def refuse(tx: Tx, account_id: UUID, *, note: str, by: str) -> PayeeAccount:
@@ -111,6 +118,9 @@ async def refuse(tx: Tx, account_id: UUID, *, note: str, by: str) -> PayeeAccoun
     if found := _of_note(note):
         raise PayeeRefused("; ".join(found))
     await store.refuse(tx, EVERYONE, account_id, by, note)
+    await verifications.account_refused(
+        tx, held.organisation_id, _named(tx, held), verifications.Look(by, note, tx.now)
+    )
     return await get(tx, account_id)
 
 

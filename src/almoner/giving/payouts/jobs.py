@@ -67,7 +67,13 @@ async def run(rules: Rules, telemetry: Telemetry, work: Work, _job: Job) -> Resu
     return Done()
 
 
-_EVENTS: Final = (donations.SETTLED, donations.PAYOUT_RETURNED, donations.REASSIGNED, verifications.PROGRESSED)
+_EVENTS: Final = (
+    donations.SETTLED,
+    donations.PAYOUT_RETURNED,
+    donations.REASSIGNED,
+    verifications.PROGRESSED,
+    verifications.FLAGGED,
+)
 reactions: Final = tuple(Reaction(event, on_change) for event in _EVENTS)
 
 

@@ -127,6 +127,8 @@ async def collect(tx: Tx, bucket: Bucket, rules: Rules, limit: int = BATCH) -> b
         if (held := await store.lock_open(tx, partner, bucket)) is None:
             return True  # another run has just sent it
     count, money = await donations.collect(tx, bucket, held.id, limit, MAX_MINOR - held.money.minor)
+    if count:
+        await verifications.begin(tx, partner, bucket.organisation_id)
     await _refill(tx, held, held.money + money, held.donations + count, rules)
     return count == limit
 

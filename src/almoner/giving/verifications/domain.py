@@ -42,6 +42,8 @@ MAX_NOTE_LENGTH: Final = 2000
 
 RECEIVED: Final = "monetary_donation_verification.received"
 PROGRESSED: Final = "monetary_donation_verification.progressed"
+FLAGGED: Final = "internal.monetary_donation_verification_flagged"
+"""Told to a partner's payouts when a flag was raised or lifted, with the nonprofit's ``organisationId``."""
 
 REASON_OF_FAILED: Final[Mapping[CheckType, RejectionReason]] = {
     "registration": "not_eligible",
@@ -74,7 +76,7 @@ class Verification:
     """One verification, as a store read it. ``status`` may lag behind time until ``as_at`` has made it true (S3).
 
     ``expires_at``: when it stops being pending, None once it was decided; ``processed_at``: when it was decided or
-    expired.
+    expired. ``called``: the partner has asked for it; else it was begun when money came for the nonprofit.
     """
 
     id: UUID
@@ -88,6 +90,12 @@ class Verification:
     updated_at: datetime
     expires_at: datetime | None
     processed_at: datetime | None
+    called: bool = True
+
+    @property
+    def live(self) -> bool:
+        """Whether it counts: pending or approved."""
+        return self.status in ("pending", "approved")
 
     @property
     def awaits_answer(self) -> bool:
@@ -216,8 +224,7 @@ def standing(verifications: Iterable[Verification]) -> Standing:
 
 
 def _tells(verification: Verification) -> tuple[bool, datetime, UUID]:
-    live = verification.status in ("pending", "approved")
-    return live, verification.processed_at or verification.created_at, verification.id
+    return verification.live, verification.processed_at or verification.created_at, verification.id
 
 
 def received(
@@ -226,6 +233,8 @@ def received(
     organisation_id: UUID,
     metadata: Mapping[str, str] | None,
     now: datetime,
+    *,
+    called: bool = True,
 ) -> Verification:
     """A new one: pending for its lifetime, with every check to be made."""
     return Verification(
@@ -240,4 +249,5 @@ def received(
         updated_at=now,
         expires_at=now + LIFETIME,
         processed_at=None,
+        called=called,
     )

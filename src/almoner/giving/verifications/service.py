@@ -14,7 +14,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from almoner.giving.verifications import domain, schemas, store, triggers
+from almoner.giving.verifications import checking, domain, flagging, moving, store, store_findings, triggers
 from almoner.giving.verifications.domain import (
     CheckType,
     Decided,
@@ -26,18 +26,21 @@ from almoner.giving.verifications.domain import (
     Standing,
     Verification,
 )
+from almoner.giving.verifications.findings import RENEWED, Noted
+from almoner.giving.verifications.findings import Flag as Flag
+from almoner.giving.verifications.findings import Look as Look
+from almoner.giving.verifications.moving import CHECK as CHECK
+from almoner.giving.verifications.moving import Scope
 from almoner.giving.verifications.schemas import MonetaryDonationVerificationOut
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform import outbox, queue
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.platform import outbox
 from almoner.platform.crypto import digest
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.http.paging import Page
 
-Scope = Partner | Everyone
-
-CHECK: Final = "verifications.check_registration"
 BATCH: Final = 1000  # S4
 _OF_THE_SANDBOX: Final = Evidence("sandbox", "A test value in organisationId asked for it.")
 
@@ -53,7 +56,7 @@ async def approved_for(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID
 async def create(
     tx: Tx, partner: Partner, organisation_id: str, metadata: Mapping[str, str] | None = None
 ) -> Verification:
-    """A new verification; its first check is made right after the commit.
+    """A new verification, or the one that money has begun; its first check is made right after the commit.
 
     Raises OrganisationNotFound, InvalidMetadata; InvalidState while another is pending or approved.
     """
@@ -67,14 +70,38 @@ async def create(
         raise domain.OrganisationNotFound(f"body.organisationId '{organisation_id[:100]}' names no organisation")
     if metadata and (problems := metadata_rules.problems(metadata)):
         raise domain.InvalidMetadata(*problems)
-    await _make_room(tx, partner, organisation.id)
+    if (begun := await _make_room(tx, partner, organisation.id)) is not None:
+        return await _adopt(tx, begun, metadata, action)
     made = domain.received(tx.new_id(), partner.id, organisation.id, metadata, tx.now)
     if not await store.insert(tx, partner, made):
-        await _make_room(tx, partner, organisation.id)
+        if (begun := await _make_room(tx, partner, organisation.id)) is not None:
+            return await _adopt(tx, begun, metadata, action)
         raise InvalidState(_TAKEN)
     await outbox.emit(tx, partner.id, domain.RECEIVED, record(tx, made))
-    await _enqueue_check(tx, made.id, action)
+    await moving.enqueue_check(tx, made.id, action)
     return made
+
+
+async def _adopt(
+    tx: Tx, begun: Verification, metadata: Mapping[str, str] | None, action: triggers.Action | None
+) -> Verification:
+    """The partner asks for what was begun when money came: it is answered as a new one."""
+    adopted = replace(begun, called=True, metadata=metadata, updated_at=tx.now)
+    await store.adopt(tx, adopted)
+    await moving.enqueue_check(tx, adopted.id, action)
+    return adopted
+
+
+async def begin(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
+    """Money has come for a nonprofit that was never verified for the partner: begin; whether that was needed."""
+    if await store.of_organisations(tx, partner, [organisation_id]):
+        return False
+    made = domain.received(tx.new_id(), partner.id, organisation_id, None, tx.now, called=False)
+    if not await store.insert(tx, partner, made):
+        return False  # somebody else has at the same time
+    await outbox.emit(tx, partner.id, domain.RECEIVED, record(tx, made))
+    await moving.enqueue_check(tx, made.id)
+    return True
 
 
 def named(tx: Tx, organisation_id: str) -> str:
@@ -92,23 +119,29 @@ async def drive(tx: Tx, partner: Partner, organisation_id: str) -> None:
     if action is None or found is None:
         return
     live = await store.find_live(tx, partner, found)
-    held = await _hold(tx, partner, live) if live else None
+    held = await moving.hold(tx, partner, live) if live else None
     if held is not None and held.status == "pending":
-        await _enqueue_check(tx, held.id, action)
+        await moving.enqueue_check(tx, held.id, action)
     elif held is None or held.status != "approved":
         with suppress(InvalidState):  # somebody else has just asked for the same
             await create(tx, partner, organisation_id)
 
 
-async def _make_room(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
-    """Record the expiry of what is only stored as pending. Raises InvalidState when there is one that counts."""
+async def _make_room(tx: Tx, partner: Partner, organisation_id: UUID) -> Verification | None:
+    """Record the expiry of what is only stored as pending; one that nobody has asked for yet.
+
+    Raises InvalidState when there is another one that counts.
+    """
     live = await store.find_live(tx, partner, organisation_id)
     if live is None:
-        return
-    held = await _hold(tx, partner, live)
-    if held.status in ("pending", "approved"):
+        return None
+    held = await moving.hold(tx, partner, live)
+    if held.status == "pending" and not held.called:
+        return held
+    if held.live:
         named = tx.ids.text("monetarydonationverification", held.id)
         raise InvalidState(f"the organisation has {named}, which is {held.status}")
+    return None
 
 
 _TAKEN: Final = "the organisation was given another verification at the same time"
@@ -123,7 +156,12 @@ async def get(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
 
 def record(tx: Tx, verification: Verification) -> MonetaryDonationVerificationOut:
     """The verification as partners see it."""
-    return schemas.verification_out(tx, verification)
+    return moving.record(tx, verification)
+
+
+async def hold(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
+    """Lock one, true at this moment, until the transaction ends. Raises NotFound."""
+    return await moving.hold(tx, scope, verification_id)
 
 
 async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Verification], int]:
@@ -137,6 +175,26 @@ async def newest(tx: Tx, scope: Scope, filters: Filters, limit: int) -> list[Ver
     return [row.as_at(tx.now) for row in await store.newest(tx, scope, filters, limit)]
 
 
+async def evidence(tx: Tx, verification_id: UUID) -> list[Noted]:
+    """What was seen of its checks, oldest first."""
+    return await store_findings.of(tx, EVERYONE, verification_id)
+
+
+async def flags(tx: Tx, verification_id: UUID) -> list[Flag]:
+    """What was other than when a check succeeded, oldest first."""
+    return await store_findings.flags(tx, EVERYONE, verification_id)
+
+
+async def open_flags(tx: Tx, limit: int) -> list[Flag]:
+    """What waits for two people, newest first."""
+    return await store_findings.with_status(tx, EVERYONE, "open", limit)
+
+
+async def lift(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
+    """Somebody has looked at a flag; the second person lifts it. Raises NotFound, InvalidState."""
+    return await flagging.lift(tx, flag_id, note=note, by=by)
+
+
 async def decisions(tx: Tx, verification_id: UUID) -> list[Decided]:
     """What officers decided about one, oldest first."""
     return await store.decisions(tx, EVERYONE, verification_id)
@@ -148,7 +206,7 @@ async def change_metadata(
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
     if patch and (found := metadata_rules.problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
-    held = await _hold(tx, partner, verification_id)
+    held = await moving.hold(tx, partner, verification_id)
     merged = None if patch is None else metadata_rules.merge(held.metadata or {}, patch)
     if merged and (found := metadata_rules.problems(merged)):
         raise domain.InvalidMetadata(*found)
@@ -157,77 +215,82 @@ async def change_metadata(
     return changed
 
 
-async def check_registration(tx: Tx, verification_id: UUID, then: triggers.Action | None = None) -> None:
-    """The automatic check, once; afterwards what a test value asked for, as far as the lifecycle allows it."""
-    held = await _hold(tx, EVERYONE, verification_id)
-    if held.status == "pending" and held.checks["registration"] == "pending":
-        held = await _look_up(tx, held)
-    if then is None or held.status != "pending":
+async def act(tx: Tx, verification_id: UUID, then: triggers.Action) -> None:
+    """What a test value asked for, as far as the lifecycle allows it."""
+    if (await moving.hold(tx, EVERYONE, verification_id)).status != "pending":
         return
     match then:
         case "approve":
-            await approve(tx, EVERYONE, verification_id, _OF_THE_SANDBOX)
+            with suppress(InvalidState):  # its register does not say enough: a person has to look
+                await approve(tx, EVERYONE, verification_id, _OF_THE_SANDBOX)
         case "reject":
             await reject(tx, EVERYONE, verification_id, "other", _OF_THE_SANDBOX)
         case "expire":
             await expire_now(tx, EVERYONE, verification_id)
 
 
-async def _look_up(tx: Tx, held: Verification) -> Verification:
-    """Whether the register lists the organisation as active."""
-    organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
-    return await _end_check(tx, held, "registration", "succeeded" if organisation.active else "failed")
-
-
-async def end_check(tx: Tx, scope: Scope, verification_id: UUID, check: CheckType, outcome: Outcome) -> Verification:
-    """A check has ended; the verification that it leaves. Raises NotFound, InvalidState."""
-    return await _end_check(tx, await _hold(tx, scope, verification_id), check, outcome)
-
-
-async def _end_check(tx: Tx, held: Verification, check: CheckType, outcome: Outcome) -> Verification:
-    ended = held.checked(check, outcome, tx.now)
-    await store.move_checks(tx, ended, [check])
-    if ended.status != held.status:
-        return await _moved(tx, ended)
-    return await _told(tx, ended)
+async def end_check(
+    tx: Tx, scope: Scope, verification_id: UUID, check: CheckType, outcome: Outcome, *, by: str
+) -> Verification:
+    """Somebody has ended a check; the verification that it leaves. Raises NotFound, InvalidState."""
+    held = await moving.hold(tx, scope, verification_id)
+    held.checked(check, outcome, tx.now)
+    await checking.note_decision(tx, held, check, outcome, by)
+    return await moving.end_checks(tx, held, [(check, outcome)])
 
 
 async def look(tx: Tx, scope: Scope, verification_id: UUID) -> bytes:
-    """What there is to approve, as a fingerprint of 32 bytes. Raises NotFound; InvalidState when it cannot be approved.
+    """What there is to approve, as a fingerprint of 32 bytes.
 
-    It stays so until the transaction ends.
+    It stays so until the transaction ends. Raises NotFound; InvalidState when it cannot be approved, also while a match
+    with a watch list waits for somebody to decide it.
     """
-    held = await _hold_looked_up(tx, scope, verification_id)
+    held, organisation = await _hold_looked_up(tx, scope, verification_id)
     held.approved(tx.now)
-    organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
+    waiting = [tx.ids.text("screeningmatch", one.id) for one in await checking.known_matches(tx, held) if one.waits]
+    if waiting:
+        raise InvalidState(f"a watch list may name the organisation: decide about {', '.join(sorted(waiting))} first")
     listed = (organisation.name, organisation.registry_name, organisation.registry_number)
     seen = (held.id, held.organisation_id, held.checks, held.created_at, held.expires_at, *listed)
     return digest(msgspec.json.encode(seen))
 
 
-async def _hold_looked_up(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
-    held = await _hold(tx, scope, verification_id)
-    if held.status == "pending" and held.checks["registration"] == "pending":
-        held = await _look_up(tx, held)  # nobody need wait for the job
-    return held
+async def _hold_looked_up(tx: Tx, scope: Scope, verification_id: UUID) -> tuple[Verification, Organisation]:
+    """With what its register says by now: nobody need wait for the job.
+
+    What an unverified or old source says ends no check by itself; for a person who approves it is enough. Such a check
+    has succeeded in what is returned, and is not stored yet.
+    """
+    held = await moving.hold(tx, scope, verification_id)
+    if held.status != "pending" or held.checks["registration"] != "pending":
+        return held, await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
+    organisation, seen = await checking.listed(tx, held)
+    if seen.outcome != "unclear":
+        return await moving.end_checks(tx, held, [("registration", seen.outcome)]), organisation
+    if not seen.facts["active"]:
+        return held, organisation
+    return replace(held, checks={**held.checks, "registration": "succeeded"}), organisation
 
 
 async def approve(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence) -> Verification:
     """An officer confirms every check that has not ended, and approves. Raises NotFound, InvalidState."""
-    held = await _hold_looked_up(tx, scope, verification_id)
+    held, _ = await _hold_looked_up(tx, scope, verification_id)
     approved = held.approved(tx.now)
-    await store.move_checks(tx, approved, held.remaining)
+    stored = (await moving.hold(tx, scope, verification_id)).remaining
+    for check in stored:
+        await checking.note_decision(tx, held, check, "succeeded", evidence.decided_by)
+    await store.move_checks(tx, approved, stored)
     await store.insert_decision(tx, approved, Decided("approved", None, evidence, tx.now))
-    return await _moved(tx, approved)
+    return await moving.moved(tx, approved)
 
 
 async def reject(
     tx: Tx, scope: Scope, verification_id: UUID, reason: RejectionReason, evidence: Evidence
 ) -> Verification:
     """An officer rejects. Raises NotFound, InvalidState."""
-    rejected = (await _hold(tx, scope, verification_id)).rejected(reason, tx.now)
+    rejected = (await moving.hold(tx, scope, verification_id)).rejected(reason, tx.now)
     await store.insert_decision(tx, rejected, Decided("rejected", reason, evidence, tx.now))
-    return await _moved(tx, rejected)
+    return await moving.moved(tx, rejected)
 
 
 async def reopen(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence) -> Verification:
@@ -235,28 +298,29 @@ async def reopen(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence
 
     Raises NotFound; InvalidState, also while the organisation has another that is pending or approved.
     """
-    reopened = (await _hold(tx, scope, verification_id)).reopened(tx.now)
-    await _make_room(tx, Partner(reopened.partner_id), reopened.organisation_id)
+    reopened = (await moving.hold(tx, scope, verification_id)).reopened(tx.now)
+    if await _make_room(tx, Partner(reopened.partner_id), reopened.organisation_id) is not None:
+        raise InvalidState("the organisation has another one, which was begun when money came for it")
     await store.insert_decision(tx, reopened, Decided("reopened", None, evidence, tx.now))
     try:
-        told = await _moved(tx, reopened)
+        told = await moving.moved(tx, reopened)
     except asyncpg.UniqueViolationError:
         raise InvalidState(_TAKEN) from None
     await store.move_checks(tx, reopened, domain.CHECKS)
-    await _enqueue_check(tx, reopened.id, None)
+    await moving.enqueue_check(tx, reopened.id, None)
     return told
 
 
 async def expire_now(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
     """Let its time be over before it is, as the sandbox may. Raises NotFound, InvalidState."""
-    return await _moved(tx, (await _hold(tx, scope, verification_id)).expired(tx.now))
+    return await moving.moved(tx, (await moving.hold(tx, scope, verification_id)).expired(tx.now))
 
 
 async def expire(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
     due = await store.lock_due(tx, EVERYONE, limit)
     for verification in due:
-        await _moved(tx, verification.as_at(tx.now))
+        await moving.moved(tx, verification.as_at(tx.now))
     return len(due)
 
 
@@ -265,25 +329,42 @@ async def next_due(tx: Tx) -> datetime | None:
     return await store.next_expiry(tx, EVERYONE)
 
 
-async def _hold(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
-    """Lock one, and record its expiry if that is due. Raises NotFound."""
-    if (held := await store.lock(tx, scope, verification_id)) is None:
-        raise NotFound
-    return await _moved(tx, held.as_at(tx.now)) if held.overdue(tx.now) else held
+async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+    """The partners that have each of these nonprofits verified: they hear when it changes (settled 6)."""
+    found: dict[UUID, set[UUID]] = {}
+    for _, partner_id, organisation_id in await store.live_of(tx, EVERYONE, list(organisation_ids)):
+        found.setdefault(organisation_id, set()).add(partner_id)
+    return found
 
 
-async def _moved(tx: Tx, moved: Verification) -> Verification:
-    """Store the new state, which was decided under the lock, and tell it."""
-    if not await store.move(tx, moved):
-        raise LookupError(f"verification {moved.id} is not where its holder saw it")
-    return await _told(tx, moved)
+async def look_again(tx: Tx, limit: int = BATCH) -> int:
+    """Have those looked at of which register and lists were asked too long ago; how many."""
+    due = await store_findings.take_looks(tx, EVERYONE, tx.now + RENEWED, limit)
+    for verification_id in due:
+        await moving.enqueue_check(tx, verification_id)
+    return len(due)
 
 
-async def _told(tx: Tx, verification: Verification) -> Verification:
-    await outbox.emit(tx, verification.partner_id, domain.PROGRESSED, record(tx, verification))
-    return verification
+async def next_look(tx: Tx) -> datetime | None:
+    """When the next one has to be looked at again."""
+    return await store_findings.next_look(tx, EVERYONE)
 
 
-async def _enqueue_check(tx: Tx, verification_id: UUID, then: triggers.Action | None) -> None:
-    wanted = {"verification": str(verification_id), "then": then}
-    await queue.enqueue(tx, CHECK, wanted, unique=f"{verification_id}:{then}")
+async def account_proposed(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
+    """An account is to take the place of a nonprofit's: payouts wait until two people have looked at it."""
+    await flagging.account_proposed(tx, organisation_id, account, facts)
+
+
+async def account_approved(
+    tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object], looks: Sequence[Look], *, differs: bool
+) -> None:
+    """People have approved a nonprofit's account: the check ``bank_details`` succeeds where it waits for that.
+
+    ``differs``: the holder is named otherwise than the register has it, so that two more people have to look.
+    """
+    await flagging.account_approved(tx, organisation_id, account, facts, looks, differs=differs)
+
+
+async def account_refused(tx: Tx, organisation_id: UUID, account: str, look: Look) -> None:
+    """A proposed account was refused: what it was to take the place of stands."""
+    await flagging.account_refused(tx, organisation_id, account, look)

@@ -13,7 +13,7 @@ from almoner.platform.http.paging import Page
 
 _COLUMNS: Final = (
     "id, partner_id, organisation_id, status, checks, rejection_reason, metadata, created_at, updated_at, expires_at, "
-    "processed_at"
+    "processed_at, called"
 )
 _FROM: Final = f"""
 select {_COLUMNS} from monetary_donation_verification v
@@ -33,7 +33,7 @@ _IS_NOW: Final = {
 
 
 def _verification(row: Record) -> Verification:
-    return Verification(*row[:11])
+    return Verification(*row[:12])
 
 
 async def insert(tx: Tx, partner: Partner, new: Verification) -> bool:
@@ -41,8 +41,8 @@ async def insert(tx: Tx, partner: Partner, new: Verification) -> bool:
     made = await tx.fetchval(
         """
         insert into monetary_donation_verification (id, partner_id, organisation_id, status, metadata, created_at,
-                                                    updated_at, expires_at, status_changed_at)
-        values ($1, $2, $3, $4, $5, $6, $6, $7, $6)
+                                                    updated_at, expires_at, status_changed_at, called)
+        values ($1, $2, $3, $4, $5, $6, $6, $7, $6, $8)
         on conflict (partner_id, organisation_id) where status in ('pending', 'approved') do nothing returning true
         """,
         new.id,
@@ -52,6 +52,7 @@ async def insert(tx: Tx, partner: Partner, new: Verification) -> bool:
         new.metadata,
         new.created_at,
         new.expires_at,
+        new.called,
     )
     if made:
         await tx.execute(
@@ -117,6 +118,34 @@ async def find_live(tx: Tx, partner: Partner, organisation_id: UUID) -> UUID | N
         organisation_id,
     )
     return found
+
+
+async def live_of(tx: Tx, _scope: Everyone, organisation_ids: Sequence[UUID]) -> list[tuple[UUID, UUID, UUID]]:
+    """Pending and approved ones of any record of these bodies, whosever: (id, partner, organisation)."""
+    rows = await tx.fetch(
+        """
+        with answering as materialized (
+            select distinct coalesce(same_as, id) as id from organisation where id = any($1::uuid[])
+        )
+        select id, partner_id, organisation_id from monetary_donation_verification
+        where status in ('pending', 'approved') and organisation_id in (
+            select id from answering union all select o.id from answering a join organisation o on o.same_as = a.id
+        )
+        order by id
+        """,
+        organisation_ids,
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+async def adopt(tx: Tx, verification: Verification) -> None:
+    """The partner asks for a held one that was begun when money came."""
+    await tx.execute(
+        "update monetary_donation_verification set called = true, metadata = $2, updated_at = $3 where id = $1",
+        verification.id,
+        verification.metadata,
+        verification.updated_at,
+    )
 
 
 async def of_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> list[Verification]:

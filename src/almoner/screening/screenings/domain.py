@@ -11,6 +11,8 @@ from almoner.screening.watchlists.domain import Category, SubjectKind, Version
 
 CHANGED: Final = "internal.screening_changed"
 """Told when what is known of a subject's matches has changed, with a ``ScreeningChanged`` in it."""
+UNWATCHED: Final = "internal.screening_unwatched"
+"""Told when a slice has an organisation compared no more, with a ``ScreeningChanged`` in it: others may still."""
 COMPARED: Final = "internal.watchlist_compared"
 """Told when all who are watched were compared with a version of a list, with a ``Told`` of watch lists in it."""
 

@@ -16,6 +16,7 @@ from almoner.screening.screenings import store
 from almoner.screening.screenings.domain import (
     CHANGED,
     COMPARED,
+    UNWATCHED,
     Asked,
     Hit,
     Match,
@@ -120,6 +121,8 @@ async def unwatch(tx: Tx, who: Who) -> list[Match]:
     were = [match for match in await store.matches(tx, EVERYONE, stored.id) if match.waits]
     for match in were:
         await store.update(tx, EVERYONE, match.left_alone())
+    if stored.watched and who.type == "organisation":
+        await outbox.emit(tx, None, UNWATCHED, ScreeningChanged(who.type, who.id))
     return were
 
 

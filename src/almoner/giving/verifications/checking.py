@@ -1,0 +1,106 @@
+"""Looking at a verification: what its register and the watch lists say, what follows, and what is other than before."""
+
+from uuid import UUID
+
+from almoner.giving.verifications import findings, moving, store, store_findings
+from almoner.giving.verifications.domain import FLAGGED, CheckType, Outcome, Verification
+from almoner.giving.verifications.findings import RENEWED, Finding
+from almoner.giving.verifications.ports import Screening
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.platform import outbox
+from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.screening.screenings import service as screenings
+from almoner.screening.screenings.domain import Match, Who
+
+
+async def look(tx: Tx, screening: Screening, verification_id: UUID) -> Verification:
+    """Ask register and lists about a pending or approved one; a second look finds nothing new. Raises NotFound.
+
+    The lists decide last: whom they name by then counts, and not whom they named when it began.
+    """
+    held = await moving.hold(tx, EVERYONE, verification_id)
+    if not held.live:
+        return held
+    organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
+    records = [organisation, *await organisations.joined(tx, organisation.id)]
+    results = await screening.look(tx, records, held.partner_id)
+    listed = findings.registration(organisation, tx.now, tx.deployment.greatest_age)
+    screened = findings.compliance(results, tx.ids, tx.now)
+    for finding in (listed, screened):
+        await note(tx, held, finding)
+    await store_findings.set_look(tx, EVERYONE, held.id, tx.now + RENEWED)
+    ended = _ended(held, listed, screened)
+    return await moving.end_checks(tx, held, ended) if ended else held
+
+
+def _ended(held: Verification, listed: Finding, screened: Finding) -> list[tuple[CheckType, Outcome]]:
+    """The checks that end by what was seen."""
+    if held.status != "pending":
+        return []
+    ended: list[tuple[CheckType, Outcome]] = []
+    remaining = set(held.remaining)
+    if "registration" in remaining and listed.outcome != "unclear":
+        ended.append(("registration", listed.outcome))
+        remaining.discard("registration")
+        if listed.outcome == "failed":
+            return ended
+    if "compliance" in remaining:
+        if screened.outcome == "failed":
+            ended.append(("compliance", "failed"))
+        elif screened.outcome == "succeeded" and remaining == {"compliance"}:
+            ended.append(("compliance", "succeeded"))
+    return ended
+
+
+async def listed(tx: Tx, held: Verification) -> tuple[Organisation, Finding]:
+    """What the register says of it now, noted."""
+    organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
+    finding = findings.registration(organisation, tx.now, tx.deployment.greatest_age)
+    await note(tx, held, finding)
+    return organisation, finding
+
+
+async def note(tx: Tx, held: Verification, finding: Finding) -> None:
+    """Keep what was seen if it is news, and raise a flag where a check has succeeded on other grounds."""
+    before = await store_findings.newest(tx, EVERYONE, held.id, finding.check)
+    fresh = before is not None and (before.finding.expires_at is None or before.finding.expires_at > tx.now)
+    if before is not None and fresh and before.finding.says_as(finding):
+        return
+    made = await store_findings.insert(tx, held.id, finding)
+    if not held.live or held.checks[finding.check] != "succeeded":
+        return
+    kinds = list(findings.raised(before.finding if before else None, finding))
+    for kind in kinds:
+        await store_findings.raise_flag(tx, held.id, made, kind)
+    if kinds:
+        await tell_payouts(tx, held)
+
+
+async def note_decision(tx: Tx, held: Verification, check: CheckType, outcome: Outcome, by: str) -> None:
+    """Keep that somebody ended a check, and what was known then: only what comes later is news."""
+    before = await store_findings.newest(tx, EVERYONE, held.id, check)
+    facts = dict(before.finding.facts) if before else {}
+    if check == "compliance":
+        facts["matches"] = findings.known(await known_matches(tx, held), tx.ids)
+    of_data = before.finding.data_as_of if before else None
+    await store_findings.insert(tx, held.id, Finding(check, outcome, by, "decided", facts, of_data, None))
+
+
+async def known_matches(tx: Tx, held: Verification) -> list[Match]:
+    """The matches of its nonprofit as they are known now, in all of its records."""
+    others = await organisations.joined(tx, held.organisation_id)
+    whos = [Who("organisation", one, held.partner_id) for one in (held.organisation_id, *(o.id for o in others))]
+    return [match for who in whos for match in (await screenings.result(tx, who)).matches]
+
+
+async def tell_payouts(tx: Tx, held: Verification) -> None:
+    """Payouts of the partner to the nonprofit have to look whether they wait."""
+    told = {"organisationId": tx.ids.text("organisation", held.organisation_id)}
+    await outbox.emit(tx, held.partner_id, FLAGGED, told)
+
+
+async def follow(tx: Tx, organisation_ids: list[UUID]) -> None:
+    """Something else is known of nonprofits: have their pending and approved verifications looked at."""
+    for verification_id, _, _ in await store.live_of(tx, EVERYONE, organisation_ids):
+        await moving.enqueue_check(tx, verification_id)

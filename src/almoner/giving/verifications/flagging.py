@@ -1,0 +1,91 @@
+"""Flags: what is other than when a check succeeded holds payouts back until two people have looked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.verifications import moving, store, store_findings
+from almoner.giving.verifications.checking import tell_payouts
+from almoner.giving.verifications.domain import MAX_NOTE_LENGTH, InvalidState, Verification
+from almoner.giving.verifications.findings import Finding, Flag, FlagKind, Look
+from almoner.kit.errors import NotFound
+from almoner.platform.db import EVERYONE, Tx
+
+_CHANGED: Final[FlagKind] = "payee_changed"
+_DIFFERS: Final[FlagKind] = "holder_differs"
+_SOURCE: Final = "accounts of nonprofits"
+
+
+async def lift(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
+    """Somebody has looked at a flag: the second person lifts it. Raises NotFound, InvalidState."""
+    if not 1 <= len(note) <= MAX_NOTE_LENGTH:
+        raise InvalidState(f"the note must have 1 to {MAX_NOTE_LENGTH} characters")
+    if (known := await store_findings.find_flag(tx, EVERYONE, flag_id)) is None:
+        raise NotFound
+    verification = await moving.hold(tx, EVERYONE, known.verification_id)
+    held = await store_findings.find_flag(tx, EVERYONE, flag_id)  # as it is under the lock
+    assert held is not None, "flags stay"
+    if held.status != "open":
+        raise InvalidState(f"the flag is {held.status}: only one that is open can be lifted")
+    if held.first is not None and held.first.by == by:
+        raise InvalidState("you have looked at it before: somebody else has to look as well")
+    look = Look(by, note, tx.now)
+    looked = replace(held, first=look) if held.first is None else replace(held, second=look, status="lifted")
+    await _store(tx, verification, looked)
+    return looked
+
+
+async def _store(tx: Tx, verification: Verification, looked: Flag) -> None:
+    await store_findings.look_at_flag(tx, looked, looked.status)
+    if looked.status != "open":
+        await tell_payouts(tx, verification)
+
+
+async def account_proposed(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
+    """Another account is to take the place of the one that was seen: a flag where the check had succeeded."""
+    for held in await _live(tx, organisation_id):
+        if held.checks["bank_details"] == "succeeded":
+            await _raise(tx, held, Finding("bank_details", "unclear", _SOURCE, _CHANGED, {**facts, "account": account}))
+
+
+async def account_approved(
+    tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object], looks: Sequence[Look], *, differs: bool
+) -> None:
+    """The looks of two people at the account lift what it was flagged for; a waiting check succeeds with it."""
+    for held in await _live(tx, organisation_id):
+        seen = Finding("bank_details", "succeeded", _SOURCE, None, {**facts, "account": account})
+        waited = held.status == "pending" and held.checks["bank_details"] == "pending"
+        if waited and differs:
+            await _raise(tx, held, replace(seen, reason=_DIFFERS))
+        else:
+            await store_findings.insert(tx, held.id, seen)
+        for flag in await _open_about(tx, held, account):
+            both = looks if flag.first is None else (flag.first, next(one for one in looks if one.by != flag.first.by))
+            await _store(tx, held, replace(flag, first=both[0], second=both[1], status="lifted"))
+        if waited:
+            await moving.end_checks(tx, held, [("bank_details", "succeeded")])
+
+
+async def account_refused(tx: Tx, organisation_id: UUID, account: str, look: Look) -> None:
+    """The account before stands: what was flagged is gone."""
+    for held in await _live(tx, organisation_id):
+        for flag in await _open_about(tx, held, account):
+            await _store(tx, held, replace(flag, first=flag.first or look, status="gone"))
+
+
+async def _live(tx: Tx, organisation_id: UUID) -> list[Verification]:
+    """Pending and approved verifications of a nonprofit, whosever, held in the order of their ids."""
+    found = [one for one, _, _ in await store.live_of(tx, EVERYONE, [organisation_id])]
+    held = [await moving.hold(tx, EVERYONE, verification_id) for verification_id in found]
+    return [one for one in held if one.live]
+
+
+async def _open_about(tx: Tx, held: Verification, account: str) -> list[Flag]:
+    return await store_findings.open_about(tx, EVERYONE, _CHANGED, held.id, account)
+
+
+async def _raise(tx: Tx, held: Verification, finding: Finding) -> None:
+    made = await store_findings.insert(tx, held.id, finding)
+    await store_findings.raise_flag(tx, held.id, made, _DIFFERS if finding.reason == _DIFFERS else _CHANGED)
+    await tell_payouts(tx, held)
