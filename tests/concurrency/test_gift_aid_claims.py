@@ -6,10 +6,15 @@ from uuid import UUID
 from almoner.giving.claims import service as claiming
 from almoner.giving.claims.domain import Claim, ClaimRefused
 from almoner.platform.db import Tx
+from tests.support import factories
 from tests.support.claims import BY, Cause, cause
 from tests.support.client import Client
+from tests.support.eventually import eventually
+from tests.support.giftaid import declared
 from tests.support.payouts import simulate, uuid_of
 from tests.support.service import Service
+
+WAITS = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
 
 
 async def tried(of: Cause) -> Claim | None:
@@ -73,6 +78,23 @@ async def test_what_is_told_several_times_at_once_goes_back_once(service: Servic
 
     await asyncio.gather(*[adjust() for _ in range(6)], service.drain())
     assert await of.adjusted() == [("reassigned", 1000, 1000)]
+
+
+async def test_a_gift_made_while_its_declaration_is_cancelled_bears_the_one_before(
+    service: Service, api: Client
+) -> None:
+    of, donor = await cause(service, api), (await factories.user(api))["id"]
+    before, cancelled = [await declared(api, userId=donor) for _ in range(2)]
+    async with service.db.write() as tx:
+        await claiming.cancel_declaration(tx, uuid_of(service, "giftaid", cancelled["id"]), None)
+        giving = asyncio.create_task(of.received(1000, userId=donor))
+
+        async def waits() -> bool:
+            async with service.db.read() as other:
+                return bool(await other.fetchval(WAITS))
+
+        await eventually(waits)
+    assert (await giving)["giftAidId"] == before["id"]
 
 
 async def _living(tx: Tx, donation_id: UUID) -> int:

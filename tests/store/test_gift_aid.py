@@ -1,5 +1,6 @@
 """Gift aid in the database: what it refuses by itself, and by which indexes it answers."""
 
+from datetime import timedelta
 from typing import cast
 from uuid import uuid4
 
@@ -10,6 +11,7 @@ from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Filters
 from almoner.giving.giftaid import store
 from almoner.giving.sessions import store as sessions
+from almoner.kit.time import iso
 from almoner.platform.db import Tx
 from almoner.platform.http.paging import Page
 from tests.support import factories
@@ -47,6 +49,27 @@ async def test_gift_aid_is_for_sterling_and_of_the_same_partner(service: Service
             async with service.db.write() as tx:
                 await tx.execute("update donation set gift_aid_id = $2 where id = $1", donation, declaration)
         assert refused.value.constraint_name == constraint
+
+
+async def test_a_donation_gets_no_declaration_that_does_not_hold(service: Service, api: Client) -> None:
+    until = iso(service.clock.now() + timedelta(days=1))
+    ended, cancelled = [
+        uuid_of(service, "giftaid", (await declared(api, **to))["id"]) for to in ({"coversTo": until}, {})
+    ]
+    service.clock.advance(days=2)
+    made = await factories.direct(service, api, organisation=await charity(service), currencyCode="GBP")
+    donation = uuid_of(service, "donation", made["id"])
+    async with service.db.write() as tx:
+        await tx.execute(
+            "update gift_aid_declaration set cancelled_from = covers_from, deleted_at = $2 where id = $1",
+            cancelled,
+            tx.now,
+        )
+    for declaration in (ended, cancelled):
+        with pytest.raises(asyncpg.CheckViolationError) as refused:
+            async with service.db.write() as tx:
+                await tx.execute("update donation set gift_aid_id = $2 where id = $1", donation, declaration)
+        assert refused.value.constraint_name == "donation_gift_aid_holds"
 
 
 async def test_p1_what_covers_a_gift_and_what_a_request_holds_are_found_by_indexes(

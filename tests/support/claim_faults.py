@@ -51,3 +51,11 @@ def of_claims() -> Iterator[Fault]:
         update gift_aid_claim set status_changed_at = {OLD}
         """,
     )
+    yield Fault(
+        "gift_aid_claims.are_adjusted",
+        f"""
+        update gift_aid_declaration g set cancelled_from = covers_from, deleted_at = {OLD}
+        from donation d where d.id = {LIVE} and g.id = d.gift_aid_id;
+        update gift_aid_claim set status_changed_at = {OLD}
+        """,
+    )

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from almoner.giving.claims.store import STANDING
 from almoner.platform.selfcheck import Check
 
 _ADVICE: Final = "Send nothing to HMRC for this charity until a person has compared the claim with its gifts"
@@ -66,14 +67,12 @@ checks: Final = (
         "gift_aid_claims.are_adjusted",
         "What stands for less than was claimed is noted to go back within 15 minutes",
         "See that a worker runs and look for dead claims.adjust jobs; the next draft of the charity notes it as well",
-        """
+        f"""
         select c.donation_id
         from gift_aid_claimed c join gift_aid_claim q on q.id = c.claim_id join donation d on d.id = c.donation_id
-        where c.live and q.status in ('submitted', 'paid')
-          and c.amount_minor - c.adjusted_minor >
-              case when d.organisation_id = q.organisation_id and d.gift_aid_id is not null
-                   then d.amount_minor - d.refunded_minor else 0 end
-          and greatest(q.status_changed_at, d.refunded_at, d.reassigned_at)
+        left join gift_aid_declaration g on g.id = c.declaration_id
+        where c.live and q.status in ('submitted', 'paid') and c.amount_minor - c.adjusted_minor > {STANDING}
+          and greatest(q.status_changed_at, d.refunded_at, d.reassigned_at, g.deleted_at)
               < (select at from moment) - interval '15 min'
         """,
         "donation",

@@ -180,18 +180,18 @@ async def listed(tx: Tx, _scope: Everyone, claim_id: UUID) -> list[Listed]:
     return [Listed(row[0], Gift(row[1], row[2], row[3], row["minor"], Declarer(*list(row)[5:]))) for row in rows]
 
 
-# A gift stands for what is left of it, while it is this charity's and its declaration covers it.
-_STANDING: Final = f"""
+STANDING: Final = f"""
 case when d.organisation_id = q.organisation_id and d.gift_aid_id is not null and {_HOLDS}
           and d.status in ('RECEIVED_PAYMENT', 'DISBURSED')
      then d.amount_minor - d.refunded_minor else 0 end
 """
+"""A gift stands for what is left of it, while it is this charity's and its declaration covers it."""
 _REASON: Final = f"""
 case when d.organisation_id <> q.organisation_id then 'reassigned'
      when d.gift_aid_id is null or not {_HOLDS} then 'cancelled' else 'refunded' end
 """
 _CLAIMED: Final = (
-    f"c.claim_id, c.donation_id, c.amount_minor, c.adjusted_minor, {_STANDING} as standing, {_REASON} as reason"
+    f"c.claim_id, c.donation_id, c.amount_minor, c.adjusted_minor, {STANDING} as standing, {_REASON} as reason"
 )
 _GIFTS: Final = """
 gift_aid_claimed c join gift_aid_claim q on q.id = c.claim_id join donation d on d.id = c.donation_id
@@ -221,7 +221,7 @@ async def find_claimed(tx: Tx, _scope: Everyone, claim_id: UUID, donation_id: UU
 
 OVER: Final = f"""
 select c.donation_id from {_GIFTS}
-where c.claim_id = $1 and c.live and c.amount_minor - c.adjusted_minor > {_STANDING} order by c.donation_id
+where c.claim_id = $1 and c.live and c.amount_minor - c.adjusted_minor > {STANDING} order by c.donation_id
 """
 
 
@@ -233,7 +233,7 @@ async def over(tx: Tx, _scope: Everyone, claim_id: UUID) -> list[UUID]:
 OVER_OF: Final = f"""
 select c.donation_id from {_GIFTS}
 where q.organisation_id = $1 and q.status in ('submitted', 'paid') and c.live
-  and c.amount_minor - c.adjusted_minor > {_STANDING} order by c.donation_id
+  and c.amount_minor - c.adjusted_minor > {STANDING} order by c.donation_id
 """
 
 

@@ -159,7 +159,7 @@ async def _covering(
         return None
     if gift.declarer is not None:
         return await giftaid.declare_for(tx, partner, gift.declarer, made, current)
-    return await giftaid.covering(tx, partner, user_id, made)
+    return await giftaid.covering(tx, partner, user_id, made, current)
 
 
 async def learn(tx: Tx, provider: str, found: ProviderPayment) -> None:

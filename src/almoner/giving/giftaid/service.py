@@ -57,8 +57,8 @@ async def _user_with_session(tx: Tx, partner: Partner, user_id: str | None) -> U
 
 
 async def find(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | None:
-    """One declaration of the partner."""
-    return await store.find(tx, partner, declaration_id)
+    """One declaration of the partner. Nobody cancels it until the transaction ends: a new gift may bear it."""
+    return await store.share(tx, partner, declaration_id)
 
 
 async def newest_of(tx: Tx, partner: Partner, user_id: UUID) -> UUID:
@@ -69,12 +69,23 @@ async def newest_of(tx: Tx, partner: Partner, user_id: UUID) -> UUID:
     return found
 
 
-async def covering(tx: Tx, partner: Partner, user_id: UUID | None, moment: datetime) -> UUID | None:
-    """The newest declaration of a user that covers a gift made at a moment."""
+async def covering(
+    tx: Tx, partner: Partner, user_id: UUID | None, moment: datetime, current: UUID | None = None
+) -> UUID | None:
+    """The newest declaration of a user that covers a gift made at a moment; ``current``: what the gift bears.
+
+    Nobody cancels another one until the transaction ends. Who cancels the current one holds it before its gifts, which
+    the caller may hold, so that is left to them: they take it off all of its gifts.
+    """
     if user_id is None:
         return None
-    found = domain.covering(await store.of_user(tx, partner, user_id), moment)
-    return found.id if found else None
+    while (found := domain.covering(await store.of_user(tx, partner, user_id), moment)) is not None:
+        if found.id == current:
+            return current
+        held = await store.share(tx, partner, found.id)
+        if held is not None and held.covers(moment):
+            return held.id
+    return None
 
 
 async def declare_for(tx: Tx, partner: Partner, declarer: Declarer, made: datetime, current: UUID | None) -> UUID:

@@ -55,6 +55,16 @@ async def find(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | 
     return _declaration(row) if row else None
 
 
+async def share(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | None:
+    """One declaration of the partner, which nobody changes until the transaction ends."""
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from gift_aid_declaration where partner_id = $1 and id = $2 for share",
+        partner.id,
+        declaration_id,
+    )
+    return _declaration(row) if row else None
+
+
 async def lock(tx: Tx, _scope: Everyone, declaration_id: UUID) -> Declaration | None:
     """One declaration, held until the transaction ends."""
     row = await tx.fetchrow(
