@@ -56,6 +56,8 @@ class _Money:
             donation = await donations.get(tx, partner, donation_id)
         if donation.status != "RECEIVED_PAYMENT" or donation.settlement is None:
             raise InvalidState(f"the donation is {_told(donation)}: only one that is settled can be paid out")
+        if (why := _stays(donation)) is not None:
+            raise InvalidState(why)
         paid = await payouts.pay_donation(self._db, partner, donation, self._rules)
         if paid is None:
             raise InvalidState("the donation is being worked on by another call; try again in a moment")
@@ -128,6 +130,16 @@ class _Money:
 
     async def _record(self, tx: Tx, partner: Partner, donation_id: UUID) -> Out:
         return donations.record(tx, await donations.get(tx, partner, donation_id))
+
+
+def _stays(donation: Donation) -> str | None:
+    """Why a settled donation goes into no payout."""
+    gone = donation.refunded.money.minor if donation.refunded else 0
+    if donation.disputed_at is not None:
+        return "the donation is disputed: the donor's bank decides over its money"
+    if donation.withdrawn_minor != gone:
+        return "a refund or a dispute of the donation is being worked on; try again in a moment"
+    return None if donation.owed else "nothing of the donation is left to be paid out"
 
 
 def _told(donation: Donation) -> str:

@@ -12,7 +12,7 @@ from asyncpg import DataError, IntegrityConstraintViolationError
 
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Bucket, Donation
-from almoner.giving.payouts import advice, service
+from almoner.giving.payouts import advice, service, store
 from almoner.giving.payouts.advice import TITLES as TITLES
 from almoner.giving.payouts.domain import Disbursement, PayoutRefused, Rules, Sums, WaitingReason
 from almoner.kit.money import MoneyError
@@ -145,11 +145,24 @@ async def give_back(db: Database, disbursement_id: UUID, reason: str, *, noted_b
 
 
 async def pay_donation(db: Database, partner: Partner, donation: Donation, rules: Rules) -> Disbursement | None:
-    """Pay the bucket that a settled donation goes into; None while somebody else holds the donation."""
-    await collect_bucket(db, Bucket(partner.id, donation.organisation_id, donation.money.currency), rules)
-    async with db.read() as tx:
-        placed = await donations.get(tx, partner, donation.id)
-    return await pay_bucket(db, placed.disbursement_id, rules) if placed.disbursement_id else None
+    """Pay the bucket that a settled donation goes into, and before it one that is too full for the donation.
+
+    The one of them that waits is returned; None while somebody else holds the donation.
+    """
+    bucket = Bucket(partner.id, donation.organisation_id, donation.money.currency)
+    while True:
+        await collect_bucket(db, bucket, rules)
+        async with db.read() as tx:
+            placed = await donations.get(tx, partner, donation.id)
+            full = await store.find_open(tx, partner, bucket)
+            if full is not None and (not await donations.has_loose(tx, bucket) or await service.has_loose(tx, bucket)):
+                full = None
+        if placed.disbursement_id is not None:
+            return await pay_bucket(db, placed.disbursement_id, rules)
+        if full is None:
+            return None
+        if (paid := await pay_bucket(db, full.id, rules)).waiting_reason is not None:
+            return paid
 
 
 async def pay_bucket(db: Database, disbursement_id: UUID, rules: Rules) -> Disbursement:
