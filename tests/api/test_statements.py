@@ -171,7 +171,8 @@ def around(today: date) -> dict[str, date]:
     """The days that a period may begin or end on: ten years are the longest."""
     day, decade = timedelta(days=1), today.replace(year=today.year - 10)
     near = {"today": today, "morrow": today + day, "later": today + 7 * day, "earlier": today - 300 * day}
-    return {**near, "decade": decade, "longer": decade - day}
+    taxed = {"sixth": date(today.year, 4, 6), "fifth": date(today.year + 1, 4, 5)}
+    return {**near, **taxed, "decade": decade, "longer": decade - day}
 
 
 @pytest.mark.parametrize(
@@ -182,6 +183,8 @@ def around(today: date) -> dict[str, date]:
         ("first={earlier}&last={later}", 200, "$25.00"),
         ("first={morrow}&last={today}", 422, "Choose a first day"),
         ("first={decade}&last={today}", 200, "$25.00"),
+        ("first={today}&last={today}", 200, "what was given in another way is not here"),
+        ("first={sixth}&last={fifth}", 200, "The tax year begins and ends at midnight in London."),
         ("first={longer}&last={today}", 422, "Choose a first day"),
         ("first=x&last={today}", 422, "Choose a first day"),
         ("first={today}", 422, "Choose a first day"),

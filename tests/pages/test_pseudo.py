@@ -40,7 +40,7 @@ ELSEWHERE = {
         r"give\.(failed|busy|again|paying|code\.(later|sent|problem\.over)|wait\.\w+)$|till\.(again|ended\.(failed|cancelled)\.)"
         r"|gift\.(reassigned|wait\.|returned|refunded|void|next\.sent|step\.settled\.done)|embed\."
         r"|receipt\.(title|void|refunded|kept|corrected)$"
-        r"|statement\.(many|now|void|given|back|left|as_of)$"
+        r"|statement\.(many|london|now|void|given|back|left|as_of)$"
         r"|give\.(giftaid|problem\.(giftaid|title|house|road|city|postcode))",
         key,
     )

@@ -139,10 +139,14 @@ async def test_a_statement_says_what_was_given_what_went_back_and_what_remains()
         "£1.49",
         "£12.00",
         "There are more gifts in this period",
+        "Listed are gifts made on the donation page",
         "Test mode. No real money moves here.",
     ):
         assert said in " ".join(shown.split()), said
     assert "There is no gift in this period." in text(await read(statement()))
+    for period, told in ((domain.uk_tax_year(2025), True), (domain.calendar_year(2025), False)):
+        shown = text(await read(replace(statement(), period=period)))
+        assert ("The tax year begins and ends at midnight in London." in " ".join(shown.split())) == told
 
 
 async def test_a_thousand_gifts_and_hostile_names_are_printed() -> None:

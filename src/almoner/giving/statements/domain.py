@@ -46,8 +46,13 @@ class Period:
         return datetime.combine(self.last + _DAY, time(), UTC) - self._ahead
 
     @property
+    def in_london(self) -> bool:
+        """Whether its days are those of London."""
+        return self == uk_tax_year(self.first.year)
+
+    @property
     def _ahead(self) -> timedelta:
-        return _SUMMER if self == uk_tax_year(self.first.year) else timedelta()  # in April, London has summer time
+        return _SUMMER if self.in_london else timedelta()  # in April, London has summer time
 
 
 def calendar_year(year: int) -> Period:

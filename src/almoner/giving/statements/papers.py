@@ -107,6 +107,8 @@ class Papers:
             "notes": [
                 *([language.text("statement.many")] if statement.more else []),
                 language.text("statement.note"),
+                *([language.text("statement.london")] if statement.period.in_london else []),
+                language.text("statement.only"),
                 language.text("statement.as_of", day=embed(formats.day(statement.as_of, locale), language.direction)),
             ],
         }
