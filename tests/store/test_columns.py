@@ -33,7 +33,7 @@ APPEND_ONLY = {
     "settlement",
     "webhook_attempt",
 }
-DECIDED = ("status", "status_changed_at", "decided_at", "decided_by", "note", "provider_refund")
+DECIDED = ("status", "status_changed_at", "decided_at", "decided_by", "note", "provider_refund", "accepted_as")
 
 
 def classified() -> Counter[tuple[str, str]]:

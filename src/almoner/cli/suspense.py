@@ -10,6 +10,7 @@ from almoner.cli.database import in_transaction
 from almoner.cli.officer import Officer, decide, named
 from almoner.giving.suspense import service
 from almoner.giving.suspense.domain import HELD, NOTE_LENGTH, Decided, Held
+from almoner.giving.transfers import service as transfers
 from almoner.kit.time import iso
 from almoner.platform.audit import DEPLOYMENT
 from almoner.platform.db import Tx
@@ -26,7 +27,7 @@ Note = Annotated[str, typer.Option(help="Why; kept with the decision.")]
 
 @commands.command("list")
 def list_held(
-    every: Annotated[bool, typer.Option("--all", help="Also what was refunded or dismissed.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also what was refunded, dismissed or accepted.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50,
 ) -> None:
     """List held money, newest first: why it is held, when the rule decides, and what people decided."""
@@ -76,6 +77,19 @@ def refund(
         return await service.refund(tx, held_id, noted, officer.id)
 
     typer.echo(f"{held} is {decide('finance', use).status}.")
+
+
+@commands.command("accept")
+def accept(held: HeldId, note: Note) -> None:
+    """Make it the gift that it was meant to be, of the amount that came: a late, short or larger bank transfer."""
+    noted = _checked(note)
+
+    async def use(tx: Tx, officer: Officer) -> str:
+        held_id = read_id(tx, _TYPE, held)
+        await officer.record(tx, DEPLOYMENT, "held_payment.accepted", held)
+        return tx.ids.text("donation", (await transfers.accept(tx, held_id, noted, officer.id)).id)
+
+    typer.echo(f"{held} is accepted as {decide('finance', use)}.")
 
 
 @commands.command("dismiss")

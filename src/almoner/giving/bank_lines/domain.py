@@ -9,14 +9,16 @@ from enum import StrEnum
 from typing import Final, Literal
 from uuid import UUID
 
+from almoner.giving.payments.domain import Payment
 from almoner.giving.payouts.domain import Disbursement
 from almoner.giving.requests.domain import DonationRequest
+from almoner.kit import rf
 from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
 
 BANK_LINE: Final = Lifecycle("bank_line", {"open": frozenset({"matched", "dismissed"})})
 LineStatus = Literal["open", "matched", "dismissed"]
-MatchedAs = Literal["request", "settlement", "payout", "payout_return"]
+MatchedAs = Literal["request", "settlement", "payout", "payout_return", "gift", "gift_refund"]
 MAX_NOTE: Final = 2000
 MAX_WORDS: Final = 1000
 REQUEST_REFERENCE: Final = re.compile(r"\bALM[\s-]*([0-9A-Z]{5})[\s-]*([0-9A-Z]{5})\b", re.ASCII)
@@ -127,13 +129,14 @@ class Named:
     """
 
     requests: Sequence[DonationRequest] = ()
+    gifts: Sequence[Payment] = ()
     reports: Sequence[PaidOut] = ()
     payouts: Sequence[Disbursement] = ()
     seen_before: bool = False
     taken: AbstractSet[tuple[MatchedAs, UUID]] = frozenset()
 
 
-Thing = DonationRequest | PaidOut | Disbursement
+Thing = DonationRequest | PaidOut | Disbursement | Payment
 
 
 def problems(statement: Statement) -> list[str]:
@@ -159,6 +162,11 @@ def references(movement: Movement) -> list[str]:
     return list(dict.fromkeys(f"ALM-{one[1]}-{one[2]}" for one in REQUEST_REFERENCE.finditer(movement.text.upper())))
 
 
+def gift_references(movement: Movement) -> list[str]:
+    """The donors' transfers that it may name."""
+    return rf.found_in(movement.text)
+
+
 def end_to_end_ids(movement: Movement) -> list[str]:
     """The payouts that it may name."""
     return list(dict.fromkeys(one[0].lower() for one in END_TO_END.finditer(movement.text)))
@@ -167,9 +175,10 @@ def end_to_end_ids(movement: Movement) -> list[str]:
 def match(movement: Movement, named: Named) -> tuple[MatchedAs, Thing] | Open:
     """What a line is the movement of, or why a person has to look. Only what is certain is matched.
 
-    Money that came for a request may be any amount: the request takes what it is open for, the rest is held.
+    Money that came for a request may be any amount: the request takes what it is open for, the rest is held. So may
+    money that came for a gift: what is not the gift itself is held (settled 5). What went back is looked up.
     """
-    things: list[Thing] = [*named.requests, *named.reports, *named.payouts]
+    things: list[Thing] = [*named.requests, *named.gifts, *named.reports, *named.payouts]
     if named.seen_before:
         return Open.SEEN_BEFORE
     if not things:
@@ -184,6 +193,8 @@ def match(movement: Movement, named: Named) -> tuple[MatchedAs, Thing] | Open:
 
 def _match(movement: Movement, thing: Thing) -> tuple[MatchedAs, Thing] | Open:
     came = movement.minor > 0
+    if isinstance(thing, Payment):
+        return ("gift", thing) if came else ("gift_refund", thing)
     if movement.currency != (thing.currency if isinstance(thing, PaidOut) else thing.money.currency):
         return Open.OTHER_CURRENCY
     if isinstance(thing, DonationRequest):

@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.bank_lines import domain, store, tables
+from almoner.giving.bank_lines import domain, gifts, store, tables
 from almoner.giving.bank_lines.domain import BankLine, MatchedAs, Named, Open, Statement, StatementRefused, Thing
+from almoner.giving.payments import service as payments
+from almoner.giving.payments.domain import BANK, Payment
 from almoner.giving.payouts import service as payouts
 from almoner.giving.payouts.domain import Disbursement
 from almoner.giving.requests import service as requests
@@ -69,8 +71,7 @@ async def look(tx: Tx, line_id: UUID) -> bool:
     if isinstance(found, Open):
         await store.wait(tx, EVERYONE, line.id, found)
         return False
-    await _do(tx, line, *found)
-    return True
+    return await _do(tx, line, *found)
 
 
 async def _named(tx: Tx, line: BankLine) -> Named:
@@ -80,6 +81,7 @@ async def _named(tx: Tx, line: BankLine) -> Named:
     reports = await store.reports_named(tx, EVERYONE, moved, _DAYS, _LEAST_REFERENCE)
     return Named(
         requests=[await requests.get(tx, EVERYONE, one) for one in asked if one is not None],
+        gifts=list((await payments.at_provider(tx, BANK, domain.gift_references(moved))).values()),
         reports=reports,
         payouts=[await payouts.get(tx, EVERYONE, one) for one in found],
         seen_before=await store.seen_before(tx, EVERYONE, line),
@@ -87,19 +89,32 @@ async def _named(tx: Tx, line: BankLine) -> Named:
     )
 
 
-async def _do(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Thing) -> None:
-    """What follows from a match; a worker lets the donations of a payout follow that are more than one batch."""
+async def _do(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Thing) -> bool:
+    """What follows from a match, whether it holds; a worker lets the donations of a payout follow beyond a batch."""
     if matched_as == "request":
         await _receive(tx, line, thing.id, RULE)
-        return
+        return True
+    if isinstance(thing, Payment):
+        return await _take_gift(tx, line, matched_as, thing)
     await store.match(tx, EVERYONE, line.id, matched_as, thing.id, RULE)
     if not isinstance(thing, Disbursement):
-        return
+        return True
     if matched_as == "payout" and thing.status == "SENT":
         await payouts.confirm(tx, thing.id)
     elif matched_as == "payout_return" and thing.status != "RETURNED":
         reason = line.movement.return_reason or f"the bank returned it on {line.movement.booked_on}"
         await payouts.give_back(tx, thing.id, reason, noted_by=RULE)
+    return True
+
+
+async def _take_gift(tx: Tx, line: BankLine, matched_as: MatchedAs, payment: Payment) -> bool:
+    """A donor's transfer, or what went back of one: the line is its own settlement."""
+    taken = await (gifts.receive if matched_as == "gift" else gifts.give_back)(tx, line, payment)
+    if isinstance(taken, Open):
+        await store.wait(tx, EVERYONE, line.id, taken)
+        return False
+    await store.match(tx, EVERYONE, line.id, matched_as, taken, RULE)
+    return True
 
 
 async def _receive(tx: Tx, line: BankLine, request_id: UUID, by: str) -> None:

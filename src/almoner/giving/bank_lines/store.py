@@ -16,6 +16,8 @@ _COLUMNS: Final = (
 _THING: Final = {
     "request": "request_payment_id",
     "settlement": "settlement_id",
+    "gift": "settlement_id",
+    "gift_refund": "settlement_id",
     "payout": "disbursement_id",
     "payout_return": "disbursement_id",
 }

@@ -39,12 +39,14 @@ checks: Final = (
     ),
     Check(
         "donations.abandoned_are_cancelled",
-        "An unpaid donation is cancelled within 15 minutes after its 24 hours",
+        "An unpaid donation is cancelled within 15 minutes after its 24 hours, a transfer after its 30 days",
         "See that a worker runs, and look for sweep_failed in the log",
         """
         select id from donation
-        where status = 'REQUESTED_PAYMENT' and type = 'hosted'
-          and created_at < (select at from moment) - interval '24 h 15 min'
+        where status = 'REQUESTED_PAYMENT' and type = 'hosted' and (
+            (confirmed_at is null and created_at < (select at from moment) - interval '24 h 15 min')
+            or confirmed_at < (select at from moment) - interval '30 days 15 min'
+        )
         """,
         "donation",
     ),

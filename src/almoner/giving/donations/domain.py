@@ -131,7 +131,7 @@ class Donation:
 
     ``gift_aid_id``: the declaration that covers it. ``request_id``: the donation request that asks the partner for it.
     ``withdrawn_minor``: of refunds begun and sent, and of a dispute. ``disputed_at``: since when it is disputed.
-    ``donor_shown``: the partner's answers and events name the donor.
+    ``donor_shown``: the partner's answers name the donor. ``confirmed_at``: since when a transfer is under way.
     """
 
     id: UUID
@@ -164,6 +164,7 @@ class Donation:
     withdrawn_minor: int = 0
     refunded: Refunded | None = None
     disputed_at: datetime | None = None
+    confirmed_at: datetime | None = None
 
     @property
     def left(self) -> Money:
@@ -217,6 +218,8 @@ class Standing(Enum):
     """Nothing chosen yet, or the last try came to nothing: the form may be shown again if the session is open."""
     DECLINED = "declined"
     """The last try failed for good at the provider; another may begin if the session is open."""
+    AWAITED = "awaited"
+    """The donor has confirmed a bank transfer, which our bank has yet to tell of."""
     UNDER_WAY = "under_way"
     """The donor may still pay at the provider, or the bank is busy with it."""
     PAID = "paid"
@@ -249,6 +252,8 @@ def standing(donation: Donation | None, payment: Payment | None) -> SessionDonat
             return SessionDonation(Standing.HELD, donation, None)
         case "failed":
             return SessionDonation(Standing.DECLINED, donation, None)
+        case "open" if donation.status == "REQUESTED_PAYMENT" and donation.confirmed_at is not None:
+            return SessionDonation(Standing.AWAITED, donation, payment.url)
         case "starting" | "open" if donation.status == "REQUESTED_PAYMENT":
             return SessionDonation(Standing.UNDER_WAY, donation, payment.url)
         case _:
@@ -269,7 +274,7 @@ def judge(
         return HoldReason.PAID_TWICE
     if donation.status != "REQUESTED_PAYMENT":
         return HoldReason.DONATION_CANCELLED
-    if now >= session.grace_ends():
+    if now >= session.grace_ends() and donation.confirmed_at is None:
         return HoldReason.SESSION_OVER
     return difference(donation.money, reference, found, live=live)
 

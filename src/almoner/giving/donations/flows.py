@@ -16,6 +16,7 @@ from almoner.giving.donations import domain, service
 from almoner.giving.donations.domain import Donation, Gift, SessionDonation
 from almoner.giving.payments import service as payments
 from almoner.giving.payments.domain import (
+    BANK,
     MAX_TRIES,
     NoSuchPayment,
     NoticeRefused,
@@ -110,10 +111,11 @@ class _Asking:
 class _Begin(_Asking):
     """The donor has chosen a gift and goes on to pay."""
 
-    def __init__(self, work: PaymentWork, session_id: UUID, gift: Gift, browser: Visitor | None) -> None:
+    def __init__(self, work: PaymentWork, session_id: UUID, gift: Gift, browser: Visitor | None, way: str) -> None:
         super().__init__(work)
         self._session_id = session_id
         self._gift = gift
+        self._way = way
         self._browser = browser
         self._ended: UUID | None = None
 
@@ -123,24 +125,29 @@ class _Begin(_Asking):
         donation = await service.live_of_session(tx, session.id)
         payment = await payments.newest(tx, donation.id) if donation else None
         if donation is None or payment is None or payment.status in ("failed", "cancelled"):
-            donation = await service.promise(tx, session, self._gift)
-            return await self._attempt(tx, session, donation)
-        if not payment.live:
+            return await self._attempt(tx, session)
+        if not payment.live or donation.confirmed_at is not None:
             return Done(domain.standing(donation, payment))
         if tx.now >= session.grace_ends():
             raise SessionExpired
         if payment.provider_payment is None:
             return self.create(tx, payment, session.id)
-        if self._gift.money == payment.money:
+        if self._gift.money == payment.money and payment.provider == self._way:
             await service.change_donor(tx, donation, self._gift)
             return Done(domain.standing(donation, payment))
         session.ensure_open(tx.now)
+        if payment.provider == BANK:
+            await payments.end_transfer(tx, payment)
+            return await self._attempt(tx, session)
         if self._ended == payment.id:
             return Done(domain.standing(donation, payment))  # the bank is busy with it: too late to change
         self._ended = payment.id
         return self.cancel(payment, payment.provider_payment)
 
-    async def _attempt(self, tx: Tx, session: DonationSession, donation: Donation) -> Ask:
+    async def _attempt(self, tx: Tx, session: DonationSession) -> Ask | Done[SessionDonation]:
+        donation = await service.promise(tx, session, self._gift)
+        if self._way == BANK:
+            return await self._transfer(tx, session, donation)
         allowed = MAX_TRIES - await payments.tries(tx, donation.id)
         if allowed < 1:
             raise domain.TooManyTries
@@ -160,6 +167,20 @@ class _Begin(_Asking):
         await service.close_attempt(tx, payment, due)
         return self.create(tx, payment, session.id)
 
+    async def _transfer(self, tx: Tx, session: DonationSession, donation: Donation) -> Done[SessionDonation]:
+        """A reference to pay under: no card is tried, but details are not given away without end either (H6)."""
+        partner = Partner(donation.partner_id)
+        organisation = await organisations.get(tx, partner, donation.organisation_id)
+        domain.ensure_receivable(donation.money.currency, organisation.receives)
+        language = session.language or DEFAULT_LANGUAGE
+        begun = await payments.begin(tx, BANK, donation.id, donation.money, organisation.shown_name, language, 1)
+        if self._browser is not None:
+            _, code = await brakes.admit(tx, self._figures, partner, session.id, self._browser, self._gift.email)
+            await brakes.begin(tx, partner, begun.id, self._browser, 1, code)
+            await brakes.learn(tx, self._figures, Learnt(begun.id, 0, paid=False, ended=True))
+        page = f"{begun.pages_url}/give/{tx.ids.text('donationsession', session.id)}/transfer"
+        return Done(domain.standing(donation, await payments.await_transfer(tx, begun, page)))
+
     async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> None:
         """Learn, and go on from what is known then."""
         await self.learn(tx, found)
@@ -176,7 +197,7 @@ class _Look(_Asking):
         """Ask about an attempt that may have been paid since."""
         known = await service.for_session(tx, self._session_id)
         payment = await payments.newest(tx, known.donation.id) if known.donation else None
-        if payment is None or payment.provider_payment is None or not payment.live:
+        if payment is None or payment.provider_payment is None or not payment.live or payment.provider == BANK:
             return Done(known)
         return self.fetch(payment.provider_payment)
 
@@ -220,6 +241,9 @@ class _End(_Asking):
         payment = await payments.find(tx, self._payment_id)
         if payment is None or not payment.live:
             return Done(True)
+        if payment.provider == BANK:
+            await payments.end_transfer(tx, payment)
+            return Done(True)
         if payment.provider_payment is None:
             return self.create(tx, payment, await service.session_of(tx, payment.donation_id))
         if self._asked:
@@ -242,7 +266,7 @@ class _Resume(_Asking):
     async def prepare(self, tx: Tx) -> Ask | Done[None]:
         """Ask again for the page, or how the payment stands."""
         payment = await payments.find(tx, self._payment_id)
-        if payment is None or not payment.live:
+        if payment is None or not payment.live or payment.provider == BANK:
             return Done(None)
         if payment.provider_payment is None:
             return self.create(tx, payment, await service.session_of(tx, payment.donation_id))
@@ -273,7 +297,14 @@ async def begin_payment(
 
     ``browser``: whose it is; the brakes may refuse it with TooSoon or CodeNeeded. None: nobody's, as in simulations.
     """
-    return await flow.run(work.db, _Begin(work, session_id, gift, browser))
+    return await flow.run(work.db, _Begin(work, session_id, gift, browser, work.provider.name))
+
+
+async def begin_transfer(
+    work: PaymentWork, session_id: UUID, gift: Gift, browser: Visitor | None = None
+) -> SessionDonation:
+    """As ``begin_payment``, by bank transfer: ``url`` is our own page of its details. A payment begun is ended."""
+    return await flow.run(work.db, _Begin(work, session_id, gift, browser, BANK))
 
 
 async def return_from_provider(work: PaymentWork, session_id: UUID) -> SessionDonation:

@@ -1,14 +1,15 @@
 """What can be done with donations, and what becomes of what a provider tells us."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.access.partners import service as partners
 from almoner.giving.donations import domain, schemas, store, store_lists, store_money, store_requests
-from almoner.giving.donations.domain import Bucket, Donation, Filters, Gift, SessionDonation
+from almoner.giving.donations.domain import Bucket, Donation, Filters, SessionDonation
+from almoner.giving.donations.promising import change_donor as change_donor
+from almoner.giving.donations.promising import promise as promise
+from almoner.giving.donations.promising import promise_again
 from almoner.giving.donations.schemas import DonationOut as DonationOut
 from almoner.giving.giftaid import domain as giftaid_rules
 from almoner.giving.giftaid import service as giftaid
@@ -16,14 +17,21 @@ from almoner.giving.giftaid.domain import Declaration
 from almoner.giving.ledger import domain as books
 from almoner.giving.ledger import service as ledger
 from almoner.giving.payments import service as payments
-from almoner.giving.payments.domain import SETTLED, HoldReason, Payment, ProviderPayment, ProviderStatus
+from almoner.giving.payments.domain import (
+    SETTLED,
+    TRANSFER_WAITS,
+    HoldReason,
+    Payment,
+    ProviderPayment,
+    ProviderStatus,
+)
 from almoner.giving.sessions import service as sessions
 from almoner.giving.sessions.domain import DonationSession
 from almoner.giving.suspense import service as suspense
+from almoner.giving.suspense.domain import Held
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money
-from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform import outbox, queue
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
@@ -106,62 +114,6 @@ async def provider_payment(tx: Tx, partner: Partner, donation_id: UUID) -> str:
     return payment.provider_payment
 
 
-async def promise(tx: Tx, session: DonationSession, gift: Gift) -> Donation:
-    """The session's donation with this gift: a new one, or the unpaid one changed. The caller holds the session's lock.
-
-    Raises SessionExpired, SessionCompleted, WrongTargetCurrency.
-    """
-    session.ensure_open(tx.now)
-    if session.currency is not None and gift.money.currency != session.currency:
-        raise domain.WrongTargetCurrency(f"the session takes {session.currency}, not {gift.money.currency}")
-    if (promised := await live_of_session(tx, session.id)) is not None:
-        return await _change_gift(tx, promised, gift)
-    partner = Partner(session.partner_id)
-    shown = (await partners.get(tx, partner)).shows_donors
-    covered = await _covering(tx, partner, session.user_id, session.organisation_id, gift, tx.now)
-    donation = domain.promised(tx.new_id(), session, gift, tx.now, donor_shown=shown, gift_aid_id=covered)
-    await store.insert(tx, partner, donation)
-    await tell(tx, domain.CREATED, donation)
-    return donation
-
-
-async def change_donor(tx: Tx, donation: Donation, gift: Gift) -> None:
-    """Note who gives, for a donation whose amount stays. The caller holds the session's lock."""
-    await _change_gift(tx, donation, gift)
-
-
-async def _change_gift(tx: Tx, promised: Donation, gift: Gift) -> Donation:
-    partner, made, current = Partner(promised.partner_id), promised.created_at, promised.gift_aid_id
-    covered = await _covering(tx, partner, promised.user_id, promised.organisation_id, gift, made, current)
-    if domain.gift_of(promised) != replace(gift, declarer=None) or covered != current:
-        await store.change_gift(tx, EVERYONE, promised.id, gift, covered)
-    if current is not None and covered != current:
-        await giftaid.forget(tx, [current])  # V6: nobody needs what was declared first
-    if (donation := await store.lock(tx, EVERYONE, promised.id)) is None:
-        raise NotFound
-    return donation
-
-
-async def _covering(
-    tx: Tx,
-    partner: Partner,
-    user_id: UUID | None,
-    organisation_id: UUID,
-    gift: Gift,
-    made: datetime,
-    current: UUID | None = None,
-) -> UUID | None:
-    """The declaration that covers a hosted gift, where there may be one: what its donor declared, else the user's."""
-    currency = gift.money.currency
-    if currency != giftaid_rules.CURRENCY or (user_id is None and gift.declarer is None):
-        return None
-    if not giftaid_rules.eligible(currency, await organisations.get(tx, partner, organisation_id)):
-        return None
-    if gift.declarer is not None:
-        return await giftaid.declare_for(tx, partner, gift.declarer, made, current)
-    return await giftaid.covering(tx, partner, user_id, made, current)
-
-
 async def learn(tx: Tx, provider: str, found: ProviderPayment) -> None:
     """Act on a payment as its provider shows it; any number of times, in any order, the effect is one (M4).
 
@@ -202,7 +154,8 @@ async def _money_arrived(
     await payments.move(tx, payment, "succeeded", found)
     received = await store.receive(tx, EVERYONE, donation.id, payment.id)
     assert received is not None, "judged under the donation's lock"
-    await sessions.complete(tx, session, donation.id)
+    if donation.confirmed_at is None:  # which has completed it before (settled 5)
+        await sessions.complete(tx, session, donation.id)
     await tell(tx, domain.PAYMENT_RECEIVED, received)
     await tell(tx, domain.PAYMENT_SUCCESSFUL, received)
     await _close_live(tx, [donation.id])
@@ -218,9 +171,45 @@ async def _hold(tx: Tx, provider: str, found: ProviderPayment, payment: Payment 
     await suspense.hold(tx, provider, found, payment, reason)
 
 
+async def confirm_transfer(tx: Tx, session: DonationSession, donation_id: UUID) -> Donation | None:
+    """The donor says that the bank transfer was sent: it completes the session, which is held, and waits (settled 5).
+
+    None when it was confirmed before, or is not waited for.
+    """
+    if (confirmed := await store.confirm(tx, EVERYONE, donation_id)) is not None:
+        await sessions.complete(tx, session, donation_id)
+    return confirmed
+
+
+async def receive_accepted(tx: Tx, held: Held, note: str, by: str) -> Donation:
+    """A person makes held money of a bank transfer the gift that it was meant to be, of the amount that came.
+
+    It is settled. A gift that was cancelled meanwhile stays so, and is made anew. Raises InvalidState.
+    """
+    assert held.payment_id is not None, "asked for before"
+    source = await payments.lock(tx, held.payment_id)
+    session = await sessions.lock(tx, await session_of(tx, source.donation_id))
+    donation = await store.live_of_session(tx, EVERYONE, session.id) or await lock(tx, EVERYONE, source.donation_id)
+    if await payments.live_of(tx, [donation.id]):
+        raise domain.InvalidState("the donor has begun to pay in another way: look again when that has ended")
+    donation = await promise_again(tx, session, donation, held.money)
+    payment = await payments.begin(tx, source.provider, donation.id, held.money, source.description, source.language, 1)
+    await payments.receive_accepted(tx, payment)
+    if (received := await store.receive(tx, EVERYONE, donation.id, payment.id)) is None:
+        raise domain.InvalidState(f"the donation is {donation.status}: it was paid otherwise")
+    if session.stored_status != "completed":
+        await sessions.complete(tx, session, donation.id)
+    await tell(tx, domain.PAYMENT_RECEIVED, received)
+    await tell(tx, domain.PAYMENT_SUCCESSFUL, received)
+    await settle(tx, {received.id: held.money})
+    await suspense.accept(tx, held, payment, received.organisation_id, note, by)
+    return received
+
+
 async def cancel_abandoned(tx: Tx, limit: int = BATCH) -> int:
-    """Cancel unpaid donations 24 h after their own creation (spec 3.2); how many were cancelled."""
-    cancelled = await store.cancel_abandoned(tx, EVERYONE, tx.now - domain.ABANDONED_AFTER, limit)
+    """Cancel unpaid donations after 24 h (spec 3.2), confirmed bank transfers after 30 days (settled 5); how many."""
+    cancelled = await store.cancel_abandoned(tx, EVERYONE, tx.now - domain.ABANDONED_AFTER, limit, awaited=False)
+    cancelled += await store.cancel_abandoned(tx, EVERYONE, tx.now - TRANSFER_WAITS, limit, awaited=True)
     if cancelled:
         await outbox.emit_all(tx, domain.CANCELLED, [(one.partner_id, record(tx, one)) for one in cancelled])
         await _close_live(tx, [donation.id for donation in cancelled])
@@ -229,8 +218,9 @@ async def cancel_abandoned(tx: Tx, limit: int = BATCH) -> int:
 
 async def next_due(tx: Tx) -> datetime | None:
     """When the next unpaid donation is to be cancelled."""
-    oldest = await store.next_abandoned(tx, EVERYONE)
-    return None if oldest is None else oldest + domain.ABANDONED_AFTER
+    unpaid, awaited = await store.next_abandoned(tx, EVERYONE)
+    due = (unpaid and unpaid + domain.ABANDONED_AFTER, awaited and awaited + TRANSFER_WAITS)
+    return min((one for one in due if one), default=None)
 
 
 async def forget(tx: Tx, limit: int = BATCH) -> int:

@@ -17,7 +17,7 @@ PLAIN: Final = (
     "id, partner_id, organisation_id, user_id, type, session_id, payment_id, status, amount_minor, currency, "
     "first_name, last_name, email, consented, anonymous, metadata, created_at, cancelled_at, cover_minor, message, "
     "gift_aid_id, settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, "
-    "reassigned_from, request_id, withdrawn_minor, refunded_at, refunded_minor, disputed_at"
+    "reassigned_from, request_id, withdrawn_minor, refunded_at, refunded_minor, disputed_at, confirmed_at"
 )
 SHOWN: Final = "(select shows_donors from partner where partner.id = partner_id) as donor_shown"
 COLUMNS: Final = f"{PLAIN}, {SHOWN}"
@@ -28,10 +28,10 @@ def donation_of(row: Record) -> Donation:
     minor, currency = row[8:10]
     settled_at, settled_minor, settled_currency = row[21:24]
     settlement = Settlement(settled_at, Money(settled_minor, settled_currency)) if settled_at else None
-    withdrawn, refunded_at, refunded_minor, disputed_at, shown = row[29:34]
+    withdrawn, refunded_at, refunded_minor, disputed_at, confirmed_at, shown = row[29:35]
     refunded = Refunded(refunded_at, Money(refunded_minor, currency)) if refunded_at else None
     values: list[Any] = [*row[:8], Money(minor, currency), *row[10:21], shown, settlement, *row[24:29]]
-    values += [withdrawn, refunded, disputed_at]
+    values += [withdrawn, refunded, disputed_at, confirmed_at]
     return Donation(*values)
 
 
@@ -191,29 +191,51 @@ async def set_metadata(tx: Tx, partner: Partner, donation_id: UUID, metadata: di
     )
 
 
-async def cancel_abandoned(tx: Tx, _scope: Everyone, created_until: datetime, limit: int) -> list[Donation]:
-    """Cancel up to ``limit`` unpaid hosted donations, oldest first, around those that are being worked on (S4)."""
+async def cancel_abandoned(tx: Tx, _scope: Everyone, until: datetime, limit: int, *, awaited: bool) -> list[Donation]:
+    """Cancel up to ``limit`` unpaid hosted donations, oldest first, around those that are being worked on (S4).
+
+    ``awaited``: those whose bank transfer was confirmed by then; else those that were created by then and were not.
+    """
+    due = "confirmed_at" if awaited else "created_at"
+    which = "type = 'hosted' and confirmed_at is null" if not awaited else "confirmed_at is not null"
     rows = await tx.fetch(
         f"""
         update donation set status = 'CANCELLED', cancelled_at = $2, status_changed_at = $2
         where id in (
-            select id from donation where status = 'REQUESTED_PAYMENT' and type = 'hosted' and created_at <= $1
-            order by created_at limit $3 for no key update skip locked
+            select id from donation where status = 'REQUESTED_PAYMENT' and {which} and {due} <= $1
+            order by {due} limit $3 for no key update skip locked
         ) and status = 'REQUESTED_PAYMENT' returning {COLUMNS}
         """,
-        created_until,
+        until,
         tx.now,
         limit,
     )
     return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
 
 
-async def next_abandoned(tx: Tx, _scope: Everyone) -> datetime | None:
-    """When the oldest unpaid hosted donation was created."""
-    found: datetime | None = await tx.fetchval(
-        "select min(created_at) from donation where status = 'REQUESTED_PAYMENT' and type = 'hosted'"
+async def next_abandoned(tx: Tx, _scope: Everyone) -> tuple[datetime | None, datetime | None]:
+    """When the oldest unpaid hosted donation was created; and when the oldest awaited transfer was confirmed."""
+    row = await tx.fetchrow(
+        """
+        select (select min(created_at) from donation
+                where status = 'REQUESTED_PAYMENT' and type = 'hosted' and confirmed_at is null),
+               (select min(confirmed_at) from donation where status = 'REQUESTED_PAYMENT' and confirmed_at is not null)
+        """
     )
-    return found
+    return (row[0], row[1]) if row else (None, None)
+
+
+async def confirm(tx: Tx, _scope: Everyone, donation_id: UUID) -> Donation | None:
+    """Note that the donor of a held donation says that the transfer was sent; None when it is not waited for."""
+    row = await tx.fetchrow(
+        f"""
+        update donation set confirmed_at = $2
+        where id = $1 and status = 'REQUESTED_PAYMENT' and type = 'hosted' and confirmed_at is null returning {COLUMNS}
+        """,
+        donation_id,
+        tx.now,
+    )
+    return donation_of(row) if row else None
 
 
 _FORGOTTEN: Final = """

@@ -86,6 +86,7 @@ class TransferKind(StrEnum):
     REFUND_PAID = "refund_paid"  # held_payment
     REFUND_SETTLED = "refund_settled"  # settlement_line
     HELD_DISMISSED = "held_dismissed"  # held_payment
+    HELD_ACCEPTED = "held_accepted"  # held_payment
     REQUEST_PAID = "request_paid"  # request_payment
     REQUEST_OVER = "request_over"  # request_payment
     REQUEST_COVERED = "request_covered"  # donation
@@ -277,6 +278,12 @@ def held_dismissed(held_id: UUID, provider: str, money: Money) -> list[Transfer]
     """Held money turned out to be none of ours: it leaves the books the way it came."""
     debit, credit = suspense(provider, money.currency), clearing(provider, money.currency)
     return [Transfer(TransferKind.HELD_DISMISSED, held_id, debit, credit, money.minor)]
+
+
+def held_accepted(held_id: UUID, provider: str, money: Money) -> list[Transfer]:
+    """Held money is a gift after all: it leaves suspense, and is received as a payment of its own."""
+    debit, credit = suspense(provider, money.currency), clearing(provider, money.currency)
+    return [Transfer(TransferKind.HELD_ACCEPTED, held_id, debit, credit, money.minor)]
 
 
 def request_paid(payment_id: UUID, applied: Money, over: Money) -> list[Transfer]:

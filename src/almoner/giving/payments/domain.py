@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Literal
 from uuid import UUID
@@ -24,6 +24,10 @@ PAYMENT: Final = Lifecycle(
 LIVE: Final = ("starting", "open")
 SETTLED: Final = ("succeeded", "held")
 _WHOLE: Final = 10_000  # basis points
+BANK: Final = "bank_transfer"
+"""Donors' transfers to our own account, as the providers have names: nobody is asked, our bank's lines tell."""
+
+TRANSFER_WAITS: Final = timedelta(days=30)  # settled 5: once the donor has confirmed it
 MAX_TRIES: Final = 5  # H6: cards tried on one payment, and in one session
 
 

@@ -5,7 +5,8 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.payments import store
-from almoner.giving.payments.domain import Payment, ProviderEvent, ProviderPayment
+from almoner.giving.payments.domain import BANK, Payment, ProviderEvent, ProviderPayment, ProviderStatus
+from almoner.kit import rf
 from almoner.kit.ids import decode, encode
 from almoner.kit.money import Money
 from almoner.platform.db import EVERYONE, Tx
@@ -46,6 +47,30 @@ async def begin(
     )
     await store.insert(tx, EVERYONE, payment)
     return payment
+
+
+async def await_transfer(tx: Tx, payment: Payment, url: str) -> Payment:
+    """A new attempt is a bank transfer under a reference of its own; ``url``: where the donor reads the details."""
+    called = rf.reference(encode(payment.id)[-rf.LENGTH :].upper())
+    await store.advance(tx, EVERYONE, payment.id, "open", _transfer(tx, payment, called, url))
+    return await lock(tx, payment.id)
+
+
+async def end_transfer(tx: Tx, payment: Payment) -> None:
+    """A bank transfer is not waited for any more; should it come, it is held, or pays what still waits."""
+    assert payment.provider_payment is not None, "a transfer has its reference from the start"
+    await store.advance(tx, EVERYONE, payment.id, "cancelled", _transfer(tx, payment, payment.provider_payment, None))
+
+
+async def receive_accepted(tx: Tx, payment: Payment) -> None:
+    """Note that a new attempt was paid by money that had come before."""
+    called = f"{BANK}/{encode(payment.id)}"
+    await store.advance(tx, EVERYONE, payment.id, "succeeded", _transfer(tx, payment, called, None))
+
+
+def _transfer(tx: Tx, payment: Payment, called: str, url: str | None) -> ProviderPayment:
+    live = not tx.deployment.sandbox
+    return ProviderPayment(called, url, ProviderStatus.OPEN, payment.money, reference(payment.id), payment.tries, live)
 
 
 async def lock(tx: Tx, payment_id: UUID) -> Payment:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from almoner.giving.donations.domain import Donation, InvalidState
 from almoner.giving.ledger.domain import PARTNERS
+from almoner.giving.payments.domain import BANK
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
@@ -47,7 +48,7 @@ class Refund:
     @property
     def by_bank(self) -> bool:
         """Whether an officer sends it, and no provider is asked."""
-        return self.provider == PARTNERS
+        return self.provider in (PARTNERS, BANK)
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,7 @@ async def ask_again(tx: Tx, refund_id: UUID) -> Refund:
     _, refund = await lock(tx, refund_id)
     domain.ensure_begun(refund)
     if refund.by_bank:
-        raise RefundNotPossible("no provider is asked for it: it goes back to the partner by bank")
+        raise RefundNotPossible("no provider is asked for it: it goes back by bank")
     await queue.enqueue_all(tx, [_sending(refund)])
     return refund
 

@@ -44,6 +44,7 @@ checks: Final = (
         from (
             select payment_id, settled_minor, settled_currency from donation
             where settled_at is not null and type = 'hosted'
+              and not exists (select from held_payment where accepted_as = donation.payment_id)
         ) d
         full join (
             select payment_id, net_minor, currency from settlement_line
@@ -81,7 +82,8 @@ checks: Final = (
         "Import the provider's reports that are missing; ask it for the payments that none of them has",
         f"""
         select provider || ' ' || provider_payment from (
-            select provider, provider_payment, status_changed_at as since from payment where status = 'succeeded'
+            select provider, provider_payment, status_changed_at as since from payment
+            where status = 'succeeded' and not exists (select from held_payment where accepted_as = payment.id)
             union all
             select provider, provider_payment, held_at from held_payment
             where status = 'held' and reason not in ('other_mode', 'other_account')

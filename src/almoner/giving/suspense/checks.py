@@ -13,16 +13,17 @@ checks: Final = (
         select coalesce(h.name, 'posting of ' || t.owner_id || ' ' || t.kind) from (
             select id, amount_minor, id || ' ' || kind as name, kind, currency || ':' || provider as whose
             from held_payment join (values
-                ('payment_held', '{held,refunding,refunded,dismissed}'::text[]),
+                ('payment_held', '{held,refunding,refunded,dismissed,accepted}'::text[]),
                 ('refund_begun', '{refunding,refunded}'),
                 ('refund_paid', '{refunded}'),
-                ('held_dismissed', '{dismissed}')
+                ('held_dismissed', '{dismissed}'),
+                ('held_accepted', '{accepted}')
             ) as posting (kind, states) on status = any(states)
             where reason not in ('other_mode', 'other_account')
         ) h full join (
             select t.owner_id, t.kind, t.amount_minor, a.currency || ':' || a.provider as whose
             from ledger_transfer t join ledger_account a on a.id = t.debit_account
-            where t.kind in ('payment_held', 'refund_begun', 'refund_paid', 'held_dismissed')
+            where t.kind in ('payment_held', 'refund_begun', 'refund_paid', 'held_dismissed', 'held_accepted')
         ) t on t.owner_id = h.id and t.kind = h.kind
         where (h.amount_minor, h.whose) is distinct from (t.amount_minor, t.whose)
         """,
@@ -71,7 +72,9 @@ checks: Final = (
                 )
                 union all
                 select r.provider, r.currency, r.amount_minor from refund r
-                join settlement_line paid on paid.payment_id = r.payment_id
+                join settlement_line paid on paid.payment_id = r.payment_id or paid.held_payment_id = (
+                    select id from held_payment where accepted_as = r.payment_id
+                )
                 where r.status = 'sent' and not exists (
                     select from settlement_line drawn where drawn.refund_id = r.id
                 )

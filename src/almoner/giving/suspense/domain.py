@@ -7,14 +7,14 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.payments.domain import HoldReason
+from almoner.giving.payments.domain import BANK, HoldReason
 from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
 
 HELD: Final = Lifecycle(
     "held_payment",
     {
-        "held": frozenset({"refunding", "dismissed"}),
+        "held": frozenset({"refunding", "dismissed", "accepted"}),
         "refunding": frozenset({"refunded"}),
     },
 )
@@ -66,10 +66,13 @@ class Decision:
     at: datetime
 
 
-def decide(reason: HoldReason, held_at: datetime) -> Decision:
-    """What becomes of money that is held for this reason since ``held_at``, if no person decides before."""
+def decide(reason: HoldReason, held_at: datetime, provider: str = "") -> Decision:
+    """What becomes of money that is held for this reason since ``held_at``, if no person decides before.
+
+    A bank transfer waits for a person, whatever the reason: it may be accepted, and no provider can send it back.
+    """
     rule = RULES[reason]
-    return Decision(rule.action, held_at + rule.waits)
+    return Decision(rule.action, held_at + (_WAITS_FOR_A_PERSON if provider == BANK else rule.waits))
 
 
 def posted(reason: HoldReason) -> bool:
@@ -101,6 +104,11 @@ class Held:
     provider_refund: str | None
 
     @property
+    def by_bank(self) -> bool:
+        """Whether it came by bank transfer: an officer sends it back, and no provider is asked."""
+        return self.provider == BANK
+
+    @property
     def posted(self) -> bool:
         """Whether it is in the books."""
         return posted(self.reason)
@@ -115,6 +123,8 @@ class Choice(StrEnum):
     DONE_BY_HAND = "done_by_hand"
     """It was sent back in the provider's own dashboard."""
     DISMISS = "dismiss"
+    ACCEPT = "accept"
+    """It is the gift that it was meant to be, of the amount that came."""
 
 
 @dataclass(frozen=True, slots=True)

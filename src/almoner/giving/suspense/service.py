@@ -55,7 +55,7 @@ async def hold(tx: Tx, provider: str, found: ProviderPayment, payment: Payment |
         found.reference,
         "held",
         tx.now,
-        domain.decide(reason, tx.now).at,
+        domain.decide(reason, tx.now, provider).at,
         None,
         None,
         None,
@@ -114,6 +114,8 @@ async def refund(tx: Tx, held_id: UUID, note: str, by: str) -> Held:
     Raises NoSuchHeldPayment, NotDecidable.
     """
     held = await lock(tx, held_id)
+    if held.status == "refunding" and held.by_bank:
+        raise NotDecidable("It goes back by bank: send it, and record it with --done-as, or import the statement.")
     if held.status == "refunding":
         await store.insert_decision(tx, EVERYONE, Decided(held_id, Choice.ASK_AGAIN, note, by, tx.now))
         await queue.enqueue_all(tx, [_refunding(held)])
@@ -165,6 +167,30 @@ async def dismiss(tx: Tx, held_id: UUID, note: str, by: str) -> Held:
     return await get(tx, held_id)
 
 
+async def ensure_acceptable(tx: Tx, held_id: UUID, note: str, by: str) -> Held:
+    """Held money that may become a gift; a person's decision is noted. Raises NoSuchHeldPayment, NotDecidable."""
+    held = await lock(tx, held_id)
+    _ensure_held(held)
+    if not held.by_bank or held.payment_id is None:
+        raise NotDecidable("Only the first bank transfer with the reference of a gift can be made that gift.")
+    if held.reason is HoldReason.OTHER_CURRENCY:
+        raise NotDecidable("It came in another currency than the gift: it can only be sent back.")
+    await store.insert_decision(tx, EVERYONE, Decided(held_id, Choice.ACCEPT, note, by, tx.now))
+    return held
+
+
+async def accept(tx: Tx, held: Held, payment: Payment, organisation_id: UUID, note: str, by: str) -> None:
+    """Held money, which the caller holds, has paid a gift with this payment; its postings, which are the last."""
+    await store.advance_accepted(tx, EVERYONE, held.id, payment.id, by, note)
+    received = books.payment_received(payment.id, payment.provider, organisation_id, payment.money)
+    await ledger.post(tx, [*books.held_accepted(held.id, held.provider, held.money), *received])
+
+
+async def with_reference(tx: Tx, provider: str, reference: str) -> list[Held]:
+    """What is held under a reference of a bank transfer, oldest first, until the transaction ends."""
+    return await store.lock_with_reference(tx, EVERYONE, provider, reference)
+
+
 async def record_refund(tx: Tx, held_id: UUID, provider_refund: str) -> None:
     """The provider has sent it back; told any number of times, it has one effect."""
     held = await lock(tx, held_id)
@@ -196,7 +222,7 @@ async def _finish(tx: Tx, held: Held, provider_refund: str, before: list[Transfe
 async def _begin_refunds(tx: Tx, due: list[Held], by: str, note: str | None) -> list[Transfer]:
     """The transfers are posted by the caller, with all others of its transaction."""
     await store.advance_decided(tx, EVERYONE, [held.id for held in due], "refunding", by, note)
-    await queue.enqueue_all(tx, [_refunding(held) for held in due])
+    await queue.enqueue_all(tx, [_refunding(held) for held in due if not held.by_bank])
     return [transfer for held in due for transfer in books.refund_begun(held.id, held.provider, held.money)]
 
 

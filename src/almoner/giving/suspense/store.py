@@ -136,6 +136,37 @@ async def advance_decided(
     return int(status.rpartition(" ")[2])
 
 
+async def advance_accepted(tx: Tx, _scope: Everyone, held_id: UUID, payment_id: UUID, by: str, note: str) -> None:
+    """A person has made it a gift, with this payment."""
+    await tx.execute(
+        """
+        update held_payment
+        set status = 'accepted', status_changed_at = $5, decided_at = $5, decided_by = $3, note = $4, accepted_as = $2
+        where id = $1 and status = 'held'
+        """,
+        held_id,
+        payment_id,
+        by,
+        note,
+        tx.now,
+    )
+
+
+async def lock_with_reference(tx: Tx, _scope: Everyone, provider: str, reference: str) -> list[Held]:
+    """Held payments whose provider's name is a reference, or begins with it and a stroke; held."""
+    rows = await tx.fetch(
+        f"""
+        select {_COLUMNS} from held_payment
+        where provider = $1 and provider_payment >= $2 and provider_payment < $2 || '0'
+          and (provider_payment = $2 or provider_payment like $2 || '/%')
+        order by id for no key update
+        """,
+        provider,
+        reference,
+    )
+    return [_held(row) for row in rows]
+
+
 async def advance_refunded(tx: Tx, _scope: Everyone, held_id: UUID, provider_refund: str) -> bool:
     """The provider has sent it back; False when that was known, or is not so decided."""
     return bool(

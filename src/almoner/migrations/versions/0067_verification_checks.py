@@ -1,13 +1,13 @@
 """What the checks of monetary donation verifications rest on, flags that wait for two people, and what nonprofits say.
 
 Revision ID: 0067
-Revises: 0063
+Revises: 0066
 """
 
 from alembic import op
 
 revision = "0067"
-down_revision = "0063"
+down_revision = "0066"
 
 UPGRADE = """
 -- called: the partner asked for it; else it was begun when money came for the nonprofit. look_again_at: until then what

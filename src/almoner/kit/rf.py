@@ -1,0 +1,39 @@
+"""Creditor references by ISO 11649: ``RF``, two check digits, and a body that people can type; pure."""
+
+import re
+from typing import Final
+
+LENGTH: Final = 10
+_MARK: Final = "RF"
+_MODULUS: Final = 97
+# Overlapping, for what stands before a reference may end like the beginning of one.
+_LIKE: Final = re.compile(rf"(?=RF([0-9]{{2}}[0-9A-Z]{{{LENGTH}}}))", re.ASCII)
+_SPACED: Final = re.compile(r"[\s.\-/]+")
+_MISREAD: Final = str.maketrans("OIL", "011")
+"""Bodies are Crockford's base32, which has none of these: whoever typed one has misread a digit."""
+
+
+def reference(body: str) -> str:
+    """The reference with this body: ten characters of Crockford's base32 in capitals."""
+    return f"{_MARK}{98 - _remainder(body + _MARK + '00'):02d}{body}"
+
+
+def shown(reference_: str) -> str:
+    """In groups of four, as the standard prints it."""
+    return " ".join(reference_[at : at + 4] for at in range(0, len(reference_), 4))
+
+
+def found_in(text: str) -> list[str]:
+    """The references in a text, each once, however they are spaced and in whichever case: those that check out."""
+    dense = _SPACED.sub("", text.upper())
+    found = (one[1].translate(_MISREAD) for one in _LIKE.finditer(dense))
+    return list(dict.fromkeys(f"{_MARK}{one}" for one in found if is_valid(f"{_MARK}{one}")))
+
+
+def is_valid(reference_: str) -> bool:
+    """Whether the check digits are right."""
+    return _remainder(reference_[4:] + reference_[:4]) == 1
+
+
+def _remainder(text: str) -> int:
+    return int("".join(str(int(one, 36)) for one in text)) % _MODULUS

@@ -1,0 +1,192 @@
+"""Donors' bank transfers: details, confirmation, 30 days, and what our bank's lines do (settled 5; M6, M7)."""
+
+from datetime import timedelta
+
+import pytest
+
+from almoner.giving.bank_lines import service as bank_lines
+from almoner.giving.bank_lines.domain import BankLine
+from almoner.giving.donations.domain import Standing
+from almoner.giving.suspense import service as suspense
+from almoner.giving.suspense.domain import Held, NotDecidable
+from almoner.giving.transfers import service as transfers
+from tests.support import giving as support
+from tests.support.client import Client, data
+from tests.support.giving import DAY, PAID, Giving, gift
+from tests.support.service import Service
+from tests.support.transfers import begun, came, confirmed, reference, stated
+
+SETTLED = [*PAID, "donation.settled"]
+
+
+@pytest.fixture
+async def giving(service: Service, api: Client) -> Giving:
+    """A session whose donor is about to give."""
+    return await support.open_session(service, api)
+
+
+async def held(giving: Giving) -> list[Held]:
+    """What is held of the donor's transfers, oldest first."""
+    named = await reference(giving)
+    async with giving.service.db.write() as tx:
+        return await suspense.with_reference(tx, "bank_transfer", named)
+
+
+async def line(giving: Giving, name: str) -> BankLine:
+    """A line by the bank's name of it."""
+    async with giving.service.db.read() as tx:
+        found = await bank_lines.newest(tx, 200, every=True)
+    return next(one for one in found if one.movement.reference == name)
+
+
+async def donation(giving: Giving) -> dict[str, object]:
+    """The newest donation of the partner."""
+    return (await giving.donations())[0]
+
+
+async def test_a_transfer_is_confirmed_arrives_and_is_settled_at_once(giving: Giving) -> None:
+    began = await begun(giving)
+    assert began.standing is Standing.UNDER_WAY
+    assert began.url is not None
+    assert began.url.endswith(f"/give/{giving.session['id']}/transfer")
+    await confirmed(giving)
+    assert await giving.status() == "completed"
+    assert (await donation(giving))["status"] == "REQUESTED_PAYMENT"
+    named = await reference(giving)
+    name = f"T1-{named}"
+    words = f"gift rf{named[2:4]} {named[4:8].lower()}-{named[8:].lower()} thank you"
+    looked = await stated(giving, came(name, 2500, words), reference=f"S1-{named}")
+    assert looked.matched == 1
+    assert (await line(giving, name)).matched_as == "gift"
+    now = await donation(giving)
+    assert (now["status"], now["amount"], now["settledAmount"]["amount"]) == ("RECEIVED_PAYMENT", 2500, 2500)
+    assert await giving.events() == SETTLED
+    await stated(giving, came(name, 2500, words), reference=f"S1-{named}")
+    assert await giving.events() == SETTLED
+    assert await giving.status() == "completed"
+
+
+async def test_a_transfer_that_was_not_confirmed_counts_while_the_donation_waits(giving: Giving) -> None:
+    await begun(giving)
+    named = await reference(giving)
+    await stated(giving, came(f"T2-{named}", 2500, named), reference=f"S2-{named}")
+    assert await giving.events() == SETTLED
+    assert await giving.status() == "completed"
+
+
+async def test_a_confirmed_transfer_waits_30_days_and_no_longer(giving: Giving) -> None:
+    await begun(giving)
+    await confirmed(giving)
+    giving.service.clock.advance(timedelta(days=29))
+    await giving.sweep()
+    assert (await donation(giving))["status"] == "REQUESTED_PAYMENT"
+    giving.service.clock.advance(timedelta(days=1))
+    await giving.sweep()
+    assert (await donation(giving))["status"] == "CANCELLED"
+    assert await giving.status() == "completed"
+
+
+async def test_one_that_was_not_confirmed_is_cancelled_after_24_hours(giving: Giving) -> None:
+    await begun(giving)
+    giving.service.clock.advance(DAY)
+    await giving.sweep()
+    assert (await donation(giving))["status"] == "CANCELLED"
+
+
+async def test_m6_late_money_is_held_and_an_officer_makes_it_a_gift(giving: Giving) -> None:
+    await begun(giving)
+    await confirmed(giving)
+    named = await reference(giving)
+    giving.service.clock.advance(timedelta(days=30))
+    await giving.sweep()
+    await stated(giving, came(f"T3-{named}", 2500, named), reference=f"S3-{named}")
+    [late] = await held(giving)
+    assert (late.reason, late.status, (late.acts_at - late.held_at).days) == ("donation_cancelled", "held", 30)
+    async with giving.service.db.write() as tx:
+        made = await transfers.accept(tx, late.id, "the donor called", "officer")
+    found = {one["id"]: one for one in await giving.donations()}
+    now = found.pop(giving.service.db.deployment.ids.text("donation", made.id))
+    assert (now["status"], now["settledAmount"]["amount"], now["firstName"]) == ("RECEIVED_PAYMENT", 2500, "Ada")
+    assert [one["status"] for one in found.values()] == ["CANCELLED"]
+    with pytest.raises(NotDecidable, match="decided over"):
+        async with giving.service.db.write() as tx:
+            await transfers.accept(tx, late.id, "again", "officer")
+
+
+@pytest.mark.parametrize(("minor", "reason"), [(2400, "short"), (2600, "over")])
+async def test_m6_another_amount_is_held_and_may_be_accepted(giving: Giving, minor: int, reason: str) -> None:
+    await begun(giving)
+    await confirmed(giving)
+    named = await reference(giving)
+    await stated(giving, came(f"T4-{named}", minor, named), reference=f"S4-{named}")
+    assert (await donation(giving))["status"] == "REQUESTED_PAYMENT"
+    [other] = await held(giving)
+    assert other.reason == reason
+    async with giving.service.db.write() as tx:
+        await transfers.accept(tx, other.id, "as it is", "officer")
+    now = await donation(giving)
+    assert (now["status"], now["amount"], now["settledAmount"]["amount"]) == ("RECEIVED_PAYMENT", minor, minor)
+    assert await giving.events() == SETTLED
+
+
+async def test_m6_another_currency_is_held_and_only_goes_back(giving: Giving) -> None:
+    await begun(giving)
+    named = await reference(giving)
+    entry = came(f"T5-{named}", 2500, named, "EUR")
+    await stated(giving, entry, reference=f"S5-{named}", currency="EUR")
+    [other] = await held(giving)
+    assert (other.reason, other.money.currency) == ("other_currency", "EUR")
+    with pytest.raises(NotDecidable, match="only be sent back"):
+        async with giving.service.db.write() as tx:
+            await transfers.accept(tx, other.id, "no", "officer")
+    async with giving.service.db.write() as tx:
+        await suspense.refund(tx, other.id, "other currency", "officer")
+    back = came(f"T6-{named}", -2500, named, "EUR")
+    await stated(giving, back, reference=f"S6-{named}", currency="EUR")
+    assert [one.status for one in await held(giving)] == ["refunded"]
+    assert (await line(giving, f"T6-{named}")).matched_as == "gift_refund"
+
+
+async def test_m6_a_second_transfer_of_the_same_reference_is_held(giving: Giving) -> None:
+    await begun(giving)
+    named = await reference(giving)
+    both = [came(f"T7-{named}", 2500, named), came(f"T8-{named}", 2500, named)]
+    await stated(giving, *both, reference=f"S7-{named}")
+    assert await giving.events() == SETTLED
+    assert [(one.reason, one.status) for one in await held(giving)] == [("paid_twice", "held")]
+
+
+async def test_the_donor_changes_to_a_card_and_back(giving: Giving) -> None:
+    await begun(giving)
+    first = await reference(giving)
+    await giving.begin()
+    card = giving.provider.only()
+    assert (await begun(giving)).url is not None
+    assert giving.provider.payments[card].status == "cancelled"
+    second = await reference(giving)
+    assert first != second
+    await stated(giving, came(f"T9-{first}", 2500, first), reference=f"S9-{first}")
+    assert await giving.events() == SETTLED  # the reference of before is of the same gift
+    assert len(await giving.donations()) == 1
+
+
+async def test_another_amount_is_another_reference(giving: Giving) -> None:
+    await begun(giving)
+    first = await reference(giving)
+    await begun(giving)
+    assert await reference(giving) == first
+    await begun(giving, gift(4000))
+    assert await reference(giving) != first
+    assert (await donation(giving))["amount"] == 4000
+
+
+async def test_a_refund_goes_back_by_bank(giving: Giving) -> None:
+    await begun(giving)
+    named = await reference(giving)
+    await stated(giving, came(f"TA-{named}", 2500, named), reference=f"SA-{named}")
+    paid = await donation(giving)
+    data(await giving.api.post(f"/v1/donations/{paid['id']}/refund", {"amount": 1000}))
+    back = came(f"TB-{named}", -1000, f"refund {named}")
+    await stated(giving, back, reference=f"SB-{named}")
+    assert (await line(giving, f"TB-{named}")).matched_as == "gift_refund"
+    assert (await donation(giving))["refundedAmount"] == 1000

@@ -1,0 +1,45 @@
+"""Donors who give by bank transfer, for tests."""
+
+from typing import Any
+
+from almoner.giving.donations import flows
+from almoner.giving.donations import service as donations
+from almoner.giving.donations.domain import Gift, SessionDonation
+from almoner.giving.transfers import service as transfers
+from tests.support import bank, camt
+from tests.support.camt import Entry
+from tests.support.giving import Giving, gift
+
+
+async def begun(giving: Giving, chosen: Gift | None = None) -> SessionDonation:
+    """The donor has asked for the details."""
+    return await flows.begin_transfer(giving.work, giving.session_id, chosen or gift())
+
+
+async def confirmed(giving: Giving) -> None:
+    """The donor has said that it was sent."""
+    async with giving.service.db.write() as tx:
+        await transfers.confirm(tx, giving.session_id)
+
+
+async def reference(giving: Giving) -> str:
+    """Under which the session's newest donation is to be transferred."""
+    async with giving.service.db.read() as tx:
+        known = await donations.for_session(tx, giving.session_id)
+        assert known.donation is not None
+        return str(
+            await tx.fetchval(
+                "select provider_payment from payment where donation_id = $1 order by id desc limit 1",
+                known.donation.id,
+            )
+        )
+
+
+def came(name: str, minor: int, words: str, currency: str = "USD", **more: Any) -> Entry:
+    """A line of our bank, whose own name of it is ``name``."""
+    return camt.entry(name, minor, words=words, end_to_end="NOTPROVIDED", currency=currency, **more)
+
+
+async def stated(giving: Giving, *entries: Entry, reference: str, currency: str = "USD") -> Any:
+    """An officer has imported a statement."""
+    return await bank.stated(giving.service, camt.statement(*entries, reference=reference, currency=currency))
