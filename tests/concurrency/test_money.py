@@ -50,7 +50,7 @@ async def test_m3_m4_m6_s1_the_books_show_what_happened_in_any_order_with_crashe
         commands += sum(world.done.values())
         crashes += world.db.crashes
         done.update(world.done)
-    assert len(done) == 25, "every kind of command was tried"
+    assert len(done) == 30, "every kind of command was tried"
     assert crashes > 0
     figures.write(
         "money",
@@ -64,7 +64,9 @@ async def test_m3_m4_m6_s1_the_books_show_what_happened_in_any_order_with_crashe
 async def check(world: World) -> None:
     """Balances, postings and events against what really happened."""
     balances, posted = await world.expected()
-    assert world.refunded(await world.donations()) == await world.went_back()
+    donations = await world.donations()
+    assert world.refunded(donations) == await world.went_back()
+    await world.expect_claims(donations)
     async with world.db.read() as tx:
         rows = await tx.fetch("select key, credits_minor - debits_minor as minor from ledger_account")
         counted = await tx.fetch("select kind, count(*) from ledger_transfer group by kind")

@@ -9,6 +9,8 @@ from uuid import UUID
 
 from almoner.giving.claims import service as claiming
 from almoner.giving.claims.domain import Claim, ClaimRefused
+from almoner.giving.giftaid.domain import Declarer
+from almoner.giving.payments.domain import DisputeStatus
 from almoner.giving.payouts.domain import Rules
 from almoner.giving.refunds import service as refunds
 from almoner.kit.time import iso
@@ -17,10 +19,12 @@ from tests.support import factories
 from tests.support.claims import BY, Cause, cause
 from tests.support.client import Client, data
 from tests.support.giftaid import declared
+from tests.support.giving import Giving, gift, open_session
 from tests.support.payouts import simulate, uuid_of
 from tests.support.service import Service
 
 DAY = timedelta(days=1)
+HOME = Declarer("Ms", "Ada", "Byron", "12", "St James's Square", "London", "United Kingdom", "SW1Y 4JH")
 
 
 @dataclass(slots=True)
@@ -40,7 +44,10 @@ class Said:
 
 @dataclass(slots=True)
 class Given:
-    """A received gift as the model knows it."""
+    """A received gift as the model knows it. ``page``: where it was given, None for a direct one.
+
+    ``disputed``: its donor's bank wants it back; ``judged``: and has decided.
+    """
 
     id: str
     made: datetime
@@ -48,11 +55,19 @@ class Given:
     charity: int
     declaration: str | None
     refunded: int = 0
+    page: Giving | None = None
+    disputed: bool = False
+    judged: bool = False
+
+    @property
+    def left(self) -> int:
+        """What has not gone back."""
+        return self.amount - self.refunded
 
     @property
     def standing(self) -> int:
         """What gift aid is due on."""
-        return self.amount - self.refunded if self.declaration else 0
+        return self.left if self.declaration else 0
 
 
 @dataclass(slots=True)
@@ -111,13 +126,56 @@ class World:
         assert made["giftAidId"] == expected
         self.gifts.append(Given(made["id"], now, amount, at, expected))
 
+    async def give_on_a_page(self) -> None:
+        """As the user of a session, covered as any gift of theirs, or declaring on the page for this gift alone."""
+        at, known = self.chance.randrange(3), self.chance.random() < 0.5
+        amount = self.chance.choice((1001, 2000))
+        body = {"userId": self.user} if known else {}
+        page = await open_session(self.service, self.api, organisation=self.causes[at].organisation, **body)
+        await page.begin(gift(amount, "GBP", declarer=None if known else HOME))
+        page.provider.pay(page.provider.only())
+        await page.come_back()
+        made, now = (await page.donations())[0], self.service.clock.now()
+        if known:
+            covering = [one.id for one in self.said if one.covers(now)] if at < 2 else []
+            assert made["giftAidId"] == (covering[-1] if covering else None)
+        else:
+            assert (made["giftAidId"] is not None) == (at < 2)
+            assert made["giftAidId"] not in [one.id for one in self.said]
+        self.gifts.append(Given(made["id"], now, amount, at, made["giftAidId"], page=page))
+
+    async def dispute(self) -> None:
+        """A donor's bank wants back what is left of a gift by card."""
+        found = [one for one in self.gifts if one.page and one.left and not one.disputed and not one.judged]
+        if found:
+            chosen = self.chance.choice(found)
+            assert chosen.page is not None
+            payment = chosen.page.provider.only()
+            chosen.page.provider.dispute(payment, self.service.clock.now(), chosen.left)
+            await chosen.page.disputed(payment)
+            chosen.disputed = True
+
+    async def judge(self) -> None:
+        """A donor's bank decides."""
+        if found := [one for one in self.gifts if one.disputed]:
+            await self._judge(self.chance.choice(found))
+
+    async def _judge(self, chosen: Given) -> None:
+        assert chosen.page is not None
+        lost, payment = self.chance.random() < 0.6, chosen.page.provider.only()
+        chosen.page.provider.decide(payment, DisputeStatus.LOST if lost else DisputeStatus.WON)
+        await chosen.page.disputed(payment)
+        chosen.disputed, chosen.judged = False, True
+        if lost:
+            chosen.refunded = chosen.amount
+
     async def refund(self) -> None:
         """All or a part of a gift goes back."""
-        left = [one for one in self.gifts if one.refunded < one.amount]
+        left = [one for one in self.gifts if one.left and not one.disputed]
         if not left:
             return
         chosen = self.chance.choice(left)
-        minor = self.chance.choice((chosen.amount - chosen.refunded, 1))
+        minor = self.chance.choice((chosen.left, 1))
         self.names += 1
         async with self.service.db.write() as tx:
             donation = uuid_of(self.service, "donation", chosen.id)
@@ -127,9 +185,9 @@ class World:
 
     async def reassign(self) -> None:
         """A gift goes to another organisation; abroad it loses its declaration for good."""
-        if not self.gifts:
+        if not (found := [one for one in self.gifts if not one.disputed]):
             return
-        chosen, at = self.chance.choice(self.gifts), self.chance.randrange(3)
+        chosen, at = self.chance.choice(found), self.chance.randrange(3)
         if at == chosen.charity:
             return
         await simulate(self.api, chosen.id, "reassign", organisationId=self.causes[at].organisation)
@@ -169,10 +227,13 @@ class World:
     async def step(self) -> None:
         """Anything of it."""
         moves = {
-            self.give: 6,
+            self.give: 4,
+            self.give_on_a_page: 3,
+            self.dispute: 2,
+            self.judge: 2,
             self.refund: 4,
-            self.draft: 4,
-            self.move: 6,
+            self.draft: 5,
+            self.move: 8,
             self.reassign: 3,
             self.pass_time: 2,
             self.tell: 2,
@@ -189,7 +250,10 @@ class World:
             return [one for of in self.causes[:2] for one in await claiming.newest(tx, of.id, 1000)]
 
     async def settle(self) -> None:
-        """All that is under way is paid, all that can be claimed is claimed, until nothing is left."""
+        """Banks decide, all that is under way is paid, all that can be claimed is claimed, until nothing is left."""
+        for one in self.gifts:
+            if one.disputed:
+                await self._judge(one)
         await self.service.drain()
         for claim in await self.claims():
             async with self.service.db.write() as tx:

@@ -14,6 +14,8 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from almoner.duties import Screened
+from almoner.giving.claims import jobs as claim_jobs
 from almoner.giving.disputes import jobs as dispute_jobs
 from almoner.giving.donations import flows as paying
 from almoner.giving.donations import jobs as donation_jobs
@@ -24,6 +26,7 @@ from almoner.giving.payouts import flows as payouts
 from almoner.giving.payouts import jobs as payout_jobs
 from almoner.giving.payouts import service as holding
 from almoner.giving.payouts.domain import PayoutRefused, Rules
+from almoner.giving.reassignments import jobs as reassignment_jobs
 from almoner.giving.reassignments import service as reassignments
 from almoner.giving.refunds import jobs as refund_jobs
 from almoner.giving.refunds.domain import RefundNotPossible
@@ -43,12 +46,15 @@ from almoner.platform.background import Background
 from almoner.platform.db import EVERYONE, Database, Tx
 from almoner.platform.flow import StillRunning
 from almoner.platform.work import Duties
+from almoner.screening.screenings.service import Screener
 from tests.support import factories
 from tests.support import giving as support
 from tests.support.client import Client, data
 from tests.support.fake_provider import FakeProvider, notice
+from tests.support.giftaid import charity
 from tests.support.giving import Giving, gift
 from tests.support.money_world_back import DISPUTE_FEE, PROVIDER, Back, Told
+from tests.support.money_world_claims import Claiming
 from tests.support.money_world_direct import CURRENCY, Directly
 from tests.support.service import Service
 
@@ -93,7 +99,7 @@ class Fallible(Database):
 
 
 @dataclass(slots=True)
-class World(Directly, Back):
+class World(Directly, Back, Claiming):
     """One partner, some nonprofits, one provider. ``reported``: lines of the provider's reports, each once.
 
     ``transfers``: what the partner paid by bank, by the bank's reference: the request, and how much.
@@ -104,6 +110,7 @@ class World(Directly, Back):
     db: Fallible
     chance: random.Random
     nonprofits: list[str]
+    donor: str
     provider: FakeProvider = field(default_factory=FakeProvider)
     givings: list[Giving] = field(default_factory=list)
     reported: set[Told] = field(default_factory=set)
@@ -124,11 +131,13 @@ class World(Directly, Back):
             **donation_jobs.handlers(self.provider),
             **suspense_jobs.handlers(self.provider),
             **payout_jobs.handlers(RULES, self.service.house.telemetry),
-            **verification_jobs.handlers,
+            **verification_jobs.handlers(Screened(Screener())),
             **asking_jobs.handlers,
             **refund_jobs.handlers(self.provider),
             **dispute_jobs.handlers(self.provider, RULES),
             **dispute_jobs.recovering(RULES),
+            **reassignment_jobs.handlers(RULES),
+            **claim_jobs.handlers,
         }
         schedules = (
             *session_jobs.schedules,
@@ -140,7 +149,8 @@ class World(Directly, Back):
             *dispute_jobs.schedules,
             *payout_jobs.schedules(sandbox=True),
         )
-        duties = Duties(handlers, (*payout_jobs.reactions, *dispute_jobs.reactions), schedules)
+        reactions = (*payout_jobs.reactions, *dispute_jobs.reactions, *claim_jobs.reactions)
+        duties = Duties(handlers, reactions, schedules)
         return Background(self.db, duties, self.service.house.telemetry)
 
     async def happen(self) -> None:
@@ -151,7 +161,7 @@ class World(Directly, Back):
             self.bank_returns, self.reassign, self.verify, self.give_directly, self.give_directly,
             self.cancel_directly, self.ask, self.partner_pays, self.partner_pays, self.return_over,
             self.refund, self.refund, self.end_by_hand, self.provider_stumbles, self.dispute, self.bank_decides,
-            self.tell_of_dispute,
+            self.tell_of_dispute, self.apply_over, self.merge, self.declare, self.claim, self.hmrc_answers,
         ]  # fmt: skip
         command = self.chance.choice(commands)
         self.done[command.__name__] += 1
@@ -161,12 +171,14 @@ class World(Directly, Back):
 
     async def open(self) -> None:
         """A donor comes to a page."""
-        opened = await support.open_session(self.service, self.api, organisation=self.chance.choice(self.nonprofits))
+        body = {"userId": self.donor} if self.chance.random() < 0.5 else {}
+        cause = self.chance.choice(self.nonprofits[:-1])  # the last one may be gone
+        opened = await support.open_session(self.service, self.api, organisation=cause, **body)
         self.givings.append(Giving(self.service, self.api, opened.session_id, opened.session, self.provider))
 
     async def begin(self) -> None:
         """A donor chooses an amount, or another one."""
-        chosen = gift(self.chance.choice((2500, 2500, 4000)))
+        chosen = gift(self.chance.choice((2500, 2500, 4000)), CURRENCY)
         await paying.begin_payment(self.work, self._some().session_id, chosen)
 
     async def come_back(self) -> None:
@@ -301,6 +313,7 @@ class World(Directly, Back):
             for reference in self.transfers:
                 await self.note_transfer(reference)
             await self.settle_what_goes_back()
+            await self.follow_merged()
             await self.drain()
             for currency in (CURRENCY, "EUR"):
                 lines = [Told("payment", one.id) for one in self._succeeded() if one.money.currency == currency]
@@ -309,6 +322,7 @@ class World(Directly, Back):
             await self.drain()
         await self.pay_out()
         await self.drain()
+        await self.settle_claims()
 
     async def expected(self) -> tuple[dict[str, int], Counter[str]]:
         """What is owed on each account (credits less debits), and how often each kind of transfer was posted."""
@@ -366,15 +380,15 @@ class World(Directly, Back):
 
 @asynccontextmanager
 async def begun(service: Service, seed: int, *, crashes: float) -> AsyncIterator[World]:
-    """A world with three nonprofits. ``crashes``: how many of the boundaries of transactions are fatal."""
+    """A world with four charities. ``crashes``: how many of the boundaries of transactions are fatal."""
     tenant = await service.tenant()
     pool = await databases.open_pool(service.database.dsn, 10)
     db = Fallible(pool, service.db.deployment)
     db.chance, db.share = random.Random(seed + 1), crashes
-    nonprofits = [await factories.nonprofit(service) for _ in range(3)]
+    nonprofits = [await charity(service) for _ in range(4)]
     api = service.client(tenant.secret)
     try:
-        yield World(service, api, db, random.Random(seed), nonprofits)
+        yield World(service, api, db, random.Random(seed), nonprofits, (await factories.user(api))["id"])
     finally:
         await api.close()
         await db.close()

@@ -9,13 +9,13 @@ from uuid import UUID
 from almoner.giving.ledger.domain import PARTNERS
 from almoner.giving.requests import flows as asking
 from almoner.giving.requests import service as asked
-from almoner.giving.requests.domain import RequestRefused, Unasked
+from almoner.giving.requests.domain import RequestPayment, RequestRefused, Unasked
 from almoner.kit.money import Money
-from almoner.platform.db import EVERYONE, Database
+from almoner.platform.db import EVERYONE, Database, Tx
 from tests.support.client import Client
 from tests.support.service import Service
 
-CURRENCY = "USD"
+CURRENCY = "GBP"
 
 
 class Directly:
@@ -27,6 +27,7 @@ class Directly:
     chance: random.Random
     nonprofits: list[str]
     transfers: dict[str, tuple[UUID, Money]]
+    donor: str
 
     async def ids(self, sql: str) -> list[UUID]:
         """The ids that a statement selects."""
@@ -35,7 +36,8 @@ class Directly:
 
     async def give_directly(self) -> None:
         """The partner makes a direct donation."""
-        body = {"amount": self.chance.choice((500, 1200)), "currencyCode": CURRENCY}
+        body: dict[str, Any] = {"amount": self.chance.choice((500, 1200)), "currencyCode": CURRENCY}
+        body |= {"userId": self.donor} if self.chance.random() < 0.5 else {}
         await self.api.post("/v1/donations", {**body, "organisationId": self.chance.choice(self.nonprofits)})
 
     async def cancel_directly(self) -> None:
@@ -68,6 +70,19 @@ class Directly:
             async with self.db.write() as tx:
                 await asked.return_over(tx, self.chance.choice(found), note="by mail", decided_by="officer")
 
+    async def apply_over(self) -> None:
+        """An officer has what was more than asked for pay another request, or tries to."""
+        held = await self.ids("select id from request_payment where status = 'held' order by id")
+        if held and (requests := await self.ids("select id from donation_request where status <> 'PAID' order by id")):
+            await asking.apply_over(
+                self.db,
+                self.chance.choice(held),
+                self.chance.choice(requests),
+                note="by mail",
+                decided_by="officer",
+                record=_unrecorded,
+            )
+
     async def expect_requests(
         self, balances: Counter[str], posted: Counter[str], donations: list[dict[str, Any]]
     ) -> None:
@@ -79,6 +94,9 @@ class Directly:
                 money.minor if money.currency == CURRENCY else 0
             )
             balances[f"suspense:{money.currency}:{PARTNERS}"] += money.minor
+        for of, minor in await self._applied():
+            taken[self.service.db.deployment.ids.text("donationrequest", of)] += minor
+            posted["over_applied"] += 1
         for request in set(taken) | {one["donationRequestId"] for one in donations if one["donationRequestId"]}:
             inside = [one for one in donations[::-1] if one["donationRequestId"] == request]
             left = min(taken[request], sum(one["amount"] for one in inside))
@@ -92,10 +110,24 @@ class Directly:
                 posted["request_covered"] += 1
             balances[f"request_clearing:{CURRENCY}"] += left
         async with self.db.read() as tx:
-            for row in await tx.fetch("select currency, applied_minor, over_minor, status from request_payment"):
-                posted["request_paid"] += row["applied_minor"] > 0
-                posted["request_over"] += row["over_minor"] > 0
+            for row in await tx.fetch("select * from request_payment"):
+                posted["request_paid"] += row["applied_minor"] > 0 and row["applied_from"] is None
+                posted["request_over"] += row["over_minor"] > 0 and row["applied_from"] is None
                 if row["status"] == "returned":
                     posted["over_returned"] += 1
                     balances[f"bank:{row['currency']}"] += row["over_minor"]
                     balances[f"suspense:{row['currency']}:{PARTNERS}"] -= row["over_minor"]
+
+    async def _applied(self) -> list[tuple[UUID, int]]:
+        """To which requests something over was applied, and how much there was, each once."""
+        async with self.db.read() as tx:
+            rows = await tx.fetch(
+                "select p.request_id, p.amount_minor, p.currency, f.over_minor, f.currency as whose "
+                "from request_payment p join request_payment f on f.id = p.applied_from"
+            )
+        assert all((row["amount_minor"], row["currency"]) == (row["over_minor"], row["whose"]) for row in rows)
+        return [(row["request_id"], row["amount_minor"]) for row in rows]
+
+
+async def _unrecorded(_tx: Tx, _part: RequestPayment) -> None:
+    """Nobody keeps who did it."""

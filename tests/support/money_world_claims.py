@@ -1,0 +1,132 @@
+"""The world of money in which charities claim gift aid: of declarations that end, and of gifts that move meanwhile."""
+
+import random
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+from almoner.giving.claims import service as claiming
+from almoner.giving.claims.domain import TAX_YEAR, Claim, ClaimRefused
+from almoner.giving.giftaid.domain import GiftAidRefused
+from almoner.giving.reassignments import jobs as following
+from almoner.giving.reassignments import service as reassignments
+from almoner.platform.db import Database
+from tests.support.client import Client
+from tests.support.giftaid import declared
+from tests.support.service import Service
+
+BY = "officer"
+
+
+class Claiming:
+    """What charities and HMRC do, and what HMRC must have paid at last. ``donor``: who declared, and gives often."""
+
+    service: Service
+    api: Client
+    db: Database
+    chance: random.Random
+    nonprofits: list[str]
+    donor: str
+
+    async def ids(self, sql: str) -> list[UUID]:
+        """The ids that a statement selects."""
+        raise NotImplementedError
+
+    async def declare(self) -> None:
+        """The donor declares anew, or has a declaration cancelled from now on."""
+        living = await self.ids("select id from gift_aid_declaration where deleted_at is null order by id")
+        if not living or self.chance.random() < 0.5:
+            await declared(self.api, userId=self.donor)
+            return
+        with suppress(GiftAidRefused):  # cancelled by another meanwhile
+            async with self.db.write() as tx:
+                await claiming.cancel_declaration(tx, self.chance.choice(living), None)
+
+    async def claim(self) -> None:
+        """A charity drafts a claim of what was given until now, if there is something to claim."""
+        with suppress(ClaimRefused):  # it has a draft
+            await self._draft(self._uuid(self.chance.choice(self.nonprofits)))
+
+    async def hmrc_answers(self) -> None:
+        """A draft is sent or withdrawn; what HMRC has is paid or refused."""
+        states = "('drafted', 'submitted')"
+        if not (found := await self.ids(f"select id from gift_aid_claim where status in {states} order by id")):
+            return
+        claim_id = self.chance.choice(found)
+        with suppress(ClaimRefused):  # somebody else was faster
+            async with self.db.write() as tx:
+                drafted = (await claiming.get(tx, claim_id)).status == "drafted"
+                if self.chance.random() < 0.2:
+                    await (claiming.withdraw if drafted else claiming.reject)(tx, claim_id, "anew", by=BY)
+                elif drafted:
+                    await claiming.submit(tx, claim_id, "CH-1", by=BY)
+                else:
+                    await claiming.pay(tx, claim_id, None, note=None, by=BY)
+
+    async def merge(self) -> None:
+        """A register says that the last nonprofit went over into the first, or that it did not; or nothing of it."""
+        chance = self.chance.random()
+        if chance < 0.3:
+            await self._merge(gone=chance < 0.2)
+        async with self.db.write() as tx:
+            await following.on_change(tx, [])
+
+    async def follow_merged(self) -> None:
+        """At last it did."""
+        await self._merge(gone=True)
+        async with self.db.write() as tx:
+            await following.on_change(tx, [])
+
+    async def _merge(self, *, gone: bool) -> None:
+        async with self.db.write() as tx:
+            await tx.execute(
+                """
+                update organisation set overruled = case when $3 then 'merged' end, active = not $3,
+                                        succeeded_by = case when $3 then $2::uuid end
+                where id = $1
+                """,
+                self._uuid(self.nonprofits[-1]),
+                self._uuid(self.nonprofits[0]),
+                gone,
+            )
+
+    async def settle_claims(self) -> None:
+        """All that is under way is paid, and all that can be claimed is claimed."""
+        for claim_id in await self.ids("select id from gift_aid_claim where status = 'drafted'"):
+            async with self.db.write() as tx:
+                await claiming.withdraw(tx, claim_id, "anew", by=BY)
+        for claim_id in await self.ids("select id from gift_aid_claim where status = 'submitted'"):
+            async with self.db.write() as tx:
+                await claiming.pay(tx, claim_id, None, note=None, by=BY)
+        for name in self.nonprofits:
+            while (drafted := await self._draft(self._uuid(name))) is not None:
+                async with self.db.write() as tx:
+                    await claiming.submit(tx, drafted.id, "CH-2", by=BY)
+                    await claiming.pay(tx, drafted.id, None, note=None, by=BY)
+
+    async def expect_claims(self, donations: list[dict[str, Any]]) -> None:
+        """HMRC has paid for what is left of gifts that bear a declaration, to the penny; no gift was left behind."""
+        async with self.db.read() as tx:
+            for name in self.nonprofits:
+                claims = [one for one in await claiming.newest(tx, self._uuid(name), 10_000) if one.status == "paid"]
+                paid = {one.id for one in claims}
+                left = [one for one in await claiming.adjustments(tx, self._uuid(name), 10_000) if one.claim_id in paid]
+                standing = [
+                    one["amount"] - (one["refundedAmount"] or 0)
+                    for one in donations
+                    if one["giftAidId"] and one["organisationId"] == name
+                    if one["status"] in ("RECEIVED_PAYMENT", "DISBURSED")
+                ]
+                got = sum(one.minor - one.deducted_minor for one in claims) - sum(one.left_minor for one in left)
+                assert got == sum(standing), name
+            assert await reassignments.left_behind(tx, None, 10) == []
+
+    async def _draft(self, of: UUID) -> Claim | None:
+        together = self.chance.random() < 0.5
+        async with self.db.write() as tx:
+            return (await claiming.draft(tx, of, tx.now, year=TAX_YEAR, together=together, by=BY)).claim
+
+    def _uuid(self, organisation: str) -> UUID:
+        found = self.service.db.deployment.ids.parse("organisation", organisation)
+        assert found is not None
+        return found
