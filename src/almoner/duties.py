@@ -36,6 +36,9 @@ from almoner.giving.settlements.ports import PayoutReports
 from almoner.giving.statements import jobs as statement_jobs
 from almoner.giving.statements import service as statements
 from almoner.giving.suspense import jobs as suspense_jobs
+from almoner.giving.transfer_notices import jobs as transfer_notice_jobs
+from almoner.giving.transfer_notices import service as transfer_notices
+from almoner.giving.transfers.domain import PayTo
 from almoner.giving.verifications import jobs as verification_jobs
 from almoner.giving.verifications import service as verifications
 from almoner.nonprofits.categories import service as category_members
@@ -125,6 +128,7 @@ REACTIONS = (
     *verification_jobs.reactions,
     *payout_jobs.reactions,
     *refund_notice_jobs.reactions,
+    *transfer_notice_jobs.reactions,
     *dispute_jobs.reactions,
     *reassignment_jobs.reactions,
     *reassignment_notice_jobs.reactions,
@@ -189,12 +193,13 @@ def duties(
     blobs: Blobs,
     scanner: Scanner | None,
     screener: Screener,
+    pay_to: Mapping[str, PayTo],
 ) -> Duties:
     """What every slice does in the background."""
     handlers = {**webhook_jobs.handlers(db, outbound), **selfcheck.handlers(CHECKS, telemetry)}
     handlers |= {**_BOOKS, **payout_jobs.handlers(rules, telemetry)}
     handlers |= {**reassignment_jobs.handlers(rules), **dispute_jobs.recovering(rules)}
-    handlers |= _mailing(db, transport, catalogues, hosts, screener)
+    handlers |= _mailing(db, transport, catalogues, hosts, screener, pay_to)
     handlers |= sign_in_jobs.handlers
     handlers |= organisation_jobs.handlers(FOLLOWERS)
     handlers |= register_jobs.handlers(registers)
@@ -235,7 +240,12 @@ def _paying(provider: PaymentProvider, figures: Figures, rules: Rules) -> Mappin
 
 
 def _mailing(
-    db: Database, transport: MailTransport, catalogues: Catalogues, hosts: MailHosts, screener: Screener
+    db: Database,
+    transport: MailTransport,
+    catalogues: Catalogues,
+    hosts: MailHosts,
+    screener: Screener,
+    pay_to: Mapping[str, PayTo],
 ) -> Mapping[str, Handler]:
     """What is done by slices that write to people."""
 
@@ -245,6 +255,7 @@ def _mailing(
     return {
         **receipt_jobs.handlers(mails(receipts.MAILS), transport),
         **refund_notice_jobs.handlers(mails(refund_notices.MAILS), transport),
+        **transfer_notice_jobs.handlers(mails(transfer_notices.MAILS), transport, pay_to),
         **reassignment_notice_jobs.handlers(mails(reassignment_notices.MAILS), transport),
         **statement_jobs.handlers(mails(statements.MAILS), transport),
         **letter_jobs.handlers(mails(letters.MAILS), transport),

@@ -1,21 +1,25 @@
 """Who takes payments: Stripe where it is set up, else in the sandbox the built-in provider, else nobody."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from almoner.adapters.on_use import stripe_provider
 from almoner.adapters.payments_test import TestProvider
 from almoner.adapters.till_closed import ClosedTill
 from almoner.adapters.till_test import TestTill
+from almoner.giving.bank_files import service as bank_files
+from almoner.giving.bank_files.domain import BankFileRefused
 from almoner.giving.payments.domain import Tariff
 from almoner.giving.payments.ports import PaymentProvider
 from almoner.giving.settlements.ports import PayoutReports
+from almoner.giving.transfers.domain import PayTo
 from almoner.platform.db import Database
 from almoner.platform.outbound import Outbound
 from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.telemetry import Telemetry
 from almoner.provider_test.app import ProviderTest
 from almoner.sandbox.ports import Till
-from almoner.settings import Settings
+from almoner.settings import Settings, UnsafeSettings
 
 
 class Provider(PaymentProvider, Protocol):
@@ -26,6 +30,17 @@ class Provider(PaymentProvider, Protocol):
 
     async def close(self) -> None:
         """Close them."""
+
+
+def accounts_of(settings: Settings) -> Mapping[str, PayTo]:
+    """Our own accounts by currency, which donors may transfer to. Raises UnsafeSettings."""
+    if settings.bank_accounts is None:
+        return {}
+    try:
+        own = bank_files.own_accounts(settings.bank_accounts)
+    except BankFileRefused as refused:
+        raise UnsafeSettings([f"ALMONER_BANK_ACCOUNTS: {refused}"]) from refused
+    return {currency: PayTo(account.name, account.numbers) for currency, account in own.items()}
 
 
 def provider_of(

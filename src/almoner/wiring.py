@@ -30,6 +30,7 @@ from almoner.giving.gateway import embed
 from almoner.giving.gateway.code_pages import CodePages
 from almoner.giving.gateway.pages import TEMPLATES, GivePages
 from almoner.giving.gateway.ports import Checkout
+from almoner.giving.gateway.transfer_pages import TransferPages
 from almoner.giving.giftaid.routes import routes as gift_aid
 from almoner.giving.payouts.domain import Rules
 from almoner.giving.payouts.routes import routes as disbursements
@@ -70,7 +71,7 @@ from almoner.platform.telemetry import Telemetry
 from almoner.platform.uploads.checking import Checker
 from almoner.platform.work import Duties
 from almoner.provider_test.app import ProviderTest
-from almoner.providers import Provider, provider_of, till_of
+from almoner.providers import Provider, accounts_of, provider_of, till_of
 from almoner.sandbox import (
     simulate_agents,
     simulate_appeals,
@@ -215,7 +216,7 @@ def _people_pages(db: Database, catalogues: Catalogues, limiter: RateLimiter, ou
     ]
 
 
-def _giving_pages(work: PaymentWork, catalogues: Catalogues, rules: Rules) -> list[BaseRoute]:
+def _giving_pages(settings: Settings, work: PaymentWork, catalogues: Catalogues, rules: Rules) -> list[BaseRoute]:
     db = work.db
     checkout = Checkout(
         work.provider.origin,
@@ -223,11 +224,13 @@ def _giving_pages(work: PaymentWork, catalogues: Catalogues, rules: Rules) -> li
         partial(flows.begin_payment, work),
         partial(flows.return_from_provider, work),
         work.provider.currencies,
+        partial(flows.begin_transfer, work),
+        accounts_of(settings),
     )
     gateway = GivePages(db, Pages(db.deployment, TEMPLATES, catalogues), checkout)
     gifts = GiftPages(db, Pages(db.deployment, GIFT_TEMPLATES, catalogues), rules)
     statements = StatementPages(db, Pages(db.deployment, STATEMENT_TEMPLATES, catalogues))
-    giving = [*gateway.routes(), *CodePages(db, gateway).routes()]
+    giving = [*gateway.routes(), *CodePages(db, gateway).routes(), *TransferPages(db, gateway, checkout).routes()]
     following = [*gifts.routes(), *statements.asking()]
     return [
         *giving,
@@ -324,6 +327,7 @@ def _duties(
         blobs,
         _scanner(settings),
         Screener(),
+        accounts_of(settings),
     )
 
 
@@ -346,7 +350,7 @@ async def open_house(
     provider, provider_app = provider_of(settings, db, outbound, telemetry, catalogues)
     work = None if provider is None else PaymentWork(db, provider, _figures(settings))
     rules = Rules(settings.payout_least_gifts)
-    pages += [] if work is None else _giving_pages(work, catalogues, rules)
+    pages += [] if work is None else _giving_pages(settings, work, catalogues, rules)
     pages += _sandbox_pages(db, catalogues) if settings.sandbox else []
     blobs = Blobs(StorageOnUse(settings.documents_url, settings.documents_folder), db.deployment.vault)
     background = Background(db, _duties(settings, db, outbound, provider, catalogues, telemetry, blobs), telemetry)

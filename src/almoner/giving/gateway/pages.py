@@ -21,7 +21,7 @@ from almoner.giving.brakes.domain import CodeNeeded, TooSoon, Visitor
 from almoner.giving.donations.domain import Gift, SessionDonation, Standing, TooManyTries
 from almoner.giving.gateway import device, domain, keepsake, service
 from almoner.giving.gateway.ports import Checkout
-from almoner.giving.gateway.schemas import Problems, TypedGift
+from almoner.giving.gateway.schemas import TRANSFER, Problems, TypedGift
 from almoner.giving.gateway.service import Giving
 from almoner.giving.gateway.views import Notice, Views
 from almoner.giving.sessions.domain import PAGE, SessionCompleted, SessionExpired
@@ -174,7 +174,7 @@ class GivePages:
         """On to the provider; to the code, when the brakes ask whether a person gives; or back for a while (H6)."""
         browser = device.visitor(opened.request, self._vault)
         try:
-            begun = await self._begin(opened, gift, browser)
+            begun = await self._begin(opened, typed, gift, browser)
         except ServiceUnavailable:
             return self._form(opened, typed, status=503, notice=Notice("give.busy", alert=True))
         except TooSoon as wait:
@@ -186,10 +186,12 @@ class GivePages:
         keepsake.keep(response, self._vault, opened.id, opened.name, typed, seconds=_KEEPSAKE_SECONDS)
         return response
 
-    async def _begin(self, opened: Opened, gift: Gift, browser: Visitor) -> SessionDonation | None:
+    async def _begin(self, opened: Opened, typed: TypedGift, gift: Gift, browser: Visitor) -> SessionDonation | None:
         """The payment; None when a code was sent instead. Raises TooSoon, ServiceUnavailable."""
+        by_bank = typed.way == TRANSFER and gift.money.currency in self._checkout.accounts
+        begin = (self._checkout.transfer if by_bank else None) or self._checkout.begin
         try:
-            return await self._checkout.begin(opened.id, gift, browser)
+            return await begin(opened.id, gift, browser)
         except CodeNeeded:
             async with self._db.write() as tx:
                 if not await brakes.has_code(tx, opened.id, gift.email):
@@ -251,13 +253,19 @@ class GivePages:
                 return response
             case Standing.HELD:
                 return self.views.tell(opened.giving, "held", 200, "info")
+            case Standing.AWAITED:
+                return to(f"/give/{opened.name}/transfer")
             case Standing.UNDER_WAY:
                 return self._waiting(opened, gift)
             case _:
                 return to(f"/give/{opened.name}")
 
-    async def _gift(self, opened: Opened) -> Response:
+    async def _gift(self, opened: Opened) -> Response:  # noqa: C901 (one for each state)
         giving = opened.giving
+        if giving.gift.standing is Standing.AWAITED:
+            return to(f"/give/{opened.name}/transfer")
+        if giving.status == "completed" and giving.gift.standing is Standing.NOT_STARTED:
+            return self.views.tell(giving, "lapsed", 410, "clock")
         if giving.status == "expired" and giving.gift.standing is Standing.UNDER_WAY and self._in_grace(giving):
             return self._waiting(opened, giving.gift)
         if giving.status == "expired":
@@ -304,6 +312,7 @@ class GivePages:
             self._amounts(opened),
             self._checkout.tariff,
             typed,
+            transfer=(opened.giving.session.currency or "") in self._checkout.accounts,
             action=f"/give/{opened.name}",
             csrf=opened.visit.csrf,
             status=status,

@@ -1,12 +1,13 @@
 """What the page needs of the gift's own flows, which talk to the payment provider. Wiring puts it together."""
 
-from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from almoner.giving.brakes.domain import Visitor
 from almoner.giving.donations.domain import Gift, SessionDonation
 from almoner.giving.payments.domain import Tariff
+from almoner.giving.transfers.domain import PayTo
 from almoner.kit.money import EXPONENTS
 
 
@@ -18,6 +19,9 @@ class Checkout:
     ``url`` of what it answers is the provider's page. It raises SessionExpired, SessionCompleted, TooManyTries,
     TooSoon, CodeNeeded and ServiceUnavailable. ``come_back`` asks the provider and says where the session stands; it
     raises ServiceUnavailable. ``tariff``: what the provider keeps of a payment. ``currencies``: what it takes.
+
+    ``accounts``: our own by currency. ``transfer``: as ``begin``, by bank transfer to one of them; ``url`` is our own
+    page of its details.
     """
 
     origin: str
@@ -25,3 +29,5 @@ class Checkout:
     begin: Callable[[UUID, Gift, Visitor], Awaitable[SessionDonation]]
     come_back: Callable[[UUID], Awaitable[SessionDonation]]
     currencies: Collection[str] = tuple(EXPONENTS)
+    transfer: Callable[[UUID, Gift, Visitor], Awaitable[SessionDonation]] | None = None
+    accounts: Mapping[str, PayTo] = field(default_factory=dict)

@@ -23,6 +23,8 @@ AID_FIELDS: Final = {"title": 20, "house": 40, "road": 80, "city": 60, "postcode
 """What gift aid asks for besides the name, with the most characters: a claim takes no more of most of them."""
 _POSTCODE: Final = re.compile(r"[A-Z]{1,2}[0-9][A-Z0-9]? ?[0-9][A-Z]{2}", re.ASCII)
 OTHER: Final = "other"
+TRANSFER: Final = "transfer"
+"""The way to pay that takes no card, and of which nobody keeps a fee."""
 
 _UNREADABLE: Final = {
     Unreadable.EMPTY: "give.problem.amount.missing",
@@ -56,6 +58,7 @@ class TypedGift(msgspec.Struct, frozen=True):
     road: str = ""
     city: str = ""
     postcode: str = ""
+    way: str = ""
 
     @classmethod
     def posted(cls, form: Mapping[str, object]) -> "TypedGift":
@@ -76,6 +79,7 @@ class TypedGift(msgspec.Struct, frozen=True):
             road=_clean(form.get("road")),
             city=_clean(form.get("city")),
             postcode=_clean(form.get("postcode")).upper(),
+            way=TRANSFER if form.get("way") == TRANSFER else "",
         )
 
     def read(self, amounts: Amounts, locale: Locale, tariff: Tariff, *, aid: bool = False) -> Gift | Problems:
@@ -95,7 +99,7 @@ class TypedGift(msgspec.Struct, frozen=True):
         if problems or isinstance(minor, str):
             return problems
         gift = Money(minor, amounts.currency)
-        total = tariff.covering(gift) if self.cover else gift
+        total = tariff.covering(gift) if self.cover and self.way != TRANSFER else gift
         return Gift(
             money=total,
             first_name=self.first_name,

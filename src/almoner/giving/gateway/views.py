@@ -15,6 +15,7 @@ from almoner.giving.gateway.schemas import AID_FIELDS, Problems, TypedGift
 from almoner.giving.gateway.service import Giving
 from almoner.giving.giftaid.domain import STATEMENT
 from almoner.giving.payments.domain import Tariff
+from almoner.giving.transfers.domain import Transfer, code
 from almoner.kit.money import Money
 from almoner.platform.pages import formats
 from almoner.platform.pages.broken import Broken
@@ -74,13 +75,14 @@ class Views:
         tariff: Tariff,
         typed: TypedGift,
         *,
+        transfer: bool,
         action: str,
         csrf: str,
         status: int,
         problems: Problems,
         notice: Notice | None,
     ) -> Response:
-        """The form."""
+        """The form. ``transfer``: the donor may pay by bank transfer instead."""
         language = self.language(giving)
         shown = [formats.money(minor, amounts.currency, language.locale, short=True) for minor in amounts.suggested]
         page = self._pages.page(
@@ -98,6 +100,7 @@ class Views:
             problems=_in_order(problems, language),
             values=_values(amounts, language),
             notice=notice,
+            transfer=transfer,
             action=action,
             csrf=csrf,
             currency_name=formats.currency_name(amounts.currency, language.locale),
@@ -118,6 +121,25 @@ class Views:
             donation=donation,
             again=again,
             pay_url=pay_url,
+        )
+
+    def transfer(
+        self, giving: Giving, transfer: Transfer, *, action: str, csrf: str, notice: Notice | None
+    ) -> Response:
+        """Where to transfer the gift, and under which reference; once it is confirmed, that it is waited for."""
+        language, told = self.language(giving), code(transfer)
+        return self._pages.page(
+            "transfer.html",
+            language,
+            status=403 if notice else 200,
+            cause=_cause(giving, language),
+            brand=branding.of(giving.partner),
+            transfer=transfer,
+            qr=_qr(told) if told else None,
+            notice=notice,
+            action=f"{action}/transfer",
+            back=action,
+            csrf=csrf,
         )
 
     def thanks(self, giving: Giving, donation: Donation) -> Response:
@@ -198,6 +220,15 @@ def _later(page: Response, notice: Notice | None) -> Response:
     if notice is not None and notice.seconds:
         page.headers["Retry-After"] = str(notice.seconds)
     return page
+
+
+def _qr(text: str) -> str:
+    """A picture that banking apps read (EPC069-12 asks for correction M)."""
+    import segno  # on first use
+
+    return segno.make(text, error="m", micro=False, encoding="utf-8").svg_data_uri(
+        scale=5, border=4, dark="#000", light="#fff"
+    )
 
 
 def masked(email: str) -> str:

@@ -1,0 +1,143 @@
+"""The hosted page of a bank transfer: details, reference, code, confirmation, mail, and where it stands (settled 5)."""
+
+import html
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from almoner.giving.payees.domain import Numbers
+from almoner.giving.transfers.domain import PayTo, Transfer, code
+from almoner.kit import rf
+from almoner.kit.money import Money
+from tests.support import bank, camt, factories
+from tests.support.browsing import Browser
+from tests.support.card_testing import FORM
+from tests.support.client import Client, data
+from tests.support.database import TestDatabase
+from tests.support.service import Service, serving
+from tests.support.transfers import came
+
+RF = re.compile(r"RF\d\d [0-9A-Z]{4} [0-9A-Z]{4} [0-9A-Z]{2}")
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase, tmp_path: Path) -> AsyncIterator[Service]:
+    """A service of its own, which has accounts in dollars and euros."""
+    file = tmp_path / "accounts.toml"
+    file.write_text(bank.OWN)
+    async with serving(empty_database, bank_accounts=file) as made:
+        yield made
+
+
+@pytest.fixture
+async def partner(alone: Service) -> AsyncIterator[Client]:
+    """A partner's server."""
+    api = alone.client((await alone.tenant()).secret)
+    yield api
+    await api.close()
+
+
+async def opened(alone: Service, api: Client, **body: Any) -> tuple[Browser, dict[str, Any]]:
+    """A donor's browser with the form of a new session."""
+    session = await factories.session(alone, api, **body)
+    browser = Browser(alone.app, alone.db.deployment.links.pages)
+    await browser.open(session["url"])
+    return browser, session
+
+
+async def test_a_donor_transfers_confirms_and_looks_again(alone: Service, partner: Client) -> None:
+    browser, session = await opened(alone, partner, currency="USD")
+    assert browser.page is not None
+    assert "Pay by bank transfer instead" in browser.page.text
+    page = f"/give/{session['id']}/transfer"
+    onwards = await browser.post(f"/give/{session['id']}", FORM, way="transfer", cover="yes")
+    assert onwards.headers["location"].endswith(page)
+    shown = await browser.get(page)
+    assert (shown.status_code, shown.headers["cache-control"]) == (200, "no-store")
+    text = html.unescape(shown.text)
+    assert all(part in text for part in ("Example Foundation", "011000015", "12345678", "Routing number"))
+    assert 'class="qr"' not in text
+    found = RF.search(text)
+    assert found is not None
+    confirmed = await browser.post(page)
+    assert (confirmed.status_code, confirmed.headers["location"]) == (303, page)
+    assert "We are waiting for your transfer" in (await browser.get(page)).text
+    assert (await browser.get(f"/give/{session['id']}")).headers["location"] == page
+    assert data(await partner.get(f"/v1/donation-sessions/{session['id']}"))["status"] == "completed"
+    await alone.drain()
+    [mail] = data(await partner.get("/v1/sandbox/mailbox", to=FORM["email"]))
+    assert found[0] in mail["text"]
+    assert "012345678" not in mail["text"]
+    again = Browser(alone.app, alone.db.deployment.links.pages)
+    assert "We are waiting for your transfer" in (await again.open(mail["links"][0])).text
+    [gift] = data(await partner.get("/v1/donations"))
+    await bank.stated(
+        alone, camt.statement(came("B1", gift["amount"], found[0].lower()), reference="S1", currency="USD")
+    )
+    assert (await again.open(page)).url.path.endswith("/thanks")
+    await alone.drain()
+    assert len(data(await partner.get("/v1/sandbox/mailbox", to=FORM["email"]))) == 2  # the receipt
+
+
+async def test_a_form_that_is_not_ours_confirms_nothing(alone: Service, partner: Client) -> None:
+    browser, session = await opened(alone, partner, currency="USD")
+    await browser.post(f"/give/{session['id']}", FORM, way="transfer")
+    page = f"/give/{session['id']}/transfer"
+    await browser.get(page)
+    assert (await browser.post(page, csrf="none")).status_code == 403
+    assert (await browser.get(page)).status_code == 200
+    assert data(await partner.get(f"/v1/donation-sessions/{session['id']}"))["status"] == "open"
+
+
+async def test_without_an_account_in_the_currency_nobody_is_offered_a_transfer(alone: Service, partner: Client) -> None:
+    organisation = await factories.nonprofit(alone, country="GBR")
+    browser, session = await opened(alone, partner, currency="GBP", organisation=organisation)
+    assert browser.page is not None
+    assert "bank transfer" not in browser.page.text
+    onwards = await browser.post(f"/give/{session['id']}", FORM, way="transfer")
+    assert "/pay/" in onwards.headers["location"]
+    assert (await browser.get(f"/give/{session['id']}/transfer")).headers["location"] == f"/give/{session['id']}"
+
+
+def test_the_code_is_as_epc069_12_has_it() -> None:
+    reference = rf.reference("7ZQ3K9MABC")
+    euros = PayTo("Example & Söhne", Numbers("iban", "NL91ABNA0417164300", None, "ABNANL2A"))
+    told = code(Transfer(euros, Money(1205, "EUR"), reference, None))
+    assert told is not None
+    assert told.split("\n") == [
+        "BCD",
+        "002",
+        "1",
+        "SCT",
+        "ABNANL2A",
+        "Example & Söhne",
+        "NL91ABNA0417164300",
+        "EUR12.05",
+        "",
+        reference,
+    ]
+    assert code(Transfer(euros, Money(1205, "USD"), reference, None)) is None
+
+
+@pytest.mark.parametrize(
+    ("numbers", "rows"),
+    [
+        (Numbers("gb", "12345678", "112233"), [("sort_code", "11-22-33"), ("account", "12345678")]),
+        (Numbers("us", "12345678", "011000015"), [("routing", "011000015"), ("account", "12345678")]),
+        (Numbers("au", "1234567", "062000"), [("bsb", "062-000"), ("account", "1234567")]),
+        (
+            Numbers("ca", "1234567", "00312345"),
+            [("institution", "003"), ("transit", "12345"), ("account", "1234567")],
+        ),
+        (Numbers("nz", "01-0902-0068389-00"), [("account", "01-0902-0068389-00")]),
+        (
+            Numbers("iban", "NL91ABNA0417164300", None, "ABNANL2A"),
+            [("iban", "NL91 ABNA 0417 1643 00"), ("bic", "ABNANL2A")],
+        ),
+    ],
+)
+def test_each_country_has_its_own_numbers(numbers: Numbers, rows: list[tuple[str, str]]) -> None:
+    assert PayTo("Any", numbers).rows == [(f"transfer.{name}", value) for name, value in rows]
