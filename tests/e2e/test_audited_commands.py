@@ -217,6 +217,10 @@ async def a_flag(world: World, nonprofit: str) -> None:
         "payees", "propose", nonprofit, "--currency", "USD", "--holder", "A", "--town", "B", "--country", "USA",
         "--routing", "011000015", "--account", "987654321", *NOTE,
     )  # fmt: skip
+    await world.does("agents", "contact", nonprofit, "info@relief.example", "--source", "the register's page")
+    [pending] = data(await world.api.get("/v1/monetary-donation-verifications", organisationId=nonprofit))
+    await world.service.drain()
+    await world.does("verifications", "ask", pending["id"], "--language", "de")
     account = (await world.does(*proposing)).split()[0]
     await world.does("payees", "approve", account, *NOTE, other=True)
     _, printed = await world.typed("verifications", "flags")
@@ -431,6 +435,7 @@ async def payouts_and_reassignments(world: World) -> None:
     async with service.db.write() as tx:
         await payout_service.send(tx, id_, Rules())  # as in production, where a person confirms
     await accounts_and_bank_files(world, nonprofit)
+    await world.does("payouts", "remittance", payout["id"], "--pdf", str(world.home / "remittance.pdf"))
     await world.does("payouts", "confirm", payout["id"])
     await world.does("payouts", "return", payout["id"], "--reason", "account closed")
     await world.does("payouts", "run")

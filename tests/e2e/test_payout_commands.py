@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from pypdf import PdfReader
 
 from almoner.giving.settlements import checks as settlement_checks
 from almoner.platform import selfcheck
@@ -119,11 +120,21 @@ async def test_payouts_are_run_shown_returned_and_run_again(
         rows = list(csv.DictReader(opened))
     assert {row["donor"] for row in rows} == {"'=1+1 Byron", "anonymous"}
     assert {row["paid out"] for row in rows} == {"975.00", "24.37"}
+    pdf = tmp_path / "remittance.pdf"
+    write = ("payouts", "remittance", payout["id"], "--pdf", str(pdf), "--language")
+    assert "'xx' is none of ar, de" in (await almoner(*write, "xx"))[1]
+    status, printed = await almoner(*write, "de")
+    assert (status, "is the remittance statement for Ready Relief: 999.37 USD from 2 donations" in printed) == (0, True)
+    told = " ".join(page.extract_text() for page in PdfReader(pdf).pages)
+    assert [word in told for word in ("Byron", "Anonym", "999,37", "Secret")] == [True, True, True, False]
+    assert "is there already" in (await almoner(*write, "de"))[1]
     status, refused = await almoner("payouts", "confirm", payout["id"])
     assert (status, refused) == (1, "the payout is PAID: only one that is SENT can be confirmed\n")
     status, printed = await almoner("payouts", "return", payout["id"], "--reason", "account closed")
     assert (status, "is RETURNED: 999.37 USD with 2 donations" in printed) == (0, True)
     assert (await gift(api, made))["status"] == "RECEIVED_PAYMENT"
+    pdf.unlink()
+    assert "the payout is RETURNED: only one that is SENT or PAID" in (await almoner(*write, "de"))[1]
     assert "account closed" in (await almoner("payouts", "show", payout["id"]))[1]
     assert "Nothing more is sent to this organisation: find out" in printed
     assert ": on_hold, people" in (await almoner("payouts", "run"))[1]

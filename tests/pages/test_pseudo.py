@@ -20,13 +20,14 @@ from almoner.platform.pages.rendering import Pages
 from tests.pages.site import CHALLENGED, DECLINED, GOOD, Site, open_site
 from tests.pages.test_branding import logo
 from tests.pages.test_code import MAIL, code
-from tests.support import agents, factories, pseudo
+from tests.support import agents, bank, confirmations, factories, pseudo
 from tests.support.database import TestDatabase
 
 WORDS = set(json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8")))
 OF_AGENTS = {key for key in WORDS if key.startswith(("agent.", "answer."))}
 OF_APPLICANTS = {key for key in WORDS if key.startswith(("apply.", "applied."))}
-KEYS = WORDS - OF_AGENTS - OF_APPLICANTS
+OF_PAYEES = {key for key in WORDS if key.startswith("payee.")}
+KEYS = WORDS - OF_AGENTS - OF_APPLICANTS - OF_PAYEES
 PHONE = {"viewport": {"width": 320, "height": 700}}
 TITLED = {"till.unknown", "gift.unknown", "statement.sent", "statement.later", "statement.unknown"} | {
     f"give.{kind}" for kind in "expired used unknown cookieless held closed broken tries".split()
@@ -41,6 +42,7 @@ ELSEWHERE = {
         r"|gift\.(reassigned|wait\.|returned|refunded|void|next\.sent|step\.settled\.done)|embed\."
         r"|receipt\.(title|void|refunded|kept|corrected)$"
         r"|statement\.(many|london|now|void|given|back|left|as_of)$"
+        r"|remittance\."
         r"|give\.(giftaid|problem\.(giftaid|title|house|road|city|postcode))",
         key,
     )
@@ -264,3 +266,28 @@ async def test_h9_no_word_that_an_applicant_or_a_nonprofit_meets_is_outside_the_
         reader.page(bytes(pages.message(kind, pages.language(None), status=200).body).decode())
     assert reader.seen <= WORDS
     assert OF_AGENTS - reader.seen == set()
+
+
+async def test_h9_no_word_that_a_nonprofit_meets_before_it_is_paid_is_outside_the_catalogues(
+    strict: Site, catalogues: Catalogues
+) -> None:
+    reader = Reader()
+    nonprofit = await factories.nonprofit(strict.service, name="Q Q")
+    made, mail = await confirmations.asked(strict.service, strict.api, organisation=nonprofit)
+    reader.mail(mail)
+    async with strict.donor(**PHONE) as page:
+        await page.goto(confirmations.link_in(mail))
+        await reader.shown(page)
+        for account in (None, "Q", None):
+            if account:
+                await bank.account(strict.service, made["organisationId"], holder=account)
+                await page.locator("#name").fill("Q")
+                await page.locator("#role").fill("Q")
+            async with page.expect_navigation():
+                await page.locator("button[value=confirmed]").click()
+            await reader.shown(page)
+    pages = Pages(strict.service.db.deployment, Path(refund_notices.MAILS), catalogues)
+    for kind in ("confirmed", "account_missing", "declined", "closed"):
+        reader.page(bytes(pages.message(f"payee.{kind}", pages.language(None), status=200).body).decode())
+    assert reader.seen <= WORDS
+    assert OF_PAYEES - reader.seen == set()

@@ -22,7 +22,9 @@ BUILT = re.compile(
     r"|^applied\.(\w+\.(title|text)|(missing|check|standing|reason)\..+|link\.(sent|later))$"
     r"|^give\.giftaid\.(title|house|road|city|postcode)$|^give\.problem\.|^(refund|reassigned)\.why\."
     r"|^statement\.((sent|later|unknown)\.(title|text|next)|first|last|given|back|left)$"
+    r"|^remittance\.(payout|transfer|gifts|gift|given|fee|back|paid)$"
     r"|^(agent|answer)\.(done|expired|closed|unknown|broken)\."
+    r"|^payee\.((confirmed|account_missing|declined|closed)\.(title|text|next)|problem\.)"
 )
 
 
@@ -73,7 +75,10 @@ def test_h9_every_key_is_used_and_every_used_key_is_there() -> None:
         for path in SOURCE.glob(pattern)
         if "migrations" not in path.parts
     )
-    areas = "page|give|gift|thanks|waiting|till|receipt|refund|reassigned|statement|embed|agent|answer|apply|applied"
+    areas = (
+        "page|give|gift|thanks|waiting|till|receipt|refund|reassigned|statement|embed|agent|answer|apply|applied|payee"
+        "|remittance"
+    )
     used = set(re.findall(rf"[\"']((?:{areas})\.[a-z_.]+[a-z_])[\"']", text))
     assert {key for key in ENGLISH if key not in used and not BUILT.match(key)} == set()
     used -= ACTIONS.keys()  # what the audit log names by words of its own

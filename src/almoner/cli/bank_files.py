@@ -1,6 +1,5 @@
 """``almoner bank-files``: files of payments for our bank, and what it answers."""
 
-import os
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -8,6 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from almoner import settings
+from almoner.cli import outputs
 from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction, with_database
@@ -111,7 +111,7 @@ def _own(currency: str) -> OwnAccount:
 @commands.command("release")
 def release(file: FileId, out: Out) -> None:
     """Let a file go to the bank, and write it; above what one person may release, not by who made it."""
-    _ensure_new(out)
+    outputs.ensure_new(out)
 
     async def use(tx: Tx, officer: Officer) -> tuple[BankFile, bytes]:
         released = await service.release(tx, (await _find(tx, file)).id, by=officer.id)
@@ -119,7 +119,7 @@ def release(file: FileId, out: Out) -> None:
         return released, service.content(tx, released)
 
     released, content = decide("finance", use)
-    _write(out, content)
+    outputs.write(out, content)
     typer.echo(f"{out} holds {amount(released.total)} in {_payments(released)}; sha256 {released.sha256}.")
     typer.echo("Upload it once: a second time the bank refuses it, by its message id.")
 
@@ -127,14 +127,14 @@ def release(file: FileId, out: Out) -> None:
 @commands.command("write")
 def write_again(file: FileId, out: Out) -> None:
     """Write a released file once more, the same byte for byte."""
-    _ensure_new(out)
+    outputs.ensure_new(out)
 
     async def use(tx: Tx, officer: Officer) -> bytes:
         found = await _find(tx, file)
         await _record(tx, officer, "bank_file.written", found)
         return service.content(tx, found)
 
-    _write(out, decide("finance", use))
+    outputs.write(out, decide("finance", use))
     typer.echo(f"{out} is written.")
 
 
@@ -188,14 +188,3 @@ async def _record(tx: Tx, officer: Officer, action: str, file: BankFile) -> None
 
 def _payments(file: BankFile) -> str:
     return f"{file.payments:,} payment{'' if file.payments == 1 else 's'}"
-
-
-def _ensure_new(out: Path) -> None:
-    if out.exists():
-        raise BankFileRefused(f"{out} is there already: name another file.")
-
-
-def _write(out: Path, content: bytes) -> None:
-    """For nobody else on this machine; whole or not at all."""
-    with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
-        opened.write(content)

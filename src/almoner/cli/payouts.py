@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Final
 from uuid import UUID
@@ -9,6 +10,7 @@ from uuid import UUID
 import typer
 
 from almoner import settings
+from almoner.cli import outputs
 from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount, decimal
 from almoner.cli.database import in_transaction, with_database
@@ -17,7 +19,11 @@ from almoner.cli.progress import Line
 from almoner.giving.payouts import flows, service
 from almoner.giving.payouts.domain import MAX_REASON_LENGTH, Disbursement, PayoutRefused, Rules, Status, Sums
 from almoner.giving.payouts.flows import Ran
+from almoner.giving.remittances import service as remittances
+from almoner.giving.remittances.domain import Remittance
+from almoner.giving.remittances.papers import Papers
 from almoner.kit.errors import NotFound
+from almoner.kit.language import nearest
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit import DEPLOYMENT
@@ -151,6 +157,50 @@ async def _describe(tx: Tx, found: Disbursement) -> None:
     for name, value in lines.items():
         if value:
             typer.echo(f"{name:<14}{value}")
+
+
+@commands.command("remittance")
+def remittance(
+    payout: PayoutId,
+    pdf: Annotated[Path, typer.Option("--pdf", help="Where the document is written; the file must not exist.")],
+    language: Annotated[
+        str | None,
+        typer.Option("--language", help="Such as de; that of the nonprofit's country unless given."),
+    ] = None,
+) -> None:
+    """Write the remittance statement for the nonprofit: its gifts, what was taken off, and what they come to.
+
+    Donors who wanted to stay anonymous are not named. The same payout gives the same document each time.
+    """
+    outputs.ensure_new(pdf)
+
+    async def use(database: Database) -> Remittance:
+        papers = Papers(database.deployment)
+        spoken = _spoken(papers, language)
+        payout_id = _id(database, payout)
+        async with acting(database, "finance") as (tx, officer):
+            with _known(payout):
+                made = await remittances.make(tx, payout_id, spoken)
+            document = await papers.document(made)
+            facts = {"language": made.language, "sha256": sha256(document).hexdigest()}
+            await officer.record(tx, made.payout.partner_id, "payout.remittance", payout, **facts)
+        outputs.write(pdf, document)
+        return made
+
+    made = with_database(use)
+    told = f"{amount(made.payout.money)} from {_many(made.totals.gifts, 'donation')}"
+    typer.echo(f"{pdf} is the remittance statement for {made.organisation}: {told}, in {made.language}.")
+    if len(made.lines) < made.totals.gifts:
+        typer.echo(
+            f"It lists the first {len(made.lines):,}: `almoner payouts show {payout} --csv FILE` has all of them."
+        )
+
+
+def _spoken(papers: Papers, language: str | None) -> str | None:
+    """The language that was asked for. Raises BadParameter."""
+    if language is None or nearest(language, papers.offered) is not None:
+        return language
+    raise typer.BadParameter(f"{language!r} is none of {', '.join(papers.offered)}")
 
 
 @commands.command("confirm")

@@ -1,0 +1,1 @@
+"""What a nonprofit is told of a payout, as a document."""
