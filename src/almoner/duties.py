@@ -15,6 +15,9 @@ from almoner.access.sign_ins import jobs as sign_in_jobs
 from almoner.giving.brakes import jobs as brake_jobs
 from almoner.giving.brakes.domain import Figures
 from almoner.giving.claims import jobs as claim_jobs
+from almoner.giving.confirmations import jobs as confirmation_jobs
+from almoner.giving.confirmations import service as confirmations
+from almoner.giving.confirmations.domain import Contact
 from almoner.giving.disputes import jobs as dispute_jobs
 from almoner.giving.donations import jobs as donation_jobs
 from almoner.giving.donations import service as gifts
@@ -96,6 +99,7 @@ SCHEDULES = (
     *credential_jobs.schedules,
     *sign_in_jobs.schedules,
     *verification_jobs.schedules,
+    *confirmation_jobs.schedules,
     *settlement_jobs.schedules,
     *suspense_jobs.schedules,
     *dispute_jobs.schedules,
@@ -112,6 +116,13 @@ SCHEDULES = (
 )
 """Sweeps that need nothing of the deployment."""
 
+
+async def contact_of(tx: Tx, organisation_id: UUID) -> Contact | None:
+    """Where a nonprofit is asked: the address that an officer has recorded, for agents and for payments alike."""
+    found = await agents.contact_of(tx, organisation_id)
+    return None if found is None else Contact(found.email, found.source)
+
+
 FOLLOWERS = (
     category_members.followers,
     gifts.followers,
@@ -126,6 +137,7 @@ REACTIONS = (
     *receipt_jobs.reactions,
     *claim_jobs.reactions,
     *verification_jobs.reactions,
+    *confirmation_jobs.reactions,
     *payout_jobs.reactions,
     *refund_notice_jobs.reactions,
     *transfer_notice_jobs.reactions,
@@ -258,6 +270,7 @@ def _mailing(
         **transfer_notice_jobs.handlers(mails(transfer_notices.MAILS), transport, pay_to),
         **reassignment_notice_jobs.handlers(mails(reassignment_notices.MAILS), transport),
         **statement_jobs.handlers(mails(statements.MAILS), transport),
+        **confirmation_jobs.handlers(mails(confirmations.MAILS), transport, contact_of),
         **letter_jobs.handlers(mails(letters.MAILS), transport),
         **account_jobs.handlers(mails(accounts.MAILS), transport),
         **brake_jobs.handlers(mails(brake_jobs.MAILS), transport),

@@ -7,6 +7,7 @@ from almoner.access.sign_ins import checks as sign_in_checks
 from almoner.giving.bank_files import checks as bank_file_checks
 from almoner.giving.bank_lines import checks as bank_line_checks
 from almoner.giving.claims import checks as claim_checks
+from almoner.giving.confirmations import checks as confirmation_checks
 from almoner.giving.disputes import checks as dispute_checks
 from almoner.giving.donations import checks as donation_checks
 from almoner.giving.giftaid import checks as gift_aid_checks
@@ -20,6 +21,7 @@ from almoner.giving.requests import checks as donation_request_checks
 from almoner.giving.sessions import checks as session_checks
 from almoner.giving.settlements import checks as settlement_checks
 from almoner.giving.suspense import checks as suspense_checks
+from almoner.giving.verifications import checks as verification_checks
 from almoner.nonprofits.organisations import checks as organisation_checks
 from almoner.nonprofits.registers import checks as register_checks
 from almoner.platform import checks as background_checks
@@ -45,6 +47,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     *suspense_checks.checks,
     *settlement_checks.checks,
     *payout_checks.checks,
+    *verification_checks.checks,
+    *confirmation_checks.checks,
     *bank_file_checks.checks,
     *bank_line_checks.checks,
     *donation_request_checks.checks,

@@ -20,6 +20,8 @@ from almoner.adapters.on_use import MailHostsOnUse, StorageOnUse
 from almoner.adapters.scanner_clamd import Clamd
 from almoner.duties import duties
 from almoner.giving.brakes.domain import LOOSE, STRICT, Figures
+from almoner.giving.confirmations.pages import TEMPLATES as CONFIRMATION_TEMPLATES
+from almoner.giving.confirmations.pages import ConfirmationPages
 from almoner.giving.disputes import flows as disputes
 from almoner.giving.disputes.flows import DisputeWork
 from almoner.giving.donations import flows
@@ -244,6 +246,13 @@ def _giving_pages(settings: Settings, work: PaymentWork, catalogues: Catalogues,
     ]
 
 
+def _confirmation_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
+    """Where nonprofits say whether they want what is given for them."""
+    confirmations = ConfirmationPages(db, Pages(db.deployment, CONFIRMATION_TEMPLATES, catalogues))
+    routes = confirmations.routes()
+    return [*routes, *dead_ends("/payee", routes, confirmations.unknown)]
+
+
 def _agent_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
     """Where applicants confirm, and nonprofits answer."""
     agents = AgentPages(db, Pages(db.deployment, AGENT_TEMPLATES, catalogues))
@@ -356,7 +365,7 @@ async def open_house(
     background = Background(db, _duties(settings, db, outbound, provider, catalogues, telemetry, blobs), telemetry)
     checker = Checker(telemetry.upload_checked)
     intake = Intake(db, checker, blobs, scans=not settings.unscanned)
-    pages += [*_agent_pages(db, catalogues), *DocumentPages(db, blobs).routes()]
+    pages += [*_agent_pages(db, catalogues), *_confirmation_pages(db, catalogues), *DocumentPages(db, blobs).routes()]
     pages += _form_pages(db, catalogues, intake, limiter)
     routes = [*ROUTES, refund_routes(rules)]
     if settings.sandbox and work is not None:

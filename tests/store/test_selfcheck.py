@@ -21,6 +21,7 @@ from tests.support import (
     request_faults,
     submission_faults,
     validation_faults,
+    verification_faults,
 )
 from tests.support import giving as support
 from tests.support.client import Client
@@ -29,6 +30,7 @@ from tests.support.request_faults import of_requests
 from tests.support.service import Service, serving
 from tests.support.suspense import held_for, work
 from tests.support.validation_faults import OLD, Fault, of_validation
+from tests.support.verification_faults import of_verifications
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +41,7 @@ async def lived(postgres_server: Server) -> AsyncIterator[Service]:
         await held_money(service)
         await gifts(service, api)
         await bank_faults.lived(service, api)
+        await verification_faults.lived(service, api)
         await request_faults.lived(service, api)
         await refund_faults.lived(service, api)
         await claim_faults.lived(service, api)
@@ -367,6 +370,7 @@ def faults() -> Iterator[Fault]:
     yield from claim_faults.of_claims()
     yield from dispute_faults.of_disputes()
     yield from of_validation()
+    yield from of_verifications()
     yield from submission_faults.of_submissions()
 
 

@@ -48,17 +48,22 @@ def own(folder: Path, currency: str) -> OwnAccount:
     return service.own_accounts(file)[currency]
 
 
-def proposal(service_: Service, organisation: str, currency: str = "USD", iban: str = IBAN) -> Proposal:
+def proposal(
+    service_: Service, organisation: str, currency: str = "USD", iban: str = IBAN, holder: str = "Any name"
+) -> Proposal:
     """What somebody says of a nonprofit's account."""
     organisation_id = uuid_of(service_, "organisation", organisation)
     address = Address("Berlin", "DEU", "Weg", "1 a", "10115")
-    return Proposal(organisation_id, currency, "Any name", payees.read({"iban": iban}), address)
+    return Proposal(organisation_id, currency, holder, payees.read({"iban": iban}), address)
 
 
-async def account(service_: Service, organisation: str, currency: str = "USD", iban: str = IBAN) -> PayeeAccount:
+async def account(
+    service_: Service, organisation: str, currency: str = "USD", iban: str = IBAN, holder: str = "Any name"
+) -> PayeeAccount:
     """An approved account of a nonprofit: the first one, or in the place of the one before."""
     async with service_.db.write() as tx:
-        made = await payees.propose(tx, proposal(service_, organisation, currency, iban), note="letter", by="one")
+        given = proposal(service_, organisation, currency, iban, holder)
+        made = await payees.propose(tx, given, note="letter", by="one")
     for officer in ("two", "three")[: made.looks]:
         async with service_.db.write() as tx:
             made = await payees.approve(tx, made.id, note="telephone", by=officer)

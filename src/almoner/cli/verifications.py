@@ -8,6 +8,8 @@ import typer
 from almoner.cli.access import read_id, table
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Agreed, Note, Officer, decide, look, named
+from almoner.giving.confirmations import service as confirmations
+from almoner.giving.confirmations.domain import Contact
 from almoner.giving.verifications import service
 from almoner.giving.verifications.domain import (
     CHECKS,
@@ -16,6 +18,7 @@ from almoner.giving.verifications.domain import (
     Decided,
     Evidence,
     Filters,
+    InvalidState,
     RejectionReason,
     Verification,
     VerificationStatus,
@@ -25,6 +28,8 @@ from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.pages.catalogue import Catalogues
+from almoner.validation.agents import service as agents
 
 commands = typer.Typer(help="Whether nonprofits may be paid what was given for them.", no_args_is_help=True)
 
@@ -38,6 +43,7 @@ Rows = list[list[object]]
 ID = "monetarydonationverification"
 FLAG = "verificationflag"
 _SEEN = ("seen at", "check", "outcome", "reason", "source", "data as of", "counts until", "facts")
+_ASKED = ("asked at", "address", "known from", "by", "answer", "answered at", "who answered")
 _FLAGS = ("raised or looked at", "flag", "what", "status", "by", "evidence")
 _DECIDED = ("decided at", "decision", "reason", "by", "evidence")
 _MISSING: Mapping[CheckType, str] = {
@@ -74,7 +80,7 @@ async def _row(tx: Tx, one: Verification) -> list[object]:
 def show_verification(verification: VerificationId) -> None:
     """Show one verification: its checks and what they rest on, what is missing or flagged, and who decided why."""
 
-    async def use(tx: Tx) -> tuple[Rows, Rows, Rows, Rows]:
+    async def use(tx: Tx) -> tuple[Rows, ...]:
         one = await _find(tx, verification)
         organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
         facts: list[list[object]] = [
@@ -93,11 +99,17 @@ def show_verification(verification: VerificationId) -> None:
         facts.append(["missing", "; ".join(_MISSING[check] for check in one.remaining) if one.live else None])
         facts.append(["payouts wait", await _waits(tx, one)])
         decided = await _told_of(tx, await service.decisions(tx, one.id))
-        return facts, await _seen(tx, one), await _flagged(tx, await service.flags(tx, one.id)), decided
+        return (
+            facts,
+            await _seen(tx, one),
+            await _asked(tx, one),
+            await _flagged(tx, await service.flags(tx, one.id)),
+            decided,
+        )
 
     facts, *parts = in_transaction(use)
     table(("field", "value"), facts)
-    for titles, rows in zip((_SEEN, _FLAGS, _DECIDED), parts, strict=True):
+    for titles, rows in zip((_SEEN, _ASKED, _FLAGS, _DECIDED), parts, strict=True):
         if rows:
             typer.echo()
             table(titles, rows)
@@ -142,6 +154,55 @@ async def _flagged(tx: Tx, flags: Sequence[Flag]) -> Rows:
         looks = [look for look in (flag.first, flag.second) if look]
         rows += [[iso(look.at), None, None, None, by(look.by), look.note] for look in looks]
     return rows
+
+
+@commands.command("ask")
+def ask_nonprofit(
+    verification: VerificationId,
+    language: Annotated[str | None, typer.Option(help="Of the mail; that of its country unless given.")] = None,
+) -> None:
+    """Mail the nonprofit a link to say whether it wants the gifts; to where `almoner agents contact` has recorded."""
+
+    async def use(tx: Tx, officer: Officer) -> str:
+        one = await _find(tx, verification)
+        known = await agents.contact_of(tx, one.organisation_id)
+        if known is None:
+            organisation = tx.ids.text("organisation", one.organisation_id)
+            raise InvalidState(
+                f"nobody has recorded where it can be asked: almoner agents contact {organisation} ADDRESS --source ..."
+            )
+        asked = await confirmations.ask(
+            tx, one.id, Contact(known.email, known.source), by=officer.id, language=_language(language)
+        )
+        await officer.record(tx, one.partner_id, "verification.asked", tx.ids.text(ID, one.id))
+        return f"{known.email} is asked in {asked.language}; the link works until {iso(asked.expires_at)}."
+
+    typer.echo(decide("reviewer", use))
+
+
+def _language(given: str | None) -> str | None:
+    offered = Catalogues().offered
+    if given is not None and given not in offered:
+        raise typer.BadParameter(f"--language is one of {', '.join(offered)}")
+    return given
+
+
+async def _asked(tx: Tx, one: Verification) -> Rows:
+    """What the nonprofit was asked and by whom, and what it answered."""
+    known = await confirmations.of(tx, one.id)
+    by = await named(tx, [row.asked_by for row in known])
+    return [
+        [
+            iso(row.asked_at),
+            row.email or "forgotten",
+            row.source,
+            by(row.asked_by),
+            row.answer or ("another address was asked" if row.withdrawn else "none yet"),
+            iso_or_none(row.answered_at),
+            ", ".join(part for part in (row.name, row.role) if part) or None,
+        ]
+        for row in known
+    ]
 
 
 @commands.command("flags")

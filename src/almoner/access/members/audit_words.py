@@ -104,6 +104,7 @@ ACTIONS: Final = {
     "dispute.asked": "had the provider asked about the dispute",
     "held_payment.refunded": "refunded a held payment",
     "held_payment.dismissed": "closed a held payment",
+    "held_payment.accepted": "made a held payment a gift",
     "refund.begun": "sent a donation back",
     "refund.sent_by_hand": "noted that a refund was sent by hand",
     "refund.refused": "noted that a refund is not sent",

@@ -132,6 +132,11 @@ async def current(tx: Tx, organisation_ids: Sequence[UUID], currency: str) -> Ma
     }
 
 
+async def approved_of(tx: Tx, organisation_id: UUID) -> list[PayeeAccount]:
+    """The approved accounts of a nonprofit, one for each currency."""
+    return await store.approved_of(tx, EVERYONE, organisation_id)
+
+
 def _open(tx: Tx, account: PayeeAccount) -> Numbers:
     plain = tx.vault.open(account.sealed, context=_CONTEXT, binding=account.id.bytes)
     return msgspec.json.decode(plain, type=Numbers)

@@ -131,6 +131,15 @@ async def refuse(tx: Tx, _scope: Everyone, account_id: UUID, by: str, note: str)
     )
 
 
+async def approved_of(tx: Tx, _scope: Everyone, organisation_id: UUID) -> list[PayeeAccount]:
+    """The approved accounts of a nonprofit, by currency."""
+    rows = await tx.fetch(
+        f"select {_COLUMNS} from payee_account where organisation_id = $1 and status = 'approved' order by currency",
+        organisation_id,
+    )
+    return [_account(row) for row in rows]
+
+
 CURRENT: Final = f"""
 select {_COLUMNS} from payee_account where organisation_id = any($1::uuid[]) and currency = $2 and status = 'approved'
 """

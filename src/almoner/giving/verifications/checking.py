@@ -1,5 +1,6 @@
 """Looking at a verification: what its register and the watch lists say, what follows, and what is other than before."""
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from almoner.giving.verifications import findings, moving, store, store_findings
@@ -77,10 +78,17 @@ async def note(tx: Tx, held: Verification, finding: Finding) -> None:
         await tell_payouts(tx, held)
 
 
-async def note_decision(tx: Tx, held: Verification, check: CheckType, outcome: Outcome, by: str) -> None:
+async def note_decision(
+    tx: Tx,
+    held: Verification,
+    check: CheckType,
+    outcome: Outcome,
+    by: str,
+    grounds: Mapping[str, object] | None = None,
+) -> None:
     """Keep that somebody ended a check, and what was known then: only what comes later is news."""
     before = await store_findings.newest(tx, EVERYONE, held.id, check)
-    facts = dict(before.finding.facts) if before else {}
+    facts = {**(before.finding.facts if before else {}), **(grounds or {})}
     if check == "compliance":
         facts["matches"] = findings.known(await known_matches(tx, held), tx.ids)
     of_data = before.finding.data_as_of if before else None

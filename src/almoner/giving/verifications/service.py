@@ -230,12 +230,22 @@ async def act(tx: Tx, verification_id: UUID, then: triggers.Action) -> None:
 
 
 async def end_check(
-    tx: Tx, scope: Scope, verification_id: UUID, check: CheckType, outcome: Outcome, *, by: str
+    tx: Tx,
+    scope: Scope,
+    verification_id: UUID,
+    check: CheckType,
+    outcome: Outcome,
+    *,
+    by: str,
+    facts: Mapping[str, object] | None = None,
 ) -> Verification:
-    """Somebody has ended a check; the verification that it leaves. Raises NotFound, InvalidState."""
+    """Somebody has ended a check; the verification that it leaves. ``facts``: on what grounds.
+
+    Raises NotFound, InvalidState.
+    """
     held = await moving.hold(tx, scope, verification_id)
     held.checked(check, outcome, tx.now)
-    await checking.note_decision(tx, held, check, outcome, by)
+    await checking.note_decision(tx, held, check, outcome, by, facts)
     return await moving.end_checks(tx, held, [(check, outcome)])
 
 

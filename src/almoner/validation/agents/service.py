@@ -57,6 +57,36 @@ async def create(tx: Tx, partner: Partner, agent: Agent, *, email_check: bool = 
     return await moving.told(tx, made) if made.status in domain.EVENTS else made
 
 
+async def correct(tx: Tx, scope: Scope, verification_id: UUID, email: str) -> AgentVerification | None:
+    """The same applicant at another address, since nobody has confirmed the first; None where limits forbid a mail.
+
+    The first ends as ``reapply``, and with it its link and its codes; what was reviewed of it counts no more.
+    Raises NotFound, InvalidState.
+    """
+    held = await moving.hold(tx, scope, verification_id)
+    made = held.at_address(tx.new_id(), email, tx.now)
+    if not await confirming.may_send_elsewhere(tx, held, email):
+        return None
+    domains = {"from": (held.email or "").rpartition("@")[2], "to": email.rpartition("@")[2]}
+    await store.insert_steps(tx, held.id, [Step("email_correction", "pass", facts=domains)])
+    await moving.moved(tx, held.rejected("reapply", tx.now))
+    await store.insert(tx, Partner(held.partner_id), made)
+    await confirming.send(tx, made)
+    asked_for = triggers.asked_for(made.first_name or "") if tx.deployment.sandbox else None
+    await reviewing.enqueue(tx, made.id, asked_for)
+    return made
+
+
+async def send_again(tx: Tx, verification_id: UUID) -> bool:
+    """Have one more mail sent to the applicant; whether the limits allow it, and something is to be confirmed."""
+    return await confirming.send_again(tx, verification_id)
+
+
+async def is_replaced(tx: Tx, verification_id: UUID) -> bool:
+    """Whether the applicant has given another address since, and is verified by another record."""
+    return await store.is_replaced(tx, EVERYONE, verification_id)
+
+
 async def _nonprofits(tx: Tx, partner: Partner, agent: Agent) -> tuple[Nonprofit | None, Nonprofit | None]:
     """Organisation and validation request. Raises OrganisationNotFound, ValidationRequestNotFound."""
     if agent.organisation_id is not None:
@@ -206,6 +236,11 @@ async def set_contact(tx: Tx, contact: Contact, by: str) -> int:
     Raises NotFound, PersonalMailbox.
     """
     return await reviewing.set_contact(tx, contact, by)
+
+
+async def contact_of(tx: Tx, organisation_id: UUID) -> Contact | None:
+    """Where an organisation can be asked, if somebody has recorded that."""
+    return await store_mails.find_contact(tx, EVERYONE, organisation_id)
 
 
 async def speak(tx: Tx, scope: Partner | Everyone, verification_id: UUID, language: str) -> None:

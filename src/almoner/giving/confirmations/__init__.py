@@ -1,0 +1,1 @@
+"""Nonprofits are asked at their own address whether they want what is given for them."""

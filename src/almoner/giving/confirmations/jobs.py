@@ -1,0 +1,107 @@
+"""Asking nonprofits by mail, where their address is known, and forgetting who was asked."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.giving.confirmations import service
+from almoner.giving.confirmations.domain import Page
+from almoner.giving.confirmations.pages import PURPOSE
+from almoner.giving.confirmations.ports import Contacts
+from almoner.giving.verifications import service as verifications
+from almoner.giving.verifications.domain import PROGRESSED, InvalidState
+from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.mail import Mail, MailDelayed, MailRefused, MailTransport
+from almoner.platform.outbox import Event, Reaction
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.queue import Done, Drop, Job, Result, Retry
+from almoner.platform.work import Handler, Schedule, Work
+
+_FIRST_WAIT: Final = timedelta(minutes=1)
+_LONGEST_WAIT: Final = timedelta(hours=6)
+_MOST_ATTEMPTS: Final = 16  # about three days
+
+
+class _Status(msgspec.Struct, rename="camel"):
+    awaiting_answer_from_organisation: bool
+
+
+class _Told(msgspec.Struct):
+    """What is read of a verification's record."""
+
+    id: str
+    status: _Status
+
+
+async def on_progress(tx: Tx, events: Sequence[Event]) -> None:
+    """A verification waits for its nonprofit: ask it."""
+    for event in events:
+        told = msgspec.convert(event.record(), _Told)
+        verification_id = tx.ids.parse("monetarydonationverification", told.id)
+        if told.status.awaiting_answer_from_organisation and verification_id is not None:
+            await service.enqueue_ask(tx, verification_id)
+
+
+reactions: Final = (Reaction(PROGRESSED, on_progress),)
+schedules: Final = (Schedule("confirmations.forget", service.next_forgotten, service.forget, every=timedelta(days=1)),)
+
+
+def handlers(pages: Pages, transport: MailTransport, contacts: Contacts) -> Mapping[str, Handler]:
+    """The jobs, with the mails' templates (``service.MAILS``), who carries them, and where nonprofits are asked."""
+
+    async def ask(work: Work, job: Job) -> Result:
+        async with work.db.write() as tx:
+            found = await verifications.get(tx, EVERYONE, UUID(job.payload["verification"]))
+            try:
+                await service.ask_once(tx, found.id, await contacts(tx, found.organisation_id))
+            except InvalidState as refused:
+                return Drop(str(refused))
+        return Done()
+
+    async def send(work: Work, job: Job) -> Result:
+        mail_id = UUID(job.payload["mail"])
+        async with work.db.read() as tx:
+            asked = await service.to_send(tx, mail_id)
+            mail = None if asked is None else written(tx, pages, mail_id, asked, job.due_at)
+        if mail is None:
+            return Done()
+        try:
+            await transport.send(mail)
+        except MailRefused as refused:
+            return Drop(str(refused))
+        except MailDelayed as delayed:
+            return Retry(_wait(job.attempt), str(delayed)) if job.attempt < _MOST_ATTEMPTS else Drop(str(delayed))
+        return Done()
+
+    return {service.ASK: ask, service.SEND: send}
+
+
+def written(tx: Tx, pages: Pages, mail_id: UUID, asked: Page, at: datetime) -> Mail:
+    """The mail to the nonprofit, in the language that it was asked in."""
+    confirmation = asked.confirmation
+    assert confirmation.email is not None, "what is open has an address"
+    language = pages.language(confirmation.language)
+    facts = {
+        "partner": asked.partner,
+        "organisation": asked.organisation,
+        "until": confirmation.expires_at,
+        "link": f"{tx.links.pages}/{PURPOSE}?token={tx.vault.page_token(PURPOSE, confirmation.id)}",
+    }
+    return Mail(
+        key=f"payee:{mail_id}",
+        at=at,
+        partner=asked.verification.partner_id,
+        to=confirmation.email,
+        subject=language.text("payee.mail.subject", organisation=asked.organisation),
+        text=pages.text("payee.txt", language, **facts),
+        html=pages.text("payee.html", language, **facts),
+        language=language.html_lang,
+    )
+
+
+def _wait(attempt: int) -> timedelta:
+    """1 minute, doubled after each attempt, at most six hours."""
+    return min(_FIRST_WAIT * (1 << (attempt - 1)), _LONGEST_WAIT)

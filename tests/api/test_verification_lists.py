@@ -1,0 +1,105 @@
+"""Watch lists and monetary donation verifications: people say whose a match is, and the lists decide last."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from almoner.giving.verifications import service as verifications
+from almoner.giving.verifications.domain import InvalidState
+from almoner.platform.db import EVERYONE
+from almoner.validation.matches import service as matches
+from almoner.validation.reviews.domain import Decision
+from tests.api.test_verification_findings import flags
+from tests.support import factories
+from tests.support.client import Client
+from tests.support.database import TestDatabase
+from tests.support.payouts import uuid_of
+from tests.support.service import Service, serving
+from tests.support.verifications import checks, shown, simulate
+from tests.support.watchlists import Lists, listing
+
+AQSA = "AL-MASJED AL-AQSA CHARITY FOUNDATION"
+SAME = Decision("accepted", None, "operator_1", "The passport says so")
+OTHER = Decision("rejected", "not_the_same", "operator_1", "Another town, another board")
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service whose lists no other test has loaded."""
+    async with serving(empty_database) as service:
+        yield service
+
+
+@pytest.fixture
+async def api(alone: Service) -> AsyncIterator[Client]:
+    """Its partner."""
+    client = alone.client((await alone.tenant()).secret)
+    yield client
+    await client.close()
+
+
+@pytest.fixture
+def lists(alone: Service, tmp_path: Path) -> Lists:
+    """What is loaded there."""
+    return Lists(alone.db, tmp_path)
+
+
+async def decide(service: Service, decision: Decision) -> None:
+    """A person decides the open match."""
+    async with service.db.write() as tx:
+        match = await tx.fetchval("select id from screening_match where decision = 'open' and current")
+        await matches.decide(tx, EVERYONE, match, decision)
+    await service.drain()
+
+
+async def test_the_lists_decide_when_nothing_else_is_missing(alone: Service, api: Client, lists: Lists) -> None:
+    made = await factories.verification(alone, api)
+    for check in ("bank_details", "organisation_confirmation"):
+        await alone.drain()
+        assert (await simulate(api, made, "succeed_check", type=check))["status"]["type"] == "pending"
+    await alone.drain()
+    waiting = await shown(api, made)
+    assert waiting["checks"][1]["status"] == "pending", "no list is loaded: nobody is clear"
+    assert waiting["status"]["awaitingAnswerFromOrganisation"] is False
+    await lists.load(listing(1, AQSA))
+    await alone.drain()
+    assert (await shown(api, made))["status"]["type"] == "approved"
+
+
+@pytest.mark.parametrize(("decision", "status"), [(OTHER, "approved"), (SAME, "rejected")])
+async def test_a_match_waits_for_a_person(
+    alone: Service, api: Client, lists: Lists, decision: Decision, status: str
+) -> None:
+    await lists.load(listing(1, AQSA))
+    named = await factories.nonprofit(alone, name=AQSA)
+    made = await factories.verification(alone, api, organisation=named)
+    await alone.drain()
+    for check in ("bank_details", "organisation_confirmation"):
+        await simulate(api, made, "succeed_check", type=check)
+    await alone.drain()
+    assert (await shown(api, made))["checks"][1]["status"] == "pending"
+    async with alone.db.write() as tx:
+        with pytest.raises(InvalidState, match="decide about sandbox_screeningmatch_"):
+            await verifications.look(tx, EVERYONE, uuid_of(alone, "monetarydonationverification", made["id"]))
+    await decide(alone, decision)
+    ended = await shown(api, made)
+    assert ended["status"]["type"] == status
+    if status == "rejected":
+        assert ended["rejectionReasonCode"] == "failed_compliance"
+
+
+async def test_a_match_after_the_approval_is_flagged_once(alone: Service, api: Client, lists: Lists) -> None:
+    await lists.load(listing(1, "SOMEBODY ELSE ENTIRELY"))
+    named = await factories.nonprofit(alone, name=AQSA)
+    made = await factories.verification(alone, api, organisation=named)
+    await alone.drain()
+    approved = await simulate(api, made, "approve")
+    assert approved["checks"] == checks(**dict.fromkeys([check["type"] for check in approved["checks"]], "succeeded"))
+    await lists.load(listing(1, "SOMEBODY ELSE ENTIRELY"), listing(2, AQSA))
+    await alone.drain()
+    [flag] = await flags(alone, made)
+    assert (flag.kind, flag.status) == ("new_match", "open")
+    await decide(alone, OTHER)
+    assert [one.status for one in await flags(alone, made)] == ["open"], "it takes two people all the same"
+    assert (await shown(api, made))["status"]["type"] == "approved"

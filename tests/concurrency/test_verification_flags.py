@@ -1,0 +1,78 @@
+"""Several people at once: a flag takes two of them, and an answer counts once."""
+
+import asyncio
+from itertools import count
+from uuid import UUID
+
+from almoner.giving.confirmations import service as confirmations
+from almoner.giving.confirmations.domain import Changed, Contact
+from almoner.giving.payees import service as payees
+from almoner.giving.verifications import service as verifications
+from almoner.giving.verifications.domain import InvalidState
+from tests.support import bank, factories
+from tests.support.client import Client
+from tests.support.payouts import uuid_of
+from tests.support.service import Service
+from tests.support.verifications import shown, told
+
+_numbers = count(1)
+
+
+async def test_of_five_officers_at_once_two_lift_a_flag_and_one_alone_never_does(service: Service, api: Client) -> None:
+    made = await factories.verification(service, api)
+    await service.drain()
+    await bank.account(service, made["organisationId"])
+    async with service.db.read() as tx:
+        [flag] = await verifications.flags(tx, uuid_of(service, "monetarydonationverification", made["id"]))
+
+    async def lift(by: str) -> str:
+        try:
+            async with service.db.write() as tx:
+                return (await verifications.lift(tx, flag.id, note="seen", by=by)).status
+        except InvalidState as refused:
+            return str(refused.reasons[0]) if refused.reasons else "refused"
+
+    alone = await asyncio.gather(*(lift("one") for _ in range(4)))
+    assert alone.count("open") == 1
+    assert "lifted" not in alone
+    others = await asyncio.gather(*(lift(f"officer {number}") for number in range(4)))
+    assert others.count("lifted") == 1
+
+
+async def test_a_nonprofit_that_answers_twice_at_once_while_its_account_changes_answers_once(
+    service: Service, api: Client
+) -> None:
+    for _ in range(5):
+        made = await factories.verification(service, api)
+        await service.drain()
+        verification_id = uuid_of(service, "monetarydonationverification", made["id"])
+        async with service.db.write() as tx:
+            contact = Contact(f"office{next(_numbers)}@flags.example", "the register")
+            asked = await confirmations.ask(tx, verification_id, contact, by="one")
+            page = await confirmations.opened(tx, asked.id)
+            proposal = bank.proposal(service, made["organisationId"])
+            account = await payees.propose(tx, proposal, note="letter", by="one")
+
+        async def answer(given: str, confirmation: UUID = asked.id, seen: str = page.seen.hex()) -> str:
+            try:
+                async with service.db.write() as tx:
+                    await confirmations.answer(
+                        tx, confirmation, "confirmed" if given == "yes" else "declined", name="A", role="B", seen=seen
+                    )
+            except (InvalidState, Changed) as refused:
+                return type(refused).__name__
+            return given
+
+        async def approve(account_id: UUID = account.id) -> str:
+            async with service.db.write() as tx:
+                await payees.approve(tx, account_id, note="called", by="two")
+            return "approved"
+
+        said = await asyncio.gather(answer("yes"), approve(), answer("no"), answer("yes"))
+        counted = [one for one in said if one in ("yes", "no")]
+        assert len(counted) <= 1, said
+        record = await shown(api, made)
+        status = {"yes": "succeeded", "no": "failed"}.get("".join(counted), "pending")
+        assert record["checks"][3]["status"] == status
+    moves = [record for kind, record in await told(service, api) if kind == "progressed"]
+    assert len({record["id"] for record in moves}) == 5

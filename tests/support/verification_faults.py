@@ -1,0 +1,34 @@
+"""Faults of verifications and of what nonprofits say that the self-check must name."""
+
+from collections.abc import Iterator
+
+from almoner.giving.confirmations import service as confirmations
+from almoner.giving.confirmations.domain import Contact
+from tests.support import bank, factories
+from tests.support.client import Client
+from tests.support.payouts import uuid_of
+from tests.support.service import Service
+from tests.support.validation_faults import OLD, Fault
+
+
+async def lived(service: Service, api: Client) -> None:
+    """A nonprofit that has confirmed, whose account is in another name."""
+    made = await factories.verification(service, api)
+    await service.drain()
+    contact = Contact("office@payee.example", "the register")
+    async with service.db.write() as tx:
+        verification_id = uuid_of(service, "monetarydonationverification", made["id"])
+        asked = await confirmations.ask(tx, verification_id, contact, by="one")
+        page = await confirmations.opened(tx, asked.id)
+        await confirmations.answer(tx, asked.id, "confirmed", name="A", role="B", seen=page.seen.hex())
+    await bank.account(service, made["organisationId"])
+
+
+def of_verifications() -> Iterator[Fault]:
+    """One of each kind."""
+    yield Fault("verifications.flags_are_young", f"update monetary_donation_flag set raised_at = {OLD}")
+    yield Fault(
+        "verifications.rest_on_findings",
+        "delete from monetary_donation_finding where type = 'organisation_confirmation'",
+    )
+    yield Fault("confirmations.end_their_check", "update monetary_donation_confirmation set answer = 'declined'")
