@@ -4,22 +4,20 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from random import Random
-from typing import Any, cast
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
 from almoner.giving.donations import store_lists
 from almoner.giving.donations.domain import Filters
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.db import EVERYONE, Partner
 from almoner.platform.http.paging import Page
 from tests.support import factories
-from tests.support.plans import Explaining
 from tests.support.service import Service, Tenant
 
 DAY = timedelta(days=1)
 BEGAN = datetime(2026, 1, 1, 22, 30, tzinfo=UTC)
-SOME = UUID(int=7)
 INSERT = """
 insert into donation (id, partner_id, organisation_id, user_id, type, status, amount_minor, currency, consented,
                       anonymous, metadata, created_at, cover_minor, status_changed_at)
@@ -128,37 +126,6 @@ async def test_tallies_are_the_donations_whatever_was_gathered_when(service: Ser
             tenant.partner.id,
         )
     assert sorted(map(tuple, tallied)) == sorted(map(tuple, counted))
-
-
-INDEXES = {
-    "request_id": "donation_of_request",
-    "user_id": "donation_of_user",
-    "organisation_id status": "donation_of_organisation_with_status",
-    "organisation_id": "donation_of_organisation",
-    "status": "donation_with_status",
-    "start": "donation_partner_id_id_key",
-}
-
-
-@pytest.mark.parametrize("narrowed", INDEXES)
-@pytest.mark.parametrize("down", [True, False])
-async def test_p1_the_rows_are_walked_along_one_index(
-    service: Service, tenant: Tenant, narrowed: str, down: bool
-) -> None:
-    known: dict[str, Any] = {name: SOME for name in narrowed.split() if name.endswith("_id")}
-    if "status" in narrowed:
-        known["status"] = "ACTIVE"
-    async with service.db.write() as tx:
-        for way in ("seqscan", "sort", "incremental_sort", "bitmapscan"):  # as if there were many rows
-            await tx.execute(f"set local enable_{way} = off")
-        asked = Explaining(tx)
-        page = Page(25, descending=down, position=(SOME.bytes,))
-        await store_lists.page(cast("Tx", asked), tenant.partner, page, Filters(**known, start=BEGAN, end=BEGAN + DAY))
-    below = [node["Plans"][0] for node in asked.nodes() if node["Node Type"] == "Limit"]
-    walked = [node["Index Name"] for node in below if "Index Name" in node]
-    assert walked == [INDEXES[narrowed]] * (3 if narrowed == "request_id" else 1)
-    assert narrowed == "request_id" or not asked.sorts_before_limit()
-    assert asked.scans() == set()
 
 
 async def test_the_plan_of_a_narrowed_page_is_kept(service: Service, tenant: Tenant) -> None:

@@ -2,12 +2,13 @@
 
 Identifiers begin with the millisecond of the donation's creation, so a range of moments bounds the walk as well. As in
 ``platform.lists`` the statement names its number of rows and walks by row comparison: PostgreSQL keeps its plan, and
-takes the one index that has the rows in order, whatever the statistics say.
+takes the one index that has the rows in order, whatever the statistics say. Walks and counts read that index alone; the
+rows of the page are fetched last.
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, time, timedelta
-from typing import Final
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final, Literal
 from uuid import UUID
 
 from asyncpg import Record
@@ -19,24 +20,32 @@ from almoner.platform import lists
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 
-_CONDITIONS: Final = {
-    "user_id": "user_id = {}",
-    "organisation_id": "organisation_id = {}",
-    "status": "status = {}",
-    "request_id": "request_id = {}",
-    "start": "created_at >= {}",
-    "end": "created_at < {}",
-}
-_WALKS: Final = (("user_id",), ("organisation_id", "status"), ("organisation_id",), ("status",))
-"""What an index of donations begins with, but for the partner; the first that the filters have is walked."""
-_ASKED_FOR: Final = ("REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED")
-"""What donations of a request may be."""
+_NAMES: Final = ("user_id", "organisation_id", "status", "request_id", "start", "end")
+_MOMENTS: Final = {"start": "(created_at >= {}) is true", "end": "(created_at < {}) is true"}
+"""As a range of moments five in a thousand would be thought to be left; nearly all are, of a range of identifiers."""
+_WALKS: Final = (
+    ("user_id", ("user_id", "partner_id")),
+    ("request_id", ("request_id", "status")),
+    ("organisation_id", ("organisation_id", "partner_id", "status")),
+    ("status", ("status", "partner_id")),
+)
+"""What an index of donations begins with; the first whose filter is there is walked, for each status if need be.
+
+No other index begins with the same column: it would look half sorted, and be preferred for its place in the table.
+"""
+_STATUSES: Final = ("ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED")
 _PARTIAL: Final = frozenset({"request_id", "user_id"})
 _TALLIED: Final = frozenset({"organisation_id", "status", "start", "end"})
 _ALL: Final = UUID(int=0)
+_LEAST: Final = f"'{UUID(int=0)}'::uuid"
+_GREATEST: Final = f"'{UUID(int=2**128 - 1)}'::uuid"
 _DAY: Final = timedelta(days=1)
-_SLACK: Final = _DAY
-"""An identifier is of the moment of its donation, or of the latest before it where a clock was set back."""
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DRIFT: Final = """
+select coalesce(max(id_drift(id, created_at)), 1000) as ms from donation
+where partner_id = {} and id_drift(id, created_at) > 1000
+"""
+"""How far a donation's identifier may be from its moment: the widest of the few that are off by more than a second."""
 
 
 class _Arguments:
@@ -60,15 +69,18 @@ async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple
 
 
 async def _narrowed(tx: Tx, partner: Partner, page: Page, filters: Filters) -> tuple[list[Record], int]:
-    given = {name: value for name in _CONDITIONS if (value := getattr(filters, name)) is not None}
+    given = {name: value for name in _NAMES if (value := getattr(filters, name)) is not None}
     put = _Arguments()
     mine = put(partner.id)
     total = _tallied(put, mine, filters) if given.keys() <= _TALLIED else _counted(put, mine, given)
+    drift = f"with drift as materialized ({_DRIFT.format(mine)})" if given.keys() & {"start", "end"} else ""
     order = "desc" if page.reads_down else "asc"
     rows = await tx.fetch(
         f"""
-        select {COLUMNS}, total from ({total}) counted
-        left join lateral ({_walk(put, mine, page, given)}) listed on true
+        {drift} select {COLUMNS}, total from ({total}) counted
+        left join lateral (
+            select {COLUMNS} from ({_walk(put, mine, page, given)}) picked (one) join donation on donation.id = one
+        ) listed on true
         order by id {order}
         """,
         *put.values,
@@ -76,97 +88,135 @@ async def _narrowed(tx: Tx, partner: Partner, page: Page, filters: Filters) -> t
     return [row for row in rows if row[0] is not None], rows[0]["total"]
 
 
+def _keys(given: Mapping[str, object]) -> tuple[str, ...]:
+    """The columns of the index to walk, but for the identifier."""
+    return next((keys for name, keys in _WALKS if name in given), ("partner_id",))
+
+
+def _each(given: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """The ranges of the index that what is given comes to."""
+    if "status" in given or "status" not in _keys(given):
+        return [given]
+    return [{**given, "status": status} for status in _STATUSES]
+
+
 def _walk(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) -> str:
+    walks = [_along(put, mine, page, one) for one in _each(given)]
+    if len(walks) == 1:
+        return walks[0]
+    together = " union all ".join(f"({walk})" for walk in walks)
     order = "desc" if page.reads_down else "asc"
-    if "request_id" in given:  # its index goes by status: a walk for each, of which the first rows are taken
-        each = [given["status"]] if "status" in given else _ASKED_FOR
-        walks = [_along(put, mine, page, {**given, "status": status}, ("request_id", "status")) for status in each]
-        together = " union all ".join(f"({walk})" for walk in walks)
-        return f"select * from ({together}) walked order by id {order} limit {page.limit}"
-    keys = next((walk for walk in _WALKS if given.keys() >= set(walk)), ())
-    return _along(put, mine, page, given, ("partner_id", *keys))
+    return f"select id from ({together}) walked order by id {order} limit {page.limit}"
 
 
-def _along(put: _Arguments, mine: str, page: Page, given: Mapping[str, object], keys: tuple[str, ...]) -> str:
-    columns = ", ".join([*keys, "id"])
+def _along(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) -> str:
+    """What is given, as a range of the one index that has it in order."""
+    low, high = _bounds(put, given)
+    if page.after_id is not None and page.reads_down:
+        high = f"least({high}, {put(page.after_id)}::uuid)"
+    elif page.after_id is not None:
+        low = f"greatest({low}, {put(page.after_id)}::uuid)"
+    keys = _keys(given)
     values = [mine if key == "partner_id" else put(given[key]) for key in keys]
-    low, high = _bounds(page, given)
-    where = [
-        f"({columns}) > ({', '.join([*values, put(low)])})",
-        f"({columns}) < ({', '.join([*values, put(high)])})",
-        *([] if "partner_id" in keys else [f"partner_id = {mine}"]),
-        *(f"{key} is not null" for key in keys if key in _PARTIAL),
-        *(_CONDITIONS[name].format(put(value)) for name, value in given.items() if name not in keys),
+    columns, order = (*keys, "id"), "desc" if page.reads_down else "asc"
+    ranged = [
+        f"({', '.join(columns)}) > ({', '.join([*values, low])})",
+        f"({', '.join(columns)}) < ({', '.join([*values, high])})",
     ]
-    order = "desc" if page.reads_down else "asc"
-    ordered = ", ".join(f"{column} {order}" for column in [*keys, "id"])
-    return f"select {COLUMNS} from donation where {' and '.join(where)} order by {ordered} limit {page.limit}"
+    where = " and ".join([*ranged, *_others(put, mine, given)])
+    ordered = ", ".join(f"{column} {order}" for column in columns)
+    return f"select id from donation where {where} order by {ordered} limit {page.limit}"
 
 
-def _bounds(page: Page, given: Mapping[str, object]) -> tuple[UUID, UUID]:
+def _rows(put: _Arguments, mine: str, given: Mapping[str, object]) -> str:
+    """What is given, to be counted: any order does, and equality tells the indexes apart."""
+    low, high = _bounds(put, given)
+    same = [
+        f"{key} = {mine if key == 'partner_id' else put(given[key])}"
+        if key == "partner_id" or key in given
+        else f"{key} in {_STATUSES}"
+        for key in _keys(given)
+    ]
+    where = " and ".join([*same, f"id > {low}", f"id < {high}", *_others(put, mine, given)])
+    return f"from donation where {where}"
+
+
+def _others(put: _Arguments, mine: str, given: Mapping[str, object]) -> list[str]:
+    """What the index does not go by, in words that lead to no other index: an average tells nothing of this one."""
+    keys = _keys(given)
+    return [
+        *(f"{key} is not null" for key in keys if key in _PARTIAL),
+        *([] if "partner_id" in keys else [f"partner_id is not distinct from {mine}"]),
+        *(
+            _MOMENTS[name].format(put(value)) if name in _MOMENTS else f"{name} is not distinct from {put(value)}"
+            for name, value in given.items()
+            if name not in keys
+        ),
+    ]
+
+
+def _bounds(put: _Arguments, given: Mapping[str, object]) -> tuple[str, str]:
     """Between which identifiers the rows are, without both."""
-    low, high = 0, 2**128 - 1
+    low, high = _LEAST, _GREATEST
     if isinstance(start := given.get("start"), datetime):
-        low = _of(start - _SLACK)
+        low = f"least_id({put(_ms(start))}::bigint - (select ms from drift))"
     if isinstance(end := given.get("end"), datetime):
-        high = _of(end + _SLACK)
-    if page.after_id is not None:
-        low, high = (low, min(high, page.after_id.int)) if page.reads_down else (max(low, page.after_id.int), high)
-    return UUID(int=low), UUID(int=max(low, high))
+        high = f"least_id({put(_ms(end) + 1)}::bigint + (select ms from drift))"
+    return low, high
 
 
-def _of(moment: datetime) -> int:
-    """The least identifier of a millisecond."""
-    return max(0, int(moment.timestamp() * 1000)) << 80
+def _ms(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 def _counted(put: _Arguments, mine: str, given: Mapping[str, object]) -> str:
     """Of one user's or one request's donations: counted as they are."""
-    conditions = [_CONDITIONS[name].format(put(value)) for name, value in given.items()]
-    return f"select count(*) as total from donation where {' and '.join([f'partner_id = {mine}', *conditions])}"
+    return f"select count(*) as total {_rows(put, mine, given)}"
 
 
 def _tallied(put: _Arguments, mine: str, filters: Filters) -> str:
-    """Added up by whole days; the parts of a day at the ends of the range are counted."""
+    """Added up by whole days; what they are too many or too few by at the ends of the range is counted."""
     whole, parts = _days(filters.start, filters.end)
-    if whole is None and not parts:
-        return "select 0::bigint as total"
-    same = [] if filters.status is None else [f"status = {put(filters.status)}"]
-    days = []
+    kept = {name: value for name in ("organisation_id", "status") if (value := getattr(filters, name)) is not None}
+    sums = ["select 0::bigint as n"]
     if whole is not None:
         first, last = whole
         days = [*([f"day >= {put(first.date())}"] if first else []), *([f"day < {put(last.date())}"] if last else [])]
-    of = [] if filters.organisation_id is None else [f"organisation_id = {put(filters.organisation_id)}"]
-    sums = ["select 0::bigint as n"]
-    if whole is not None:
-        tally = of or [f"organisation_id = {put(_ALL)}"]
-        for table, conditions in (("donation_tally", tally), ("donation_tally_change", of)):
+        same = [f"{name} = {put(value)}" for name, value in kept.items()]
+        tally = [] if "organisation_id" in kept else [f"organisation_id = {put(_ALL)}"]
+        for table, conditions in (("donation_tally", tally), ("donation_tally_change", [])):
             where = " and ".join([f"partner_id = {mine}", *conditions, *same, *days])
             sums.append(f"select sum(n) from {table} where {where}")
-    for since, until in parts:
-        span = [f"created_at >= {put(since)}", f"created_at < {put(until)}"]
-        where = " and ".join([f"partner_id = {mine}", *span, *of, *same])
-        sums.append(f"select count(*) from donation where {where}")
+    for sign, since, until in parts:
+        counted = _rows(put, mine, {**kept, "start": since, "end": until})
+        sums.append(f"select {sign} (select count(*) {counted})")
     return f"select coalesce(sum(n), 0)::bigint as total from ({' union all '.join(sums)}) added"
 
 
-_Days = tuple[datetime | None, datetime | None]
+_Whole = tuple[datetime | None, datetime | None]
+_Part = tuple[Literal["+", "-"], datetime, datetime]
 
 
-def _days(start: datetime | None, end: datetime | None) -> tuple[_Days | None, list[tuple[datetime, datetime]]]:
-    """The whole days of a range (UTC), None without any, and what is left of it at its ends."""
+def _days(start: datetime | None, end: datetime | None) -> tuple[_Whole | None, list[_Part]]:
+    """The days (UTC) that a range comes nearest to, None without any, and the parts to add and to take off."""
     start, end = (moment.astimezone(UTC) if moment else None for moment in (start, end))
-    first = _midnight(start, up=True) if start else None
-    last = _midnight(end, up=False) if end else None
-    if start and end and first and last and first >= last:
-        return None, [(start, end)] if start < end else []
-    parts = [(start, first)] if start and first and start < first else []
-    return (first, last), [*parts, *([(last, end)] if end and last and last < end else [])]
+    if start and end and start >= end:
+        return None, []
+    first, last = (_nearest(moment) if moment else None for moment in (start, end))
+    if start and end and first == last:
+        return None, [("+", start, end)]
+    parts: list[_Part] = []
+    if start and first:
+        parts.append(("+", start, first) if start < first else ("-", first, start))
+    if end and last:
+        parts.append(("+", last, end) if last < end else ("-", end, last))
+    return (first, last), [part for part in parts if part[1] < part[2]]
 
 
-def _midnight(moment: datetime, *, up: bool) -> datetime:
+def _nearest(moment: datetime) -> datetime:
+    """The nearest beginning of a day: less than half a day's donations are counted."""
     day = datetime.combine(moment.date(), time(), UTC)
-    return day + _DAY if up and day < moment else day
+    return day + _DAY if moment - day > _DAY / 2 and moment.date() < date.max else day
 
 
 GATHER: Final = f"""

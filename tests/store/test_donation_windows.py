@@ -1,0 +1,258 @@
+"""Lists of donations between any two moments: exact whatever happened to the gifts, and never a day read for a page."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from random import Random
+from typing import Any, cast
+from uuid import UUID, uuid4
+
+import pytest
+
+from almoner.giving.donations import store_lists
+from almoner.giving.donations.domain import Filters
+from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.http.paging import Page
+from tests.store.test_donation_lists import wanted
+from tests.support import factories
+from tests.support.payouts import uuid_of
+from tests.support.service import Service, Tenant
+
+MS, HOUR, DAY = timedelta(milliseconds=1), timedelta(hours=1), timedelta(days=1)
+FIRST = datetime(2026, 3, 1, tzinfo=UTC)
+STATUSES = ("ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED")
+
+
+class Undone(Exception):
+    """What was written for a test is not kept."""
+
+
+@dataclass
+class World:
+    """A partner's nonprofits, users and request, in a transaction that is not kept."""
+
+    tx: Tx
+    partner: Partner
+    nonprofits: list[UUID]
+    users: list[UUID]
+    request: UUID
+
+
+@pytest.fixture
+def worlds(service: Service, tenant: Tenant) -> Any:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[World]:
+        nonprofits = [uuid_of(service, "organisation", await factories.nonprofit(service)) for _ in range(3)]
+        try:
+            async with service.db.write() as tx:
+                users, request = [tx.new_id(), tx.new_id()], tx.new_id()
+                for user in users:
+                    await tx.execute(
+                        "insert into giving_user (id, partner_id, created_at) values ($1, $2, $3)",
+                        user,
+                        tenant.partner.id,
+                        FIRST,
+                    )
+                await tx.execute(
+                    """
+                    insert into donation_request (id, partner_id, currency, amount_minor, donations, paid_minor,
+                                                  covered_minor, status, reference, made_before, gathering, covering,
+                                                  created_at, due_at, status_changed_at)
+                    values ($1, $2, 'GBP', 100, 1, 0, 0, 'OPEN', $3, $4, true, false, $4, $4, $4)
+                    """,
+                    request,
+                    tenant.partner.id,
+                    f"ALM-{uuid4().hex[:5].upper()}-WINDW",
+                    FIRST,
+                )
+                yield World(tx, tenant.partner, nonprofits, users, request)
+                raise Undone
+        except Undone:
+            pass
+
+    return opened
+
+
+NEW = """
+insert into donation (id, partner_id, organisation_id, user_id, type, status, amount_minor, currency, consented,
+                      anonymous, metadata, created_at, cover_minor, status_changed_at)
+values ($1, $2, $3, $4, 'direct', 'ACTIVE', 1000, 'GBP', false, false, '{}', $5, 0, $5)
+"""
+CHANGES = (
+    "update donation set status = 'CANCELLED', cancelled_at = created_at where id = $1 and status = 'ACTIVE'",
+    "update donation set organisation_id = $2 where id = $1 and status = 'ACTIVE'",
+    "update donation set status = 'REQUESTED_PAYMENT', request_id = $3 where id = $1 and status = 'ACTIVE'",
+    """
+    update donation set status = 'RECEIVED_PAYMENT', settled_at = created_at, settled_minor = 1000,
+                        settled_currency = 'GBP' where id = $1 and status = 'REQUESTED_PAYMENT'
+    """,
+    """
+    update donation set reassigned_from = organisation_id, organisation_id = $2, reassigned_at = created_at
+    where id = $1 and status = 'RECEIVED_PAYMENT' and organisation_id <> $2
+    """,
+    """
+    insert into refund (id, donation_id, provider, amount_minor, currency, borne_minor, status, begun_at,
+                        status_changed_at)
+    select gen_random_uuid(), id, 'test', 10, currency, 0, 'begun', created_at, created_at
+    from donation where id = $1 and status = 'RECEIVED_PAYMENT' and withdrawn_minor < 900
+    """,
+)
+
+
+def moments(chance: Random) -> Iterator[datetime]:
+    """Of five days, those before and after midnight, noon and a whole second above all."""
+    while True:
+        near = FIRST + chance.randrange(10) * DAY / 2
+        yield chance.choice(
+            [near, near - MS, near + MS, near + chance.randrange(12 * 3600) * timedelta(seconds=1, microseconds=7)]
+        )
+
+
+async def give(world: World, chance: Random, at: datetime) -> None:
+    """One gift; its identifier may be off, as of a process whose clock was set back."""
+    off = chance.choice([0, 0, 0, 3, 900, 45 * 60_000, -20_000, 30 * 3600_000])
+    ms = (at - datetime(1970, 1, 1, tzinfo=UTC)) // MS + off
+    gift = UUID(int=ms << 80 | 7 << 76 | 1 << 63 | uuid4().int & 2**62 - 1)
+    user = chance.choice([*world.users, None])
+    await world.tx.execute(NEW, gift, world.partner.id, chance.choice(world.nonprofits), user, at)
+
+
+async def change(world: World, chance: Random, gift: UUID) -> None:
+    """Something that may happen to it, if it may now."""
+    sql = chance.choice(CHANGES)
+    values = [gift, chance.choice(world.nonprofits), world.request]
+    await world.tx.execute(sql.replace("$3", "$2"), *[values[0], *(values[n] for n in (1, 2) if f"${n + 1}" in sql)])
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_p7_any_window_of_any_filters_is_what_a_reader_would_count(worlds: Any, seed: int) -> None:
+    chance = Random(seed)
+    when = moments(chance)
+    async with worlds() as world:
+        for _ in range(5):
+            for _ in range(40):
+                await give(world, chance, next(when))
+            rows = await world.tx.fetch("select id from donation where partner_id = $1", world.partner.id)
+            for row in rows:
+                await change(world, chance, row["id"])
+            await store_lists.gather(world.tx, EVERYONE, chance.choice([0, 30, 10_000]))
+            every = [dict(row) for row in await world.tx.fetch("select * from donation where partner_id = $1",
+                                                               world.partner.id)]  # fmt: skip
+            for _ in range(60):
+                await compare(world, chance, every, next(when), next(when))
+
+
+async def compare(world: World, chance: Random, every: list[dict[str, Any]], one: datetime, other: datetime) -> None:
+    """A page somewhere in the list of some filters, with its total."""
+    filters = Filters(
+        chance.choice([None, None, world.users[0]]),
+        chance.choice([None, world.nonprofits[0]]),
+        chance.choice([None, *STATUSES]),
+        chance.choice([None, None, world.request]),
+        chance.choice([None, one, every[0]["created_at"]]),
+        chance.choice([None, other, every[-1]["created_at"]]),
+    )
+    if filters == Filters():
+        return  # counted as it is made, which these were not
+    expected = [gift for gift in wanted(every, filters) if filters.request_id in (None, asked_by(every, gift))]
+    descending = chance.random() < 0.5
+    if not descending:
+        expected.reverse()
+    at = chance.randrange(len(expected) + 1)
+    position = (expected[at - 1].bytes,) if at else None
+    page = Page(chance.choice([3, 25]), descending=descending, position=position)
+    found, total = await store_lists.page(world.tx, world.partner, page, filters)
+    assert total == len(expected), filters
+    assert [gift.id for gift in found] == expected[at : at + page.limit], filters
+
+
+def asked_by(every: list[dict[str, Any]], gift: UUID) -> UUID | None:
+    return next((row["request_id"] for row in every if row["id"] == gift), None)
+
+
+MANY = """
+insert into donation (id, partner_id, organisation_id, user_id, type, status, amount_minor, currency, consented,
+                      anonymous, metadata, created_at, cancelled_at, cover_minor, status_changed_at, request_id)
+select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || '7' || substr(md5(n::text), 1, 3)
+        || '8' || substr(md5(n::text), 4, 15))::uuid,
+       $1, case when mod(n, 3) = 0 then $3::uuid when mod(n, 100) = 1 then $4 else $5 end,
+       case when mod(n, 50) = 3 then $6::uuid end, 'direct', status, 100, 'GBP', false, false, '{}', at,
+       case status when 'CANCELLED' then at end, 0, at, case status when 'REQUESTED_PAYMENT' then $7::uuid end
+from (
+    select n, case when n < 8000 then $2::timestamptz + n * interval '18 min'
+                   else $2::timestamptz + interval '100 days' + (n - 8000) * interval '10.8 s' end as at,
+           case mod(n, 20) when 7 then 'CANCELLED' when 9 then 'REQUESTED_PAYMENT' else 'ACTIVE' end as status
+    from generate_series(0, 15999) n
+) gift
+"""
+"""Eighty a day, and eight thousand on the hundredth."""
+BUSY = FIRST + 100 * DAY
+WINDOWS: dict[str, dict[str, Any]] = {
+    "no dates": {},
+    "days": {"start": FIRST + 5 * DAY, "end": BUSY},
+    "parts of the busy day": {"start": BUSY + HOUR / 20, "end": BUSY + DAY - HOUR / 20},
+    "up to the busy day": {"end": BUSY - HOUR / 20},
+}
+NARROWED = (
+    "organisation_id status",
+    "organisation_id",
+    "status",
+    "user_id",
+    "user_id status",
+    "request_id",
+    "request_id organisation_id",
+    "",
+)
+LOOKED_AT = 250
+"""Three minutes at each end of the busy day, and the page."""
+COUNTED = {"user_id": 2 * 320, "request_id": 2 * 800}
+"""What the user and the request have is counted, and looked through for the page."""
+
+
+class Kept:
+    """A transaction that runs what it is asked as a prepared statement, and keeps what it did."""
+
+    def __init__(self, tx: Tx, mode: str) -> None:
+        self._tx, self._mode = tx, mode
+        self.nodes: list[dict[str, Any]] = []
+
+    async def fetch(self, sql: str, *args: object) -> Any:
+        name = f"kept_{uuid4().hex}"
+        written = ", ".join(str(arg) if isinstance(arg, int) else f"'{arg}'" for arg in args)
+        await self._tx.execute(f"set local plan_cache_mode = force_{self._mode}_plan")
+        await self._tx.execute(f"prepare {name} as {sql}")
+        (row,) = await self._tx.fetch(f"explain (analyze, timing off, format json) execute {name}({written})")
+        await self._tx.execute(f"deallocate {name}")
+        waiting = [json.loads(row[0])[0]["Plan"]]
+        while waiting:
+            self.nodes.append(node := waiting.pop())
+            waiting += node.get("Plans", [])
+        return await self._tx.fetch(sql, *args)
+
+    def looked_at(self) -> float:
+        """The donations that were read, of the sixteen thousand that a wrong index would lead to."""
+        return sum(
+            float((node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"])
+            for node in self.nodes
+            if node.get("Relation Name") == "donation"
+        )
+
+
+async def test_p1_no_list_reads_more_than_its_page_and_the_parts_of_its_days(worlds: Any) -> None:
+    async with worlds() as world:
+        small, middle, big = world.nonprofits
+        await world.tx.execute(MANY, world.partner.id, FIRST, big, small, middle, world.users[0], world.request)
+        await world.tx.execute("analyze donation")
+        of = {"organisation_id": big, "user_id": world.users[0], "request_id": world.request}
+        for narrowed, window, mode, down in product(NARROWED, WINDOWS, ("generic", "custom"), (True, False)):
+            if not narrowed and not WINDOWS[window]:
+                continue  # the list of all, which has its counter
+            known: dict[str, Any] = {name: of.get(name, "ACTIVE") for name in narrowed.split()}
+            kept = Kept(world.tx, mode)
+            filters = Filters(**known, **WINDOWS[window])
+            await store_lists.page(cast("Tx", kept), world.partner, Page(25, descending=down), filters)
+            asked = (narrowed, window, mode, "down" if down else "up")
+            assert kept.looked_at() <= LOOKED_AT + COUNTED.get(narrowed.split(" ")[0], 0), asked
