@@ -5,6 +5,7 @@ from dataclasses import asdict
 from itertools import count
 from typing import Final
 
+from almoner.giving.bank_lines import service as bank_lines
 from almoner.giving.brakes import service as brakes
 from almoner.giving.disputes import service as disputes
 from almoner.nonprofits.registers import service as registers
@@ -59,6 +60,9 @@ async def _note(house: House, stop: asyncio.Event) -> None:
                 figures = await queue.figures(tx)
                 house.telemetry.tested_partners.set(len(await brakes.alerts(tx)))
                 house.telemetry.disputes_open.set(await disputes.count_open(tx))
+                waiting, unpaid = await bank_lines.count_open(tx)
+                house.telemetry.bank_lines_open.set(waiting)
+                house.telemetry.bank_reports_open.set(unpaid)
                 await registers.measure(tx, house.telemetry)
                 await watchlists.measure(tx, house.telemetry)
                 await reviews.measure(tx, house.telemetry)

@@ -10,9 +10,11 @@ from almoner.giving.donations.domain import Standing
 from almoner.giving.suspense import service as suspense
 from almoner.giving.suspense.domain import Held, NotDecidable
 from almoner.giving.transfers import service as transfers
+from tests.support import factories
 from tests.support import giving as support
 from tests.support.client import Client, data
 from tests.support.giving import DAY, PAID, Giving, gift
+from tests.support.reports import imported, report
 from tests.support.service import Service
 from tests.support.transfers import begun, came, confirmed, reference, stated
 
@@ -190,3 +192,47 @@ async def test_a_refund_goes_back_by_bank(giving: Giving) -> None:
     await stated(giving, back, reference=f"SB-{named}")
     assert (await line(giving, f"TB-{named}")).matched_as == "gift_refund"
     assert (await donation(giving))["refundedAmount"] == 1000
+
+
+async def test_the_sandbox_simulates_a_transfer_and_our_bank(service: Service, api: Client) -> None:
+    session = await factories.session(service, api)
+    donor = {"amount": 2500, "currencyCode": "USD", "firstName": "A", "lastName": "B", "email": "a@example.org"}
+    told = {"id": session["id"], "action": "donate", "way": "transfer", **donor}
+    assert data(await api.post("/v1/sandbox/simulate", told))["status"] == "completed"
+    [waiting] = data(await api.get("/v1/donations"))
+    assert waiting["status"] == "REQUESTED_PAYMENT"
+    paid = data(await api.post("/v1/sandbox/simulate", {"id": waiting["id"], "action": "pay"}))
+    assert (paid["status"], paid["settledAmount"]["amount"]) == ("RECEIVED_PAYMENT", 2500)
+    again = data(await api.post("/v1/sandbox/simulate", {"id": waiting["id"], "action": "pay"}))
+    assert again["status"] == "RECEIVED_PAYMENT"
+
+
+async def test_m6_in_the_sandbox_a_partner_sees_what_a_short_transfer_does(service: Service, api: Client) -> None:
+    session = await factories.session(service, api)
+    donor = {"amount": 2500, "currencyCode": "USD", "firstName": "A", "lastName": "B", "email": "a@example.org"}
+    data(await api.post("/v1/sandbox/simulate", {"id": session["id"], "action": "donate", "way": "transfer", **donor}))
+    [waiting] = data(await api.get("/v1/donations"))
+    short = {"id": waiting["id"], "action": "pay", "amount": 100}
+    assert data(await api.post("/v1/sandbox/simulate", short))["status"] == "REQUESTED_PAYMENT"
+
+
+async def test_m7_a_report_without_a_bank_line_is_told_until_its_line_comes(giving: Giving) -> None:
+    gift_ = await factories.donation(giving.service, giving.api)
+    async with giving.service.db.read() as tx:
+        donation_id = tx.ids.parse("donation", str(gift_["id"]))
+        payment = await tx.fetchval("select provider_payment from payment where donation_id = $1", donation_id)
+    name = f"po_{payment}"
+    await imported(giving.service, report(("payment", payment, 25.0, 1.0), reference=name), "test")
+    await stated(giving, came(f"U0-{payment}", 5, "interest"), reference=f"U0-{payment}"[:35])
+
+    async def unbanked() -> list[tuple[int, int]]:
+        async with giving.service.db.read() as tx:
+            found = await bank_lines.unbanked(tx, 1000)
+        return [(one.paid_out.net_minor, one.near) for one in found if one.paid_out.reference == name]
+
+    assert await unbanked() == [(2400, 0)]
+    await stated(giving, came(f"U1-{payment}", 2300, name), reference=f"U1-{payment}"[:35])
+    assert await unbanked() == [(2400, 1)]
+    assert (await line(giving, f"U1-{payment}")).reason == "other_amount"
+    await stated(giving, came(f"U2-{payment}", 2400, name), reference=f"U2-{payment}"[:35])
+    assert await unbanked() == []

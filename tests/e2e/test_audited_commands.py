@@ -12,14 +12,16 @@ from almoner.access.members import service as members
 from almoner.access.people.domain import OperatorRole
 from almoner.cli.terminal import commands
 from almoner.giving.disputes import service as disputes
+from almoner.giving.payments.domain import BANK
 from almoner.giving.payouts import flows as payout_flows
 from almoner.giving.payouts import service as payout_service
 from almoner.giving.payouts.domain import Rules
 from almoner.giving.requests import flows as asking
 from almoner.giving.requests.domain import Unasked
+from almoner.giving.suspense import service as suspense
 from almoner.platform import audit
 from almoner.platform.db import Partner
-from tests.support import bank, bmf, camt, factories, refunds
+from tests.support import bank, bmf, camt, factories, refunds, transfers
 from tests.support import claims as charities
 from tests.support import giving as donors
 from tests.support.client import Client, data
@@ -44,8 +46,8 @@ READS = frozenset(
         "activities suggest", "approvals list", "audit key", "audit list", "audit sign", "audit verify", "keys list",
         "members groups", "members list", "members provider show", "members provider test", "operators list",
         "operators tokens list", "requests list", "requests over",
-        "bank-files list", "bank-lines list", "partners list", "payees list", "payees show", "payouts holds",
-        "payouts list",
+        "bank-files list", "bank-lines list", "bank-lines reports", "partners list", "payees list", "payees show",
+        "payouts holds", "payouts list",
         "payouts show", "registers diff", "registers list", "registers status", "reviews list", "selfcheck",
         "watchlists status",
         "settlements exceptions", "settlements list", "suspense list", "verifications flags", "verifications list",
@@ -219,7 +221,6 @@ async def a_flag(world: World, nonprofit: str) -> None:
     )  # fmt: skip
     await world.does("agents", "contact", nonprofit, "info@relief.example", "--source", "the register's page")
     [pending] = data(await world.api.get("/v1/monetary-donation-verifications", organisationId=nonprofit))
-    await world.service.drain()
     await world.does("verifications", "ask", pending["id"], "--language", "de")
     account = (await world.does(*proposing)).split()[0]
     await world.does("payees", "approve", account, *NOTE, other=True)
@@ -253,6 +254,13 @@ async def settlements_and_held_money(world: World) -> None:
         held = world.text("heldpayment", (await held_for(giving, "unknown_payment")).id)
         await world.does("suspense", what, held, *NOTE)
         await api.close()
+    giving = await donors.open_session(world.service, world.api)
+    await transfers.begun(giving)
+    named = await transfers.reference(giving)
+    await transfers.stated(giving, transfers.came("AUDIT-3", 2400, named), reference="AUDIT-3")
+    async with world.service.db.write() as tx:
+        [short] = await suspense.with_reference(tx, BANK, named)
+    await world.does("suspense", "accept", world.text("heldpayment", short.id), *NOTE)
     for what in ("done-by-hand", "refuse", "ask-again"):
         gift = await factories.donation(world.service, world.api)
         await world.does("refunds", "begin", gift["id"], "--amount", "100", *NOTE)

@@ -30,7 +30,7 @@ OF_PAYEES = {key for key in WORDS if key.startswith("payee.")}
 KEYS = WORDS - OF_AGENTS - OF_APPLICANTS - OF_PAYEES
 PHONE = {"viewport": {"width": 320, "height": 700}}
 TITLED = {"till.unknown", "gift.unknown", "statement.sent", "statement.later", "statement.unknown"} | {
-    f"give.{kind}" for kind in "expired used unknown cookieless held closed broken tries".split()
+    f"give.{kind}" for kind in "expired used unknown cookieless held closed broken tries lapsed".split()
 }
 # Said by the same templates as their neighbours, in states that take an outage, a lost cookie or weeks; and the words
 # of the document, of the button and of gift aid, which have tests of their own.
@@ -42,7 +42,7 @@ ELSEWHERE = {
         r"|gift\.(reassigned|wait\.|returned|refunded|void|next\.sent|step\.settled\.done)|embed\."
         r"|receipt\.(title|void|refunded|kept|corrected)$"
         r"|statement\.(many|london|now|void|given|back|left|as_of)$"
-        r"|remittance\."
+        r"|remittance\.|give\.transfer$|transfer\."
         r"|give\.(giftaid|problem\.(giftaid|title|house|road|city|postcode))",
         key,
     )
@@ -262,7 +262,7 @@ async def test_h9_no_word_that_an_applicant_or_a_nonprofit_meets_is_outside_the_
             await page.locator("button[value=confirmed]").click()
         await reader.shown(page)
     pages = Pages(strict.service.db.deployment, Path(refund_notices.MAILS), catalogues)
-    for kind in ("agent.expired", "agent.closed", "agent.unknown", "agent.broken", "answer.closed"):
+    for kind in ("agent.expired", "agent.closed", "agent.replaced", "agent.unknown", "agent.broken", "answer.closed"):
         reader.page(bytes(pages.message(kind, pages.language(None), status=200).body).decode())
     assert reader.seen <= WORDS
     assert OF_AGENTS - reader.seen == set()

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.support import bank, camt, factories
+from tests.support import bank, camt, factories, transfers
 from tests.support.client import Client
+from tests.support.giving import open_session
 from tests.support.payouts import settled, verified
 from tests.support.service import Service
 from tests.support.validation_faults import OLD, Fault
@@ -33,6 +34,9 @@ async def lived(service: Service, api: Client) -> None:
         ]
     movements = [camt.entry("FAULT-1", -2437, end_to_end=ends[0], currency="USD")]
     movements.append(camt.entry("FAULT-2", -1, currency="USD"))
+    giving = await open_session(service, api)
+    await transfers.begun(giving)
+    movements.append(transfers.came("FAULT-3", 2500, await transfers.reference(giving)))
     await bank.stated(service, camt.statement(*movements, reference="FAULT", currency="USD"))
 
 
@@ -51,6 +55,14 @@ def of_bank_files() -> Iterator[Fault]:
     yield Fault(
         "bank_lines.providers_paid",
         f"update settlement set imported_at = {OLD}; update bank_statement set currency = 'USD'",
+    )
+    yield Fault(
+        "bank_lines.gifts_are_settled",
+        "update bank_line set amount_minor = amount_minor + 1 where matched_as = 'gift'",
+    )
+    yield Fault(
+        "bank_lines.gifts_are_settled",
+        "update bank_line set matched_as = 'settlement' where matched_as = 'gift'",
     )
     yield Fault(
         "bank_lines.payouts_follow",

@@ -101,6 +101,7 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
         (books.refund_begun(OWNER, "test", GIFT), [("refund_begun", suspense, refunds, 2500)]),
         (books.refund_paid(OWNER, "test", GIFT), [("refund_paid", refunds, clearing, 2500)]),
         (books.held_dismissed(OWNER, "test", GIFT), [("held_dismissed", suspense, clearing, 2500)]),
+        (books.held_accepted(OWNER, "test", GIFT), [("held_accepted", suspense, clearing, 2500)]),
         (
             books.request_paid(OWNER, GIFT, FEE),
             [("request_paid", bank, asked, 2500), ("request_over", bank, partners, 75)],
@@ -167,6 +168,7 @@ ANY_MOVES: list[Move] = [
     lambda n, currency, minor: books.refund_begun(UUID(int=n), "test", Money(minor, currency)),
     lambda n, currency, minor: books.refund_paid(UUID(int=n), "test", Money(minor, currency)),
     lambda n, currency, minor: books.held_dismissed(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: books.held_accepted(UUID(int=n), "test", Money(minor, currency)),
     lambda n, currency, minor: books.dispute_drawn(UUID(int=n), "test", Money(minor, currency)),
     lambda n, currency, minor: books.dispute_lost(
         UUID(int=n), "test", CAUSE, Money(minor - minor // 30, currency), Money(minor // 30, currency)

@@ -13,7 +13,7 @@ from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide
 from almoner.cli.progress import Line
 from almoner.giving.bank_lines import flows, service
-from almoner.giving.bank_lines.domain import BankLine, Open, Statement, StatementRefused
+from almoner.giving.bank_lines.domain import BankLine, Open, Statement, StatementRefused, Unbanked
 from almoner.giving.bank_lines.flows import Looked
 from almoner.giving.requests import service as requests
 from almoner.kit.errors import NotFound
@@ -78,6 +78,23 @@ def _row(tx: Tx, line: BankLine) -> list[object]:
     amount = f"{decimal(moved.minor, moved.currency)} {moved.currency}"
     told = (moved.counterparty, (moved.text or "")[:60] or None, line.status, why)
     return [tx.ids.text(_TYPE, line.id), f"{(tx.now - line.since).days} d", moved.booked_on, amount, *told]
+
+
+@commands.command("reports")
+def list_reports(limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50) -> None:
+    """List providers' payouts that no line of our bank tells of yet, the oldest first."""
+
+    async def use(tx: Tx) -> list[list[object]]:
+        return [_report(tx, one) for one in await service.unbanked(tx, limit)]
+
+    table(("provider", "report", "settled", "age", "amount", "why it waits"), in_transaction(use))
+
+
+def _report(tx: Tx, one: Unbanked) -> list[object]:
+    paid = one.paid_out
+    amount = f"{decimal(paid.net_minor, paid.currency)} {paid.currency}"
+    why = "an open line names it with another amount" if one.near else "no line of our bank names it"
+    return [one.provider, paid.reference, one.settled_on, f"{(tx.now - one.since).days} d", amount, why]
 
 
 @commands.command("assign")

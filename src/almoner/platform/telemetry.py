@@ -86,6 +86,12 @@ class Telemetry:
         self.disputes_open = Gauge(
             "almoner_disputes_open", "Gifts that donors' banks want back.", registry=self.registry
         )
+        self.bank_lines_open = Gauge(
+            "almoner_bank_lines_open", "Lines of bank statements that wait for a person.", registry=self.registry
+        )
+        self.bank_reports_open = Gauge(
+            "almoner_bank_reports_open", "Payouts of providers that no bank line tells of yet.", registry=self.registry
+        )
         self.register_data_age, self.register_loads = _of_registers(self.registry)
         self.watchlists = WatchlistFigures(self.registry)
         self.reviews = ReviewFigures(self.registry)

@@ -104,6 +104,7 @@ class SimulateIn(In):
     """What somebody else does to a record.
 
     Donation sessions take ``donate`` with the gift; donations take ``pay``. Both take the number of a test card.
+    With the ``way`` ``transfer`` the gift waits for our bank, which tells of an ``amount`` by ``pay``.
     Direct donations take ``request`` and ``pay``, donation requests ``pay`` with an ``amount``, the whole unless given.
     Donations also take ``settle``, ``disburse``, ``return``, ``release``, and ``reassign`` with an ``organisationId``.
     They take ``dispute``, as if the donor's bank wanted the money back; with an ``outcome`` it also decides.
@@ -148,6 +149,9 @@ class SimulateIn(In):
     anonymous: YesNo = "no"
     consented_to_be_contacted_by_org: YesNo = "no"
     card: Annotated[str, Field(pattern=r"^[0-9 ]{12,25}$", examples=["4242 4242 4242 4242"])] = "4242424242424242"
+    way: Literal["card", "transfer"] = Field(
+        "card", description="How a gift is paid: `transfer` is confirmed at once, and comes with the action `pay`."
+    )
     organisation_id: Annotated[str, IdText("organisation")] | None = Field(
         None, description="The organisation that a donation is reassigned to."
     )

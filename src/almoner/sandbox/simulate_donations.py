@@ -4,13 +4,23 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 from uuid import UUID
 
+from almoner.giving.bank_lines import service as bank_lines
 from almoner.giving.donations import flows
 from almoner.giving.donations import service as donations
-from almoner.giving.donations.domain import Gift, InvalidState, SessionDonation, TooManyTries, WrongTargetCurrency
+from almoner.giving.donations.domain import (
+    Donation,
+    Gift,
+    InvalidState,
+    SessionDonation,
+    Standing,
+    TooManyTries,
+    WrongTargetCurrency,
+)
 from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.payments.domain import ProviderUnavailable
 from almoner.giving.sessions import service as sessions
 from almoner.giving.sessions.domain import SessionCompleted, SessionExpired
+from almoner.giving.transfers import service as transfers
 from almoner.kit.errors import BadRequest
 from almoner.kit.money import Money
 from almoner.platform.db import Partner
@@ -21,6 +31,7 @@ from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Moves, needed
 
 FALLBACK_CURRENCY: Final = "USD"
+_BY: Final = "sandbox"
 
 
 class Declined(BadRequest):
@@ -60,6 +71,8 @@ class _Donors:
         async with self._db.read() as tx:
             session = await sessions.get(tx, partner, session_id)
         gift = _gift(body, body.currency_code or session.currency or FALLBACK_CURRENCY)
+        if body.way == "transfer":
+            return await self._transfer(partner, session_id, gift)
         begun = await flows.begin_payment(self._work, session_id, gift)
         if begun.url is None or begun.donation is None:
             raise SessionCompleted
@@ -67,6 +80,15 @@ class _Donors:
             payment = await donations.provider_payment(tx, partner, begun.donation.id)
         await self._pay(payment, body.card, lambda: flows.return_from_provider(self._work, session_id))
         async with self._db.read() as tx:
+            return sessions.record(tx, await sessions.get(tx, partner, session_id))
+
+    async def _transfer(self, partner: Partner, session_id: UUID, gift: Gift) -> Out:
+        """The donor asks for the details of a bank transfer, and says that it was sent."""
+        begun = await flows.begin_transfer(self._work, session_id, gift)
+        if begun.standing is not Standing.UNDER_WAY:
+            raise SessionCompleted
+        async with self._db.write() as tx:
+            await transfers.confirm(tx, session_id)
             return sessions.record(tx, await sessions.get(tx, partner, session_id))
 
     async def pay(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> Out:
@@ -79,12 +101,24 @@ class _Donors:
             donation = await donations.get(tx, partner, donation_id)
         if donation.type == "direct":
             return await simulate_direct.pay_donation(self._db, partner, donation)
+        if (told := await self._hear_bank(donation, body)) is not None:
+            return told
         async with self._db.read() as tx:
             payment = await donations.provider_payment(tx, partner, donation_id)
             session_id = await donations.session_of(tx, donation_id)
         await self._pay(payment, body.card, lambda: flows.return_from_provider(self._work, session_id))
         async with self._db.read() as tx:
             return donations.record(tx, await donations.get(tx, partner, donation_id))
+
+    async def _hear_bank(self, donation: Donation, body: SimulateIn) -> Out | None:
+        """Our bank tells of a transfer under the reference of a donation; None when it is paid otherwise."""
+        async with self._db.write() as tx:
+            payment = await transfers.named(tx, donation)
+            if payment is None or payment.provider_payment is None:
+                return None
+            money = Money(body.amount or payment.money.minor, body.currency_code or payment.money.currency)
+            await bank_lines.hear_simulated(tx, money, payment.provider_payment, by=_BY)
+            return donations.record(tx, await donations.get(tx, Partner(donation.partner_id), donation.id))
 
     async def _pay(self, payment: str, card: str, come_back: Callable[[], Awaitable[SessionDonation]]) -> None:
         status = await self._till.pay(payment, card)

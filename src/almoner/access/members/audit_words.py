@@ -96,6 +96,7 @@ ACTIONS: Final = {
     "payee.proposed": "proposed an account for a nonprofit:",
     "payee.approved": "approved the account",
     "payee.refused": "refused the account",
+    "payouts.confirm": "looked first at the payout, to confirm that it arrived",
     "payout.confirmed": "confirmed that the payout arrived",
     "payout.returned": "recorded that the payout came back",
     "payout.remittance": "wrote the remittance statement of the payout",

@@ -18,7 +18,7 @@ checks: Final = (
         "Compare the provider's report with the bank's statement; the bank line may be open for another reason",
         """
         select s.id from settlement s
-        where exists (
+        where s.provider <> 'bank_transfer' and s.reference not like 'simulated-%' and exists (
             select from bank_statement b
             where b.currency = s.currency and b.imported_at > s.imported_at + interval '10 days'
         ) and not exists (select from bank_line l where l.settlement_id = s.id)
@@ -34,5 +34,19 @@ checks: Final = (
               (('payout', 'PAID'), ('payout', 'RETURNED'), ('payout_return', 'RETURNED'))
         """,
         "bankline",
+    ),
+    Check(
+        "bank_lines.gifts_are_settled",
+        "A line that is a donor's transfer, or what went back of one, is booked for its amount; and each has its line",
+        "Compare the line with the bank's statement, and put the difference right by a person",
+        """
+        select coalesce(l.settlement_id, s.id)::text from (
+            select settlement_id, amount_minor, currency from bank_line where matched_as in ('gift', 'gift_refund')
+        ) l full join (
+            select s.id, line.net_minor, s.currency from settlement s
+            left join settlement_line line on line.settlement_id = s.id where s.provider = 'bank_transfer'
+        ) s on s.id = l.settlement_id
+        where (l.amount_minor, l.currency) is distinct from (s.net_minor, s.currency)
+        """,
     ),
 )

@@ -122,6 +122,20 @@ class PaidOut:
 
 
 @dataclass(frozen=True, slots=True)
+class Unbanked:
+    """A report of a provider whose payout no line tells of. ``since``: when it was imported.
+
+    ``near``: lines that wait and name it, but are of another amount.
+    """
+
+    provider: str
+    settled_on: date
+    paid_out: PaidOut
+    since: datetime
+    near: int
+
+
+@dataclass(frozen=True, slots=True)
 class Named:
     """What of ours a line names. ``seen_before``: another line of the account bears the bank's reference.
 

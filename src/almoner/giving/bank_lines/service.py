@@ -5,7 +5,17 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.bank_lines import domain, gifts, store, tables
-from almoner.giving.bank_lines.domain import BankLine, MatchedAs, Named, Open, Statement, StatementRefused, Thing
+from almoner.giving.bank_lines.domain import (
+    BankLine,
+    MatchedAs,
+    Movement,
+    Named,
+    Open,
+    Statement,
+    StatementRefused,
+    Thing,
+    Unbanked,
+)
 from almoner.giving.payments import service as payments
 from almoner.giving.payments.domain import BANK, Payment
 from almoner.giving.payouts import service as payouts
@@ -13,9 +23,13 @@ from almoner.giving.payouts.domain import Disbursement
 from almoner.giving.requests import service as requests
 from almoner.giving.requests.domain import RequestRefused
 from almoner.kit.errors import NotFound
+from almoner.kit.ids import encode
+from almoner.kit.money import Money
 from almoner.platform.db import EVERYONE, Tx
 
 RULE: Final = "rule"
+SIMULATED: Final = "sandbox"
+"""The account that simulated transfers come to."""
 PAGE: Final = 500
 _DAYS: Final = 30
 _LEAST_REFERENCE: Final = 6
@@ -57,6 +71,26 @@ async def open_lines(tx: Tx, after: UUID | None) -> list[UUID]:
 async def newest(tx: Tx, limit: int, *, every: bool) -> list[BankLine]:
     """The oldest lines that wait for a person; or the newest of all."""
     return await store.newest(tx, EVERYONE, limit, every=every)
+
+
+async def unbanked(tx: Tx, limit: int) -> list[Unbanked]:
+    """Providers' payouts that no line of our bank tells of yet, the oldest first."""
+    return await store.unbanked(tx, EVERYONE, limit)
+
+
+async def count_open(tx: Tx) -> tuple[int, int]:
+    """How many lines wait for a person, and how many providers' payouts for a line."""
+    return await store.count_open(tx, EVERYONE)
+
+
+async def hear_simulated(tx: Tx, money: Money, words: str, *, by: str) -> None:
+    """What a statement does that holds this one transfer to us."""
+    name = f"simulated-{encode(tx.new_id())}"
+    moved = Movement(tx.now.date(), money.minor, money.currency, name, None, None, words, None)
+    digest = tx.vault.keyed_hash("bank_statement", name.encode()).hex()
+    await keep(tx, Statement(SIMULATED, name, money.currency, None, None, digest, (moved,)), by=by)
+    for line_id in await store.lines_of(tx, EVERYONE, SIMULATED, name):
+        await look(tx, line_id)
 
 
 async def look(tx: Tx, line_id: UUID) -> bool:

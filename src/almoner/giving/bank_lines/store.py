@@ -6,7 +6,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.bank_lines.domain import BankLine, MatchedAs, Movement, Open, PaidOut, Statement
+from almoner.giving.bank_lines.domain import BankLine, MatchedAs, Movement, Open, PaidOut, Statement, Unbanked
 from almoner.platform.db import Everyone, Tx
 
 _COLUMNS: Final = (
@@ -117,8 +117,8 @@ async def reports_named(tx: Tx, _scope: Everyone, movement: Movement, days: int,
         """
         select s.id, s.reference, s.currency, sum(l.net_minor)::bigint from settlement s
         join settlement_line l on l.settlement_id = s.id
-        where s.settled_on between $1::date - $2::int and $1::date + $2::int and length(s.reference) >= $3
-          and position(upper(s.reference) in upper($4)) > 0
+        where s.provider <> 'bank_transfer' and s.settled_on between $1::date - $2::int and $1::date + $2::int
+          and length(s.reference) >= $3 and position(upper(s.reference) in upper($4)) > 0
         group by 1, 2, 3
         """,
         movement.booked_on,
@@ -127,6 +127,51 @@ async def reports_named(tx: Tx, _scope: Everyone, movement: Movement, days: int,
         movement.text,
     )
     return [PaidOut(*row) for row in rows]
+
+
+UNBANKED: Final = """
+from settlement s
+where s.provider <> 'bank_transfer' and s.reference not like 'simulated-%'
+  and exists (select from bank_statement b where b.currency = s.currency)
+  and not exists (select from bank_line l where l.settlement_id = s.id)
+"""
+"""Of a currency whose statements are imported: elsewhere nothing can be told. What is simulated reaches no bank."""
+
+
+async def unbanked(tx: Tx, _scope: Everyone, limit: int) -> list[Unbanked]:
+    """Reports of providers whose payouts no line tells of, the oldest first."""
+    rows = await tx.fetch(
+        f"""
+        select s.provider, s.settled_on, s.id, s.reference, s.currency,
+               (select sum(net_minor)::bigint from settlement_line where settlement_id = s.id), s.imported_at,
+               (select count(*)::int from bank_line l where l.status = 'open' and length(s.reference) >= 6
+                    and position(upper(s.reference) in upper(concat_ws(' ', l.end_to_end_id, l.words))) > 0)
+        {UNBANKED} order by s.imported_at, s.id limit $1
+        """,
+        limit,
+    )
+    return [Unbanked(row[0], row[1], PaidOut(*row[2:6]), row[6], row[7]) for row in rows]
+
+
+async def count_open(tx: Tx, _scope: Everyone) -> tuple[int, int]:
+    """How many lines wait for a person, and how many reports for a line."""
+    row = await tx.fetchrow(
+        f"select (select count(*)::int from bank_line where status = 'open'), (select count(*)::int {UNBANKED})"
+    )
+    return (row[0], row[1]) if row else (0, 0)
+
+
+async def lines_of(tx: Tx, _scope: Everyone, account: str, statement: str) -> list[UUID]:
+    """The lines of a statement, in its order."""
+    rows = await tx.fetch(
+        """
+        select l.id from bank_line l join bank_statement s on s.id = l.statement_id
+        where s.account = $1 and s.reference = $2 order by l.position
+        """,
+        account,
+        statement,
+    )
+    return [row["id"] for row in rows]
 
 
 async def payouts_named(tx: Tx, _scope: Everyone, end_to_end_ids: Sequence[str]) -> list[UUID]:

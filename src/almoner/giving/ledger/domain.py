@@ -17,6 +17,7 @@ Each transfer debits one account and credits another. Read ``debit`` as where th
     refund_paid        refunds -> provider clearing                the provider took it from what it holds
     refund_settled     provider clearing -> bank                   the provider drew it from us
     held_dismissed     suspense -> provider clearing               held money that is none of ours
+    held_accepted      suspense -> provider clearing               held money that is a gift, received after it
     request_paid       bank -> request clearing                    a partner paid what it was asked for
     request_over       bank -> suspense                            and more than that
     request_covered    request clearing -> donation liability      a whole direct donation is paid

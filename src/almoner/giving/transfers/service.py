@@ -22,6 +22,12 @@ async def awaited(tx: Tx, donation: Donation) -> Payment | None:
     return payment if payment is not None and payment.provider == BANK and payment.live else None
 
 
+async def named(tx: Tx, donation: Donation) -> Payment | None:
+    """The newest transfer of a donation, awaited or not, None when it is paid otherwise."""
+    payment = await payments.newest(tx, donation.id)
+    return payment if payment is not None and payment.provider == BANK else None
+
+
 def told(payment: Payment, donation: Donation, pay_to: PayTo) -> Transfer:
     """What the donor of an awaited transfer is told."""
     assert payment.provider_payment is not None, "a transfer has its reference from the start"

@@ -1,0 +1,40 @@
+"""References of bank transfers: ISO 11649, found however people and banks write them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stdnum import iso11649
+
+from almoner.kit import rf
+
+BODIES = st.text("0123456789ABCDEFGHJKMNPQRSTVWXYZ", min_size=rf.LENGTH, max_size=rf.LENGTH)
+
+
+@given(BODIES)
+def test_a_reference_is_one_of_the_standard(body: str) -> None:
+    reference = rf.reference(body)
+    assert iso11649.is_valid(reference)
+    assert rf.shown(reference).replace(" ", "") == reference
+    assert rf.found_in(reference) == [reference]
+
+
+@given(BODIES, st.integers(4, 13), st.sampled_from("0123456789ABCDEFGHJKMNPQRSTVWXYZ"))
+def test_one_digit_for_another_is_noticed_and_so_are_letters(body: str, place: int, other: str) -> None:
+    reference = rf.reference(body)
+    wrong = reference[:place] + other + reference[place + 1 :]
+    of_one_kind = other.isdigit() == reference[place].isdigit()
+    assert wrong == reference or not of_one_kind or not rf.is_valid(wrong)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["{}", "gift {} thank you", "for the children:{}", "R{}"],
+)
+def test_it_is_found_in_any_spacing_and_case(written: str) -> None:
+    reference = rf.reference("7ZQ3K9M0B1")
+    for form in (reference, rf.shown(reference), reference.lower(), "-".join(reference), reference.replace("0", "o")):
+        assert reference in rf.found_in(written.format(form)), form
+
+
+def test_what_only_looks_like_one_is_not_found() -> None:
+    assert rf.found_in("RF00 1234 5678 90 and RF18 539") == []
