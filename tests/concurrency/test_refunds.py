@@ -5,7 +5,9 @@ import random
 from contextlib import suppress
 from typing import Any
 
-from almoner.giving.donations.domain import InvalidState
+from almoner.giving.donations import service as donations
+from almoner.giving.donations.domain import Bucket, InvalidState
+from almoner.giving.payouts import service as collecting
 from almoner.giving.payouts.domain import PayoutRefused, Rules
 from almoner.giving.reassignments import service as reassignments
 from almoner.giving.refunds import service as refunding
@@ -20,6 +22,7 @@ from tests.support import payouts as support
 from tests.support import refunds as back
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
+from tests.support.eventually import eventually
 from tests.support.fake_provider import FakeProvider
 from tests.support.giving import gift
 from tests.support.payouts import payouts, run, uuid_of, verified
@@ -29,6 +32,27 @@ from tests.support.service import Service, serving
 GIFTS = 6
 AMOUNT = 1000
 FEE = 30
+WAITS = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
+
+
+async def test_a_gift_that_comes_into_a_payout_in_the_same_moment_goes_back_all_the_same(
+    service: Service, api: Client
+) -> None:
+    nonprofit = await factories.nonprofit(service)
+    made = await support.settled(service, api, nonprofit)
+    async with service.db.write() as tx:
+        donation = await donations.get(tx, EVERYONE, uuid_of(service, "donation", made["id"]))
+        bucket = Bucket(donation.partner_id, donation.organisation_id, donation.money.currency)
+        await collecting.collect(tx, bucket, Rules())
+        asking = asyncio.create_task(back.refund(api, made, 1000))
+
+        async def waits() -> bool:
+            async with service.db.read() as other:
+                return bool(await other.fetchval(WAITS))
+
+        await eventually(waits)
+    assert (await asking)["id"] == made["id"]
+    assert [one.money.minor for one in await back.of(service, made)] == [1000]
 
 
 async def test_m4_refunds_payouts_reports_and_reassignments_at_once(empty_database: TestDatabase) -> None:

@@ -145,8 +145,16 @@ async def _refill(tx: Tx, held: Disbursement, money: Money, count: int, rules: R
 async def let_go(tx: Tx, donation_id: UUID, rules: Rules) -> Donation:
     """Hold a donation that is in no payout, taken out of its bucket if that is still open.
 
-    Raises NotFound; PayoutRefused when it is in a payout that was sent, JustMoved.
+    Raises NotFound; PayoutRefused when it is in a payout that was sent; JustMoved when it went on twice meanwhile.
     """
+    try:
+        async with tx.savepoint():
+            return await _let_go(tx, donation_id, rules)
+    except JustMoved:  # by whoever held it, who is done: the payout that it is in now can be held first
+        return await _let_go(tx, donation_id, rules)
+
+
+async def _let_go(tx: Tx, donation_id: UUID, rules: Rules) -> Donation:
     known = await donations.get(tx, EVERYONE, donation_id)
     held = await store.lock(tx, EVERYONE, known.disbursement_id) if known.disbursement_id else None
     donation = await donations.lock(tx, EVERYONE, donation_id)
