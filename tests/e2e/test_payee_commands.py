@@ -126,6 +126,27 @@ async def test_payouts_go_to_the_bank_in_a_file_and_its_answer_confirms_them(
     assert "released" in listed
 
 
+async def test_a_payout_outside_a_file_is_confirmed_by_two_above_the_limit(
+    service: Service, api: Client, officers: tuple[Type, Type, Type]
+) -> None:
+    one, two, _ = officers
+    for amount in (1_000, 100_000):
+        cause = await factories.nonprofit(service)
+        await verified(service, api, cause)
+        await settled(service, api, cause, amount=amount)
+    await bank.sent(service)
+    large, small = sorted(await payouts(api), key=lambda payout: -payout["amount"])
+    assert "is PAID: 9.75 USD" in (await one("payouts", "confirm", small["id"]))[1]
+    confirm = ("payouts", "confirm", large["id"])
+    status, printed = await one(*confirm)
+    assert (status, "975.00 USD is more than one person may confirm: say with --note" in printed) == (1, True)
+    noted = (*confirm, "--note", "statement of 3 March")
+    status, printed = await one(*noted)
+    assert (status, "(1 of 2); another finance must run the same command" in printed) == (0, True)
+    assert (await one(*noted))[0] == 1
+    assert "is PAID: 975.00 USD" in (await two(*noted))[1]
+
+
 async def test_a_missing_file_of_our_accounts_is_told(service: Service, tmp_path: Path) -> None:
     nobody = in_process(service, tmp_path, await operator(service, "finance"))
     status, printed = await nobody("bank-files", "make", "usd")

@@ -10,8 +10,9 @@ import asyncpg
 import pytest
 
 from almoner.giving.donations import store_money
+from almoner.giving.payouts import service as holding
 from almoner.giving.payouts import store
-from almoner.giving.payouts.domain import DISBURSEMENT
+from almoner.giving.payouts.domain import DISBURSEMENT, Rules
 from almoner.giving.settlements import store as settlements
 from almoner.giving.settlements.domain import SETTLEMENT_LINE
 from almoner.kit.money import MAX_MINOR
@@ -275,3 +276,35 @@ async def test_a_run_reads_indexes_alone(filled: "asyncpg.Connection[asyncpg.Rec
         indexes, scanned = await plan(filled, sql, *args)
         assert scanned == set(), sql
         assert expected <= indexes, (sql, indexes)
+
+
+async def test_m12_a_payout_is_paid_by_the_banks_word_or_by_as_many_people_as_it_takes(
+    service: Service, api: Client
+) -> None:
+    nonprofit = await factories.nonprofit(service)
+    await verified(service, api, nonprofit)
+    await settled(service, api, nonprofit)
+    await service.drain()
+    (made,) = await payouts(api, organisationId=nonprofit)
+    async with service.db.write() as tx:
+        await holding.send(tx, uuid_of(service, "disbursement", made["id"]), Rules())
+    payout, officer, other = uuid_of(service, "disbursement", made["id"]), "operator_a", "operator_b"
+    pay = "update disbursement set status = 'PAID', paid_at = sent_at, status_changed_at = sent_at where id = $1"
+    assert await refuses(service, pay, payout) == "disbursement_confirmed"
+    confirm = """
+    insert into payout_confirmation (disbursement_id, amount_minor, alone_minor, confirmed_by, note, second_by,
+                                     second_note, confirmed_at)
+    select id, amount_minor, amount_minor - $2, $3, 'seen', $4::text, $5, sent_at from disbursement where id = $1
+    """
+    for second in ((None, None), (officer, "seen")):
+        broken = await refuses(service, confirm, payout, 1, officer, *second)
+        assert broken == "payout_confirmation_two_people"
+    assert await refuses(service, confirm, payout, 1, officer, other, None) == "payout_confirmation_seconded"
+    async with service.db.write() as tx:
+        await tx.execute(confirm, payout, 1, officer, other, "seen")
+    assert await refuses(service, confirm, payout, 0, officer, None, None) == "payout_confirmation_pkey"
+    with pytest.raises(asyncpg.PostgresError):
+        async with service.db.write() as tx:
+            await tx.execute("update payout_confirmation set second_by = 'x'")
+    async with service.db.write() as tx:
+        await holding.confirm(tx, payout)

@@ -9,7 +9,7 @@ import pytest
 from almoner.giving.donations import service as donations
 from almoner.giving.payouts import jobs as payout_jobs
 from almoner.giving.payouts import service
-from almoner.giving.payouts.domain import Rules
+from almoner.giving.payouts.domain import BY_RUN, Rules
 from tests.support import factories
 from tests.support import giving as givings
 from tests.support.client import Client, data
@@ -97,7 +97,7 @@ async def test_a_crash_between_two_batches_leaves_no_gift_behind(ground: Ground)
     async with ground.service.db.write() as tx:
         await service.send(tx, payout, Rules())
     async with ground.service.db.write() as tx:
-        assert (await service.confirm(tx, payout, limit=2)).moving
+        assert (await service.confirm(tx, payout, BY_RUN, limit=2)).moving
     assert sorted([(await gift(ground.api, made))["status"] for made in gifts]) == [
         *["DISBURSED"] * 2,
         *["RECEIVED_PAYMENT"] * 3,

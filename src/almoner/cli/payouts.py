@@ -14,10 +14,20 @@ from almoner.cli import outputs
 from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount, decimal
 from almoner.cli.database import in_transaction, with_database
-from almoner.cli.officer import Agreed, Note, Officer, acting, decide, look, named
+from almoner.cli.officer import Agreed, Note, Officer, acting, decide, look, look_by_two, named
 from almoner.cli.progress import Line
+from almoner.giving.bank_files import service as bank_files
 from almoner.giving.payouts import flows, service
-from almoner.giving.payouts.domain import MAX_REASON_LENGTH, Disbursement, PayoutRefused, Rules, Status, Sums
+from almoner.giving.payouts.domain import (
+    MAX_NOTE_LENGTH,
+    MAX_REASON_LENGTH,
+    Confirmation,
+    Disbursement,
+    PayoutRefused,
+    Rules,
+    Status,
+    Sums,
+)
 from almoner.giving.payouts.flows import Ran
 from almoner.giving.remittances import service as remittances
 from almoner.giving.remittances.domain import Remittance
@@ -204,20 +214,63 @@ def _spoken(papers: Papers, language: str | None) -> str | None:
 
 
 @commands.command("confirm")
-def confirm(payout: PayoutId) -> None:
-    """Note that the bank has paid it: its donations are DISBURSED."""
+def confirm(
+    payout: PayoutId,
+    note: Annotated[
+        str | None, typer.Option("--note", help="Where you saw it; needed when two of finance have to confirm.")
+    ] = None,
+) -> None:
+    """Note that the bank has paid it: its donations are DISBURSED.
 
-    async def use(database: Database) -> Disbursement:
+    One that went in a file which was released is confirmed by one of finance. Of others, above what one person may
+    release (`alone` in ALMONER_BANK_ACCOUNTS; nothing without it), two run the same command.
+    """
+    told = (note or "").strip()[:MAX_NOTE_LENGTH] or None
+
+    async def use(database: Database) -> Disbursement | str:
         payout_id = _id(database, payout)
         async with acting(database, "finance") as (tx, officer):
             with _known(payout):
-                confirmed = await service.confirm(tx, payout_id)
-            await officer.record(tx, confirmed.partner_id, "payout.confirmed", payout)
+                said = await _said(tx, officer, payout_id, told)
+            if isinstance(said, str):
+                return said
+            confirmed = await service.confirm(tx, payout_id, said)
+            people = 2 if said and said.second else 1
+            await officer.record(tx, confirmed.partner_id, "payout.confirmed", payout, people=people)
         await flows.follow(database, confirmed)
         return confirmed
 
     found = with_database(use)
+    if isinstance(found, str):
+        typer.echo(found)
+        return
     typer.echo(f"{payout} is {found.status}: {amount(found.money)} with {_many(found.donations, 'donation')}.")
+
+
+async def _said(tx: Tx, officer: Officer, payout_id: UUID, note: str | None) -> Confirmation | str | None:
+    """Who says that it was paid; None when its file is enough, a sentence while a second has to look."""
+    held, seen = await service.look_at_sent(tx, payout_id)
+    if await bank_files.is_released(tx, payout_id):
+        return None
+    alone = _alone(held.money.currency)
+    if held.money.minor <= alone:
+        return Confirmation(officer.id, alone, note)
+    if not note:
+        raise PayoutRefused(
+            f"{amount(held.money)} is more than one person may confirm: say with --note where you saw that the bank "
+            "has paid it; then another of finance runs the same command"
+        )
+    shown = tx.ids.text("disbursement", payout_id)
+    agreed = await look_by_two(tx, officer, "finance", "payouts.confirm", shown, seen, note, held.partner_id)
+    return Confirmation(agreed.by, alone, agreed.note, agreed.second) if isinstance(agreed, Agreed) else agreed
+
+
+def _alone(currency: str) -> int:
+    """Up to what one person may say that it was paid, in minor units."""
+    if (file := settings.read().bank_accounts) is None:
+        return 0
+    own = bank_files.own_accounts(file).get(currency)
+    return own.alone.minor if own else 0
 
 
 @commands.command("return")

@@ -172,6 +172,11 @@ async def withdraw(tx: Tx, file_id: UUID, *, note: str, by: str) -> BankFile:
     return await get(tx, file_id)
 
 
+async def is_released(tx: Tx, disbursement_id: UUID) -> bool:
+    """Whether a payout went to the bank in a file."""
+    return await store.is_released(tx, EVERYONE, disbursement_id)
+
+
 def content(tx: Tx, file: BankFile) -> bytes:
     """The bytes of a released file, the same each time. Raises BankFileRefused."""
     if file.status != "released":

@@ -82,6 +82,21 @@ async def in_a_file(tx: Tx, _scope: Everyone, disbursement_ids: Sequence[UUID]) 
     return {row[0] for row in await tx.fetch(IN_A_FILE, disbursement_ids)}
 
 
+async def is_released(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> bool:
+    """Whether a payout went to the bank in a file."""
+    return bool(
+        await tx.fetchval(
+            """
+            select exists (
+                select from bank_file_payment p join bank_file f on f.id = p.file_id
+                where p.disbursement_id = $1 and p.live and f.status = 'released'
+            )
+            """,
+            disbursement_id,
+        )
+    )
+
+
 async def release(tx: Tx, _scope: Everyone, file_id: UUID, by: str) -> None:
     """A held file goes to the bank. Raises CheckViolationError when the database does not allow it."""
     await tx.execute(

@@ -62,6 +62,10 @@ class JustMoved(PayoutRefused):
     """Somebody else has put the donation into another payout meanwhile: what was asked may be asked again."""
 
 
+class TakesTwo(PayoutRefused):
+    """More than one person may say alone that it was paid."""
+
+
 class HeldByTheSame(PayoutRefused):
     """Who stopped payouts to a nonprofit does not let them go alone."""
 
@@ -121,6 +125,23 @@ class Hold:
     decided_at: datetime
     second_by: str | None = None
     second_note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """People say that the bank has paid a payout. ``alone_minor``: up to this one of them may say so.
+
+    ``second``: who looked as well, and their note.
+    """
+
+    by: str
+    alone_minor: int = 0
+    note: str | None = None
+    second: tuple[str, str] | None = None
+
+
+BY_RUN: Final = Confirmation("sandbox")
+"""In the sandbox the run itself confirms: there is no bank."""
 
 
 @dataclass(frozen=True, slots=True)

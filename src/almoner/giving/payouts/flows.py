@@ -14,7 +14,7 @@ from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Bucket, Donation
 from almoner.giving.payouts import advice, service, store
 from almoner.giving.payouts.advice import TITLES as TITLES
-from almoner.giving.payouts.domain import Disbursement, PayoutRefused, Rules, Sums, WaitingReason
+from almoner.giving.payouts.domain import BY_RUN, Disbursement, PayoutRefused, Rules, Sums, WaitingReason
 from almoner.kit.money import MoneyError
 from almoner.platform.db import EVERYONE, Database, Partner, Tx
 
@@ -129,9 +129,9 @@ async def _confirm_sent(db: Database, ran: Ran) -> None:
 
 
 async def confirm(db: Database, disbursement_id: UUID) -> Disbursement:
-    """The bank has paid it. Raises NotFound, PayoutRefused."""
+    """As if the bank had paid it, in the sandbox, which has none. Raises NotFound, PayoutRefused."""
     async with db.write() as tx:
-        confirmed = await service.confirm(tx, disbursement_id)
+        confirmed = await service.confirm(tx, disbursement_id, BY_RUN)
     await follow(db, confirmed)
     return confirmed
 

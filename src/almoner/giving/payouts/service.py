@@ -19,6 +19,7 @@ from almoner.giving.ledger import domain as books
 from almoner.giving.ledger import service as ledger
 from almoner.giving.payouts import domain, store
 from almoner.giving.payouts.domain import (
+    Confirmation,
     Disbursement,
     Filters,
     HeldByTheSame,
@@ -27,6 +28,7 @@ from almoner.giving.payouts.domain import (
     PayoutRefused,
     Rules,
     Status,
+    TakesTwo,
     WaitingReason,
 )
 from almoner.giving.payouts.schemas import DisbursementOut, disbursement_out
@@ -46,6 +48,7 @@ COLLECT: Final = "payouts.collect"
 BATCH: Final = 1000
 """Donations in one transaction."""
 _DAY: Final = timedelta(days=1)
+_BY_TWO: Final = "payout_confirmation_two_people"
 _BY_ANOTHER: Final = "payout_hold_released_by_another"
 
 
@@ -190,11 +193,41 @@ async def send(tx: Tx, disbursement_id: UUID, rules: Rules) -> Disbursement | No
     return await get(tx, EVERYONE, held.id)
 
 
-async def confirm(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> Disbursement:
-    """The bank has paid it: its donations are DISBURSED, ``limit`` of them now. Raises NotFound, PayoutRefused."""
+async def look_at_sent(tx: Tx, disbursement_id: UUID) -> tuple[Disbursement, bytes]:
+    """A payout that is SENT, and what there is to confirm as a fingerprint of 32 bytes; held till the end.
+
+    Raises NotFound, PayoutRefused.
+    """
     held = await _lock(tx, disbursement_id)
-    if not await store.advance(tx, held, "PAID"):
+    _ensure_sent(held)
+    seen = (held.id, held.money.minor, held.money.currency, held.end_to_end_id)
+    return held, digest(msgspec.json.encode(seen))
+
+
+def _ensure_sent(held: Disbursement) -> None:
+    if held.status != "SENT":
         raise PayoutRefused(f"the payout is {held.status}: only one that is SENT can be confirmed")
+
+
+async def confirm(
+    tx: Tx, disbursement_id: UUID, said: Confirmation | None = None, *, limit: int = BATCH
+) -> Disbursement:
+    """The bank has paid it: its donations are DISBURSED, ``limit`` of them now.
+
+    ``said``: by people; None when it went in a file that was released, or a line of the bank tells of it. Raises
+    NotFound; PayoutRefused; TakesTwo when it is more than one person may say alone.
+    """
+    held = await _lock(tx, disbursement_id)
+    _ensure_sent(held)
+    if said is not None:
+        try:
+            await store.insert_confirmation(tx, EVERYONE, held, said)
+        except CheckViolationError as refused:
+            if refused.constraint_name != _BY_TWO:
+                raise
+            raise TakesTwo("of such a sum two people have to say that the bank has paid it") from refused
+    if not await store.advance(tx, held, "PAID"):
+        raise LookupError(f"disbursement {held.id} is held and cannot be confirmed")
     await _move(tx, held.id, "PAID", limit)
     await ledger.post(tx, books.payout_paid(held.id, held.organisation_id, held.money))
     return await get(tx, EVERYONE, held.id)

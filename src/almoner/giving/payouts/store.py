@@ -7,7 +7,15 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.donations.domain import Bucket
-from almoner.giving.payouts.domain import DISBURSEMENT, Disbursement, Filters, Hold, Status, WaitingReason
+from almoner.giving.payouts.domain import (
+    DISBURSEMENT,
+    Confirmation,
+    Disbursement,
+    Filters,
+    Hold,
+    Status,
+    WaitingReason,
+)
 from almoner.kit.money import Money
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
@@ -135,6 +143,24 @@ async def advance(tx: Tx, held: Disbursement, target: Status, return_reason: str
             tx.now,
             return_reason,
         )
+    )
+
+
+async def insert_confirmation(tx: Tx, _scope: Everyone, held: Disbursement, said: Confirmation) -> None:
+    """Keep who says that it was paid. Raises CheckViolationError when it takes two."""
+    await tx.execute(
+        """
+        insert into payout_confirmation (
+            disbursement_id, amount_minor, alone_minor, confirmed_by, note, second_by, second_note, confirmed_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8)
+        """,
+        held.id,
+        held.money.minor,
+        said.alone_minor,
+        said.by,
+        said.note,
+        *(said.second or (None, None)),
+        tx.now,
     )
 
 

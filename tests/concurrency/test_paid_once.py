@@ -1,0 +1,127 @@
+"""Many officers at once: a payout goes to the bank once, in one file, and is confirmed once, by as many as it takes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from almoner.access.operators import service as operators
+from almoner.access.operators.domain import SameOperator
+from almoner.giving.bank_files import service as files
+from almoner.giving.bank_files.domain import BankFileRefused
+from almoner.giving.payouts import flows as payout_flows
+from almoner.giving.payouts import service as holding
+from almoner.giving.payouts.domain import Confirmation, PayoutRefused, TakesTwo
+from tests.support import bank, books, factories
+from tests.support.client import Client
+from tests.support.database import TestDatabase
+from tests.support.payouts import came_back, gift, payouts, release, settled, uuid_of, verified
+from tests.support.service import Service, serving
+from tests.support.terminal import operator
+
+AT_ONCE = 8
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service of its own: a file takes every payout there is."""
+    async with serving(empty_database) as made:
+        yield made
+
+
+@pytest.fixture
+async def partner(alone: Service) -> AsyncIterator[Client]:
+    """A partner's server."""
+    api = alone.client((await alone.tenant()).secret)
+    yield api
+    await api.close()
+
+
+async def sent(service: Service, api: Client) -> tuple[str, dict[str, str]]:
+    """A nonprofit with a payout that is SENT, and its gift."""
+    cause = await factories.nonprofit(service)
+    await verified(service, api, cause)
+    made = await settled(service, api, cause)
+    await bank.account(service, cause)
+    await bank.sent(service)
+    return cause, made
+
+
+async def test_m11_a_payout_is_sent_once_whoever_makes_and_releases_files_at_once(
+    alone: Service, partner: Client, tmp_path: Path
+) -> None:
+    for _ in range(3):
+        await sent(alone, partner)
+    ours = bank.own(tmp_path, "USD")
+    tried = await asyncio.gather(*(bank.made(alone, ours) for _ in range(AT_ONCE)), return_exceptions=True)
+    made = [one.file for one in tried if not isinstance(one, BaseException) and one.file is not None]
+    assert all(isinstance(one, BankFileRefused) for one in tried if isinstance(one, BaseException))
+    assert [one.payments for one in made] == [3]
+    done = await asyncio.gather(*(bank.released(alone, made[0]) for _ in range(AT_ONCE)), return_exceptions=True)
+    written = [one for one in done if isinstance(one, bytes)]
+    assert len(written) == 1, "a file goes to the bank once"
+    assert all(isinstance(one, BankFileRefused) for one in done if not isinstance(one, bytes))
+    async with alone.db.read() as tx:
+        kept = await files.get(tx, made[0].id)
+        assert files.content(tx, kept) == written[0]
+    assert kept.sha256 == sha256(written[0]).hexdigest(), "the hash of the file is kept"
+    ends = sorted(one["endToEndId"] for one in await payouts(partner))
+    assert [written[0].count(f"<EndToEndId>{end}<".encode()) for end in ends] == [1, 1, 1]
+    assert (await bank.made(alone, ours)).file is None
+
+
+async def test_m11_every_payout_has_an_end_to_end_id_of_its_own_also_after_it_came_back(
+    alone: Service, partner: Client
+) -> None:
+    cause, made = await sent(alone, partner)
+    (first,) = await payouts(partner)
+    await came_back(alone, first)
+    await release(alone, cause)
+    await bank.sent(alone)
+    again, before = await payouts(partner)
+    assert (before["endToEndId"], before["status"], again["status"]) == (first["endToEndId"], "RETURNED", "SENT")
+    assert again["endToEndId"] != first["endToEndId"]
+    assert (await gift(partner, made))["status"] == "RECEIVED_PAYMENT"
+
+
+async def test_m12_outside_a_file_a_payout_above_the_limit_takes_two_people_at_once_too(
+    alone: Service, partner: Client
+) -> None:
+    await sent(alone, partner)
+    (payout,) = await payouts(partner)
+    payout_id = uuid_of(alone, "disbursement", payout["id"])
+    ada, bo = [await operator(alone, "finance") for _ in range(2)]
+
+    async def confirm(said: Confirmation | None) -> str:
+        async with alone.db.write() as tx:
+            return (await holding.confirm(tx, payout_id, said)).status
+
+    limit = payout["amount"] - 1
+    for refused in (Confirmation(ada.id, limit), Confirmation(ada.id, limit, "seen", (ada.id, "seen"))):
+        with pytest.raises(TakesTwo):
+            await confirm(refused)
+    two = Confirmation(ada.id, limit, "seen", (bo.id, "seen too"))
+    done = await asyncio.gather(*(confirm(two) for _ in range(AT_ONCE)), return_exceptions=True)
+    assert [one for one in done if not isinstance(one, PayoutRefused)] == ["PAID"]
+    assert await books.balanced(alone)
+
+
+async def test_m12_one_person_in_many_windows_is_not_two(alone: Service, partner: Client) -> None:
+    await sent(alone, partner)
+    (payout,) = await payouts(partner)
+    payout_id = uuid_of(alone, "disbursement", payout["id"])
+    ada = await operator(alone, "finance")
+
+    async def look() -> bool:
+        async with alone.db.write() as tx:
+            person, _ = await operators.known_by(tx, ada.token)
+            _, seen = await holding.look_at_sent(tx, payout_id)
+            approval = await operators.look(tx, person, "payouts.confirm", payout["id"], seen, "seen", "finance")
+            return approval.second is not None
+
+    looked = await asyncio.gather(*(look() for _ in range(AT_ONCE)), return_exceptions=True)
+    assert [one for one in looked if not isinstance(one, SameOperator)] == [False]
+    await payout_flows.confirm(alone.db, payout_id)
+    assert (await payouts(partner))[0]["status"] == "PAID"
