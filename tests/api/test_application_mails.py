@@ -63,7 +63,9 @@ async def test_what_is_missing_is_asked_for_ten_minutes_later_and_once(service: 
     assert missing not in await subjects(service, api)
     service.clock.advance(minutes=11)
     assert (await subjects(service, api)).count(missing) == 1
-    assert "a registration certificate" in (await mail(api, missing))["text"]
+    said = (await mail(api, missing))["text"]
+    assert "99-1234567" in said
+    assert "upload a document that shows the registration" in said
     service.clock.advance(days=2)
     assert (await subjects(service, api)).count(missing) == 1
 
@@ -144,3 +146,16 @@ async def test_who_gave_no_address_is_not_written_to(service: Service, api: Clie
     await applied(api, configurationId=alone, firstName=None, lastName=None, email=None)
     await service.drain()
     assert data(await api.get("/v1/sandbox/mailbox")) == []
+
+
+async def test_what_the_registers_say_late_is_asked_for_later_and_once(service: Service, api: Client) -> None:
+    made = await applied(api, registryId="99-1234567")
+    missing, request = "Something is missing", made["validationRequestId"]
+    async with service.db.write() as tx:
+        named = service.db.deployment.ids.parse("validationrequest", request)
+        held = "update job set due = due + interval '30 min' where kind like 'validation_requests.%' and payload::text ~ $1"
+        assert await tx.execute(held, str(named)) == "UPDATE 1"
+    assert missing not in await subjects(service, api)
+    for minutes, told in ((11, 0), (20, 0), (60, 1), (60 * 24, 1), (60 * 24 * 20, 1)):
+        service.clock.advance(minutes=minutes)
+        assert (await subjects(service, api)).count(missing) == told, minutes

@@ -64,8 +64,8 @@ async def test_what_was_answered_is_what_the_partner_gets(service: Service, api:
 @pytest.mark.parametrize(
     ("checks", "steps"),
     [
-        (["compliance"], ["nonprofit", "review"]),
-        (["validation_request", "eligibility"], ["nonprofit", "documents", "review"]),
+        (["compliance"], ["nonprofit", "person", "review"]),
+        (["validation_request", "eligibility"], ["nonprofit", "person", "documents", "review"]),
         (["agent_verification"], ["nonprofit", "person", "documents", "review"]),
     ],
 )
@@ -76,11 +76,10 @@ async def test_steps_are_those_that_the_configuration_asks_for(
     form = await opened(service, api, hostedConfigId=made["id"])
     text = await form.page("/nonprofit")
     assert f"Step 1 of {len(steps)}" in text
-    for step in {"person", "questions", "documents"} - set(steps):
+    for step in {"questions", "documents"} - set(steps):
         assert (await form.browser.open(f"{form.home}/{step}")).status_code == 404
     await form.answer("/nonprofit", {"organisation": await factories.nonprofit(service)})
-    if "person" in steps:
-        await form.answer("/person", dict(PERSON))
+    await form.answer("/person", dict(PERSON))
     if "documents" in steps:
         await form.answer("/documents/done", {})
     await form.send()

@@ -188,10 +188,16 @@ async def test_what_is_missing_is_told(service: Service, api: Client) -> None:
         "check": "validation_request",
         "code": "registration_evidence",
         "from": "applicant",
-        "message": "A document that shows the registration: the registers alone do not prove it",
-        "accepted": ["registration_certificate", "governing_document", "tax_exemption_letter"],
+        "message": "A document that shows the registration: the registers alone do not prove it. HMRC, X6243: "
+        "The register is not loaded here, so that nothing is known of the identifier.",
+        "accepted": [
+            *("corrected_registry_number", "registration_certificate", "governing_document"),
+            "tax_exemption_letter",
+        ],
         "since": evidence["since"],
         "due": None,
+        "registryName": "HMRC",
+        "registryId": "X6243",
     }
     agent = data(await api.get(f"/v1/agent-verifications/{made['agentVerificationId']}"))
     assert (confirmation["from"], confirmation["code"], confirmation["since"]) == (

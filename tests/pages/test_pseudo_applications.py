@@ -20,9 +20,9 @@ from almoner.validation.applications import store as drafts
 from almoner.validation.documents.domain import MOST_BYTES, MOST_BYTES_A_DAY
 from almoner.validation.invites import service as invites
 from tests.support import agents, appeals, factories, pseudo
-from tests.support.applications import PERSON, QUESTIONS, configured, invited
+from tests.support.applications import PERSON, QUESTIONS, Form, configured, invited
 from tests.support.browsing import Browser
-from tests.support.client import Client
+from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
 from tests.support.hostile_files import HONEST, PNG
@@ -102,6 +102,7 @@ async def test_h9_no_word_of_an_application_is_outside_the_catalogues(strange: S
     try:
         await walk_the_form(strange, api, reader)
         await walk_what_is_missing(strange, api, reader)
+        await walk_corrections(strange, api, reader)
         await walk_a_refusal(strange, api, reader)
         await walk_decisions(strange, api, reader)
     finally:
@@ -182,7 +183,8 @@ async def walk_a_change_while_it_is_sent(service: Service, walk: Walk, invite: d
 async def waits_for(service: Service, table: str) -> bool:
     """Whether somebody waits for a row of it."""
     async with service.db.read() as tx:
-        sql = "select exists (select from pg_stat_activity where wait_event_type = 'Lock' and query ~ $1)"
+        waiting = "datname = current_database() and wait_event_type = 'Lock' and query ~ $1"
+        sql = f"select exists (select from pg_stat_activity where {waiting})"
         return bool(await tx.fetchval(sql, table))
 
 
@@ -281,6 +283,37 @@ async def walk_what_is_missing(service: Service, api: Client, reader: Reader) ->
     await simulate(api, asked["agentVerification"]["id"], "confirm_email")
     await service.drain()
     await walk.open(f"/application/{asked['id']}")
+
+
+async def walk_corrections(service: Service, api: Client, reader: Reader) -> None:
+    """A wrong address and a wrong number, until neither is corrected any more."""
+    form = Form(service, await invited(api))
+    walk = Walk(service, reader)
+    walk.browser = form.browser
+    await form.open()
+    given = {"country": "USA", "name": "QQ", "registry": "IRS", "number": "99-1234540", "website": "www.example.org"}
+    await form.answer("/nonprofit/other", given)
+    await form.answer("/person", dict(PERSON))
+    await form.answer("/documents/done", {})
+    home = await form.send()
+    await service.drain()
+    for email in ("", "wrong", LONG, "qq@relief.example"):
+        await walk.open(home)
+        await walk.post(f"{home}/email", {"email": email})
+    await walk.open(f"{home}?did=mailed")
+    await walk.post(f"{home}/email", {"email": "qq@relief.example"})
+    made = data(await api.get("/v1/validation-submissions"))[0]
+    await Walk(service, reader).open(await link(service, made))
+    for number in ("", "wrong", LONG, "99-1234540", *(f"99-123455{digit}" for digit in range(5))):
+        await walk.open(f"{home}?did=corrected")
+        await walk.post(f"{home}/number", {"registry": "IRS", "number": number})
+        await service.drain()
+    await walk.open(home)
+    alone = await configured(api, name="QQ", checks=["compliance"])
+    plain = Form(service, await invited(api, hostedConfigId=alone["id"]))
+    walk.browser = plain.browser
+    await plain.open()
+    await walk.open(f"{plain.home}/person")
 
 
 async def refused_by_the_scanner(service: Service) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from almoner.platform.db import EVERYONE, Partner
 from almoner.platform.http.paging import Page
-from almoner.validation.submissions import parts, store
+from almoner.validation.submissions import parts, store, store_earlier
 from almoner.validation.submissions.domain import SUBMISSION, Filters
 from tests.support import factories
 from tests.support.client import Client, data
@@ -62,7 +62,7 @@ async def test_s1_an_answer_stays(service: Service, api: Client, target: str, al
         ("country_code = 'us'", "promise"),
         ("checks = '{compliance}'", "promise"),
         ("validation_request_id = null", "promise"),
-        ("agent_verification_id = null", "promise"),
+        ("agent_verification_id = null", "applicant_corrected"),
         ("monitoring_subscription_id = null", "promise"),
         ("eligibility_subscription_id = null", "promise"),
         ("organisation_name = 'Another'", "promise"),
@@ -271,3 +271,32 @@ async def test_what_is_to_be_forgotten_is_found_by_an_index_however_much_there_i
             assert await store.forget(asking, EVERYONE, tx.now, 10) == 10
         assert RECORD not in asking.scans()
         assert f"{RECORD}_to_forget" in asking.indexes()
+
+
+async def test_earlier_applications_are_found_from_indexes(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as service:
+        partners = [(await service.tenant()).partner for _ in range(50)]
+        await fill(service, [partner.id for partner in partners])
+        async with service.db.read() as reading:
+            sql = f"select validation_request_id from {RECORD} where partner_id = $1 limit 1"
+            request = await reading.fetchval(sql, partners[7].id)
+            asking: Any = Explaining(reading)
+            partner = partners[7]
+            assert len(await store_earlier.earlier(asking, partner, None, [request], [], 100)) == 1
+            assert await store_earlier.earlier(asking, partner, [uuid4()], None, ["fund"], 100) == []
+            assert len(await store_earlier.earlier(asking, partner, None, None, ["fund", "399"], 100)) == 1
+            assert len(await store_earlier.earlier(asking, partner, None, None, ["fu"], 100)) == 100
+        assert RECORD not in asking.scans()
+
+
+async def test_a_rare_word_of_an_earlier_application_is_found_by_the_index_of_words(
+    empty_database: TestDatabase,
+) -> None:
+    async with serving(empty_database) as service:
+        partner = (await service.tenant()).partner
+        await fill(service, [partner.id] * 25)
+        async with service.db.read() as reading:
+            asking: Any = Explaining(reading)
+            assert await store_earlier.earlier(asking, partner, None, None, ["nobody", "fund"], 100) == []
+        assert RECORD not in asking.scans()
+        assert f"{RECORD}_words" in asking.indexes()

@@ -122,7 +122,7 @@ async def test_s1_the_database_knows_no_other_moves(service: Service, pending: U
         ("rejection_reason = 'mood'", "validation_request_rejected"),
         ("organisation_types = '{club}'", "validation_request_organisation_types_check"),
         ("name = 'other'", "validation_request_promise"),
-        ("number_key = 'other'", "validation_request_promise"),
+        ("number_key = 'other'", "validation_request_corrected_and_kept"),
         ("partner_id = id", "validation_request_promise"),
         ("created_at = created_at + interval '1 s'", "validation_request_promise"),
     ],
@@ -162,8 +162,8 @@ async def test_a_document_of_another_partner_is_no_evidence(service: Service, ap
         document = await tx.fetchval(
             """
             insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
-                                  status_changed_at, created_at)
-            select $1, partner_id, 'image/png', 1, $2, $3, '{}', 'clean', created_at, created_at
+                                  status_changed_at, created_at, look_at)
+            select $1, partner_id, 'image/png', 1, $2, $3, '{}', 'clean', created_at, created_at, created_at
             from validation_request where id = $4 returning id
             """,
             tx.new_id(),

@@ -251,10 +251,20 @@ DOCUMENT = Document(A, P, "application/pdf", 1, b"", "k", "clean", (), NOW, None
 GONE = Document(A, P, "application/pdf", 1, b"", "k", "clean", (), NOW, NOW, None)
 INFECTED = Document(A, P, "application/pdf", 1, b"", "k", "rejected", (), NOW, None, None)
 IN_REVIEW = Evaluated(("not_listed",), LATER)
-EVIDENCE = Requirement("validation_request", "registration_evidence", "applicant", LATER)
-CONFIRMATION = Requirement("agent_verification", "confirmation", "applicant", NOW, NOW + agents.LIFETIME)
+EVIDENCE = Requirement(
+    *("validation_request", "registration_evidence", "applicant", LATER, None),
+    ("corrected_registry_number", "registration_certificate"),
+    ("not_listed",),
+    *("IRS", "53-0196605"),
+)
+CONFIRMATION = Requirement(
+    *("agent_verification", "confirmation", "applicant", NOW, NOW + agents.LIFETIME), ("link", "code")
+)
 ASKED = agent(status="pending_review", confirmed_at=NOW, expires_at=NOW + timedelta(days=30))
-ASSOCIATION = Requirement("agent_verification", "association", "nonprofit", LATER, NOW + timedelta(days=30))
+ASSOCIATION = Requirement(
+    *("agent_verification", "association", "nonprofit", LATER, NOW + timedelta(days=30)),
+    ("answer_of_the_nonprofit", "letter_of_authority"),
+)
 REVIEWED = agent(status="pending_review", confirmed_at=LATER, expires_at=None)
 APPROVED = agent(status="approved", expires_at=None)
 COMPARED = watched("live", screened_at=LATER)

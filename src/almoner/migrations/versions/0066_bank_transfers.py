@@ -1,13 +1,13 @@
 """Donors' bank transfers: what was confirmed waits 30 days, and money that was held may be accepted as a gift.
 
 Revision ID: 0066
-Revises: 0064
+Revises: 0065
 """
 
 from alembic import op
 
 revision = "0066"
-down_revision = "0064"
+down_revision = "0065"
 
 UPGRADE = """
 -- confirmed_at: the donor said that a bank transfer was sent; such a gift waits 30 days and not 24 hours (settled 5).

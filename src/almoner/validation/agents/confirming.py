@@ -19,14 +19,25 @@ async def send(tx: Tx, verification: AgentVerification) -> bool:
     it is sent.
     """
     assert verification.email is not None, "nobody unconfirmed is forgotten"
-    reached = await store_mails.reached(tx, EVERYONE, verification.email, tx.wall - domain.DAY)
-    if not domain.may_reach(reached, tx.wall, sandbox=tx.deployment.sandbox):
+    if not await _may_reach(tx, verification.email):
         await store.insert_steps(tx, verification.id, [Step("confirmation_mail", "warn", "address_has_its_share")])
         return False
     new = Confirmation(tx.new_id(), verification.id, tx.wall, 0)
     await store_mails.insert_confirmation(tx, new)
     await queue.enqueue(tx, SEND, {"confirmation": str(new.id)})
     return True
+
+
+async def _may_reach(tx: Tx, email: str) -> bool:
+    """Whether an address has not had its share; nobody else asks until the transaction ends."""
+    reached = await store_mails.reached(tx, EVERYONE, email, tx.wall - domain.DAY)
+    return domain.may_reach(reached, tx.wall, sandbox=tx.deployment.sandbox)
+
+
+async def may_send_elsewhere(tx: Tx, held: AgentVerification, email: str) -> bool:
+    """Whether the limits of an applicant, and of another address, allow a mail to that."""
+    before = await store_mails.sent(tx, EVERYONE, held.id)
+    return domain.may_send(before, tx.wall, elsewhere=True) and await _may_reach(tx, email)
 
 
 async def send_again(tx: Tx, verification_id: UUID) -> bool:

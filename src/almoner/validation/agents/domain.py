@@ -1,6 +1,5 @@
 """Agent verifications: states, expiry and rules (spec 2.2, 3.3; settled 4 and 5)."""
 
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,6 +43,8 @@ REJECTIONS: Final[tuple[AgentRejection, ...]] = get_args(AgentRejection)
 OPEN: Final[tuple[AgentStatus, ...]] = ("pending", "pending_user_verification", "pending_review")
 UNCONFIRMED: Final[tuple[AgentStatus, ...]] = ("pending", "pending_user_verification")
 LIFETIME: Final = timedelta(days=30)
+Ended = Literal["unconfirmed", "rejected", "approved"]
+"""How a verification ended, as far as it matters for how long it is known who it was."""
 FORGOTTEN_AFTER: Final = timedelta(days=30)
 """Who never confirmed is forgotten that long after the expiry, as unpaid donors are (V6); so is whom we asked."""
 
@@ -128,7 +129,8 @@ class AgentVerification:
 
     ``first_name``, ``last_name``, ``email``: None once they were forgotten. ``expires_at``: until then somebody outside
     has to act, None when nobody has. ``confirmed_at``: when the applicant confirmed; ``processed_at``: when it ended.
-    ``spoken``: the language that the applicant has chosen since.
+    ``spoken``: the language that the applicant has chosen since. ``replaces``: the verification of the same
+    applicant at an address that was wrong.
     """
 
     id: UUID
@@ -150,6 +152,7 @@ class AgentVerification:
     confirmed_at: datetime | None
     processed_at: datetime | None
     spoken: str | None = None
+    replaces: UUID | None = None
 
     @property
     def tongue(self) -> str:
@@ -210,6 +213,24 @@ class AgentVerification:
         """The review has failed, or time is over. Raises InvalidState."""
         self._ensure("rejected")
         return replace(self, status="rejected", rejection_code=code, expires_at=None, processed_at=now)
+
+    def at_address(self, new_id: UUID, email: str, now: datetime) -> "AgentVerification":
+        """The same applicant at another address: begun anew, since what was reviewed was the first.
+
+        A record is not editable (spec 2.2): it takes the place of this one. Raises InvalidState.
+        """
+        if not self.unconfirmed:
+            raise InvalidState(f"the verification is {self.status}: its address is corrected no more")
+        return replace(
+            self,
+            id=new_id,
+            email=email,
+            metadata=None,
+            status="pending",
+            created_at=now,
+            expires_at=now + LIFETIME,
+            replaces=self.id,
+        )
 
     def reversed(self, now: datetime, confirmed_at: datetime | None) -> "AgentVerification":
         """Its review has passed after all, as an appeal has shown: as ever, whose address is to be checked confirms it.
@@ -302,10 +323,14 @@ def digits(typed: str) -> str:
     return "".join(str(unicodedata.digit(sign)) for sign in typed if unicodedata.digit(sign, None) is not None)
 
 
-def may_send(sent: Sequence[datetime], at: datetime) -> bool:
-    """Whether one more mail may go out at this (real) time; ``sent``: when the earlier ones did."""
+def may_send(sent: Sequence[datetime], at: datetime, *, elsewhere: bool = False) -> bool:
+    """Whether one more mail may go out at this (real) time; ``sent``: when the earlier ones did.
+
+    ``elsewhere``: to another address than they did: who sees a slip need not wait a minute.
+    """
     recent = [moment for moment in sent if moment > at - DAY]
-    return len(sent) < MAILS_IN_ALL and len(recent) < MAILS_A_DAY and all(moment <= at - MINUTE for moment in recent)
+    waited = elsewhere or all(moment <= at - MINUTE for moment in recent)
+    return len(sent) < MAILS_IN_ALL and len(recent) < MAILS_A_DAY and waited
 
 
 def may_reach(sent: Sequence[datetime], at: datetime, *, sandbox: bool) -> bool:
@@ -340,23 +365,6 @@ class Contact:
 
 class PersonalMailbox(ValueError):
     """The mailbox of a person is no address of the nonprofit."""
-
-
-_OFFICES: Final = frozenset(
-    "accueil admin administracion administration ask association bestuur board buero buro charity charities clerk "
-    "committee company contact contacto contacts contactus contatto contato director directors enquiries enquiry "
-    "finance foundation fundraising general giving hello help hq info infos information inquiries inquiry kantoor "
-    "kontakt mail mailbox main manager members membership office oficina post postbus postmaster president presse "
-    "press reception secretaria secretariaat secretariat secretary segreteria sekretariat service staff support team "
-    "treasurer trust trustee trustees verein vorstand welcome".split()
-)
-
-
-def ensure_office(address: str) -> None:
-    """Raises PersonalMailbox unless the part before the @ names an office: info, contact, secretary and the like."""
-    words = re.split(r"[^a-z]+", address.rpartition("@")[0].lower())
-    if not any(word in _OFFICES for word in words):
-        raise PersonalMailbox("this looks like the mailbox of a person: give one of an office, such as info@...")
 
 
 def received(

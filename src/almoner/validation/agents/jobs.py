@@ -18,6 +18,7 @@ from almoner.screening.screenings.domain import CHANGED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import confirming, reviewing, service, writing
 from almoner.validation.agents.ports import MailHosts
+from almoner.validation.documents.domain import Kept
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
 _FIRST_WAIT: Final = timedelta(minutes=1)
@@ -43,10 +44,15 @@ async def on_screening(tx: Tx, events: Sequence[Event]) -> None:
 
 
 reactions: Final = (Reaction(DECIDED, on_decision), Reaction(CHANGED, on_screening))
-schedules: Final = (
-    Schedule("agent_verifications.expire", service.next_due, service.expire),
-    Schedule("agent_verifications.forget_applicants", service.next_forgotten, service.forget, every=timedelta(days=1)),
-)
+
+
+def schedules(kept: Kept) -> Sequence[Schedule]:
+    """The sweeps."""
+    forget, due = partial(service.forget, kept), partial(service.next_forgotten, kept)
+    return (
+        Schedule("agent_verifications.expire", service.next_due, service.expire),
+        Schedule("agent_verifications.forget_applicants", due, forget, every=timedelta(days=1)),
+    )
 
 
 def handlers(pages: Pages, transport: MailTransport, hosts: MailHosts, screener: Screener) -> Mapping[str, Handler]:

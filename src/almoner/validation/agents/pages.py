@@ -239,6 +239,8 @@ class AgentPages:
         """Why there is nothing to confirm. Who came without the link is told no more than that."""
         if found.rejection_code == "user_verification_expired":
             return self.pages.message("agent.expired", language, status=410, icon="clock")
+        if known and found.rejection_code == "reapply" and await service.is_replaced(tx, found.id):
+            return self.pages.message("agent.replaced", language, status=410, icon="mail")
         if not known or found.status == "rejected":
             return self.pages.message("agent.closed", language, status=410)
         partner = (await partners.get(tx, Partner(found.partner_id))).name

@@ -13,7 +13,7 @@ from almoner.platform import queue
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.screening.screenings.domain import Asked, Who
 from almoner.screening.screenings.service import Screener
-from almoner.validation.agents import domain, judging, moving, store, store_mails
+from almoner.validation.agents import domain, judging, moving, offices, store, store_mails
 from almoner.validation.agents.domain import AgentVerification, Answer, Contact, InvalidState, Nonprofit, Question
 from almoner.validation.agents.judging import Known, Outcome, Step
 from almoner.validation.matches import service as matches
@@ -208,7 +208,7 @@ async def set_contact(tx: Tx, contact: Contact, by: str) -> int:
 
     Raises NotFound, PersonalMailbox.
     """
-    domain.ensure_office(contact.email)
+    offices.ensure_office(contact.email)
     await organisations.get(tx, EVERYONE, contact.organisation_id)
     await store_mails.set_contact(tx, contact, by)
     waiting = await store.in_review_of(tx, EVERYONE, contact.organisation_id)

@@ -6,7 +6,7 @@ the record as its GET then shows it (settled 6).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -30,6 +30,7 @@ from almoner.validation.agents.domain import (
 )
 from almoner.validation.agents.judging import Step
 from almoner.validation.agents.schemas import AgentVerificationOut
+from almoner.validation.documents.domain import Kept
 from almoner.validation.matches import service as matches
 from almoner.validation.requests import service as requests
 from almoner.validation.reviews.domain import Decision, Subject
@@ -261,20 +262,29 @@ async def next_due(tx: Tx) -> datetime | None:
     return await store.next_expiry(tx, EVERYONE)
 
 
-async def forget(tx: Tx, limit: int = BATCH) -> int:
-    """Forget applicants who never confirmed, and where nonprofits were asked, 30 days after that was over (V6).
+async def forget(kept: Kept, tx: Tx, limit: int = BATCH) -> int:
+    """Forget applicants so long after the end, and where nonprofits were asked 30 days after that was over (V6).
 
-    How many of both.
+    Who never confirmed is forgotten after 30 days, others as what their decision rests on. How many of all.
     """
     until = tx.now - domain.FORGOTTEN_AFTER
-    gone = await store.forget(tx, EVERYONE, until, limit)
+    gone = []
+    for ended, after in _terms(kept).items():
+        gone += await store.forget(tx, EVERYONE, ended, tx.now - after, limit)
     for verification_id, partner_id in gone:
         await matches.forget(tx, Who("agent_verification", verification_id, partner_id))
     return len(gone) + await store_mails.forget_questions(tx, EVERYONE, until, limit)
 
 
-async def next_forgotten(tx: Tx) -> datetime | None:
+async def next_forgotten(kept: Kept, tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
-    until = tx.now - domain.FORGOTTEN_AFTER
-    ended = [await store.next_forgotten(tx, EVERYONE, until), await store_mails.next_forgotten(tx, EVERYONE)]
-    return min((at + domain.FORGOTTEN_AFTER for at in ended if at is not None), default=None)
+    asked = await store_mails.next_forgotten(tx, EVERYONE)
+    moments = [] if asked is None else [asked + domain.FORGOTTEN_AFTER]
+    for ended, after in _terms(kept).items():
+        if (first := await store.next_forgotten(tx, EVERYONE, ended, tx.now - after)) is not None:
+            moments.append(first + after)
+    return min(moments, default=None)
+
+
+def _terms(kept: Kept) -> dict[domain.Ended, timedelta]:
+    return {"unconfirmed": domain.FORGOTTEN_AFTER, "rejected": kept.refused, "approved": kept.accepted}

@@ -10,12 +10,13 @@ from asyncpg import Record
 
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.validation.agents.domain import VERIFICATION, AgentVerification, Filters, Nonprofit
+from almoner.validation.agents.domain import VERIFICATION, AgentVerification, Ended, Filters, Nonprofit
 from almoner.validation.agents.judging import Step
 
 _COLUMNS: Final = (
     "organisation_website, first_name, last_name, email, title, language, metadata, email_check, status, "
-    "rejection_code, created_at, expires_at, confirmed_at, processed_at, spoken"
+    "rejection_code, created_at, expires_at, confirmed_at, processed_at, spoken, "
+    "replaces"
 )
 _SELECTED: Final = f"""
     a.id, a.partner_id, a.organisation_id, coalesce(o.display_name, o.name) as organisation_name,
@@ -43,7 +44,7 @@ _IS_NOW: Final = {
 def _verification(row: Record) -> AgentVerification:
     organisation = None if row[2] is None else Nonprofit(row[2], row[3], row[4])
     request = None if row[5] is None else Nonprofit(row[5], row[6])
-    return AgentVerification(row[0], row[1], organisation, request, *row[7:22])
+    return AgentVerification(row[0], row[1], organisation, request, *row[7:23])
 
 
 async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:
@@ -52,8 +53,8 @@ async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:
         """
         insert into agent_verification (
             id, partner_id, organisation_id, validation_request_id, organisation_website, first_name, last_name, email,
-            title, language, email_check, status, created_at, expires_at, status_changed_at
-        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $13)
+            title, language, email_check, status, created_at, expires_at, spoken, replaces, status_changed_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $13)
         """,
         new.id,
         partner.id,
@@ -69,6 +70,15 @@ async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:
         new.status,
         new.created_at,
         new.expires_at,
+        new.spoken,
+        new.replaces,
+    )
+
+
+async def is_replaced(tx: Tx, _scope: Everyone, verification_id: UUID) -> bool:
+    """Whether another verification has taken its place."""
+    return bool(
+        await tx.fetchval("select exists (select from agent_verification where replaces = $1)", verification_id)
     )
 
 
@@ -243,29 +253,36 @@ async def set_spoken(tx: Tx, scope: Partner | Everyone, verification_id: UUID, l
 
 
 _TO_FORGET: Final = """
-    agent_verification v where email is not null and rejection_code = 'user_verification_expired'
+    agent_verification v where email is not null and {ended}
         and not exists (
             select from validation_submission s join appeal a on a.validation_submission_id = s.id
             where s.agent_verification_id = v.id and (a.status = 'open' or a.decided_at > $1::timestamptz)
         )
 """
-"""Those who never confirmed and whose names are still here, and who do not appeal, nor did after that moment."""
+"""Those who ended so and whose names are still here, and who do not appeal, nor did after that moment."""
+_ENDED: Final[dict[Ended, str]] = {
+    "unconfirmed": "rejection_code = 'user_verification_expired'",
+    "rejected": "status = 'rejected'",
+    "approved": "status = 'approved'",
+}
 
 
-async def next_forgotten(tx: Tx, _scope: Everyone, appealed_until: datetime) -> datetime | None:
+async def next_forgotten(tx: Tx, _scope: Everyone, ended: Ended, appealed_until: datetime) -> datetime | None:
     """When the first of those ended who are to be forgotten."""
+    these = _TO_FORGET.format(ended=_ENDED[ended])
     found: datetime | None = await tx.fetchval(
-        f"select processed_at from {_TO_FORGET} order by processed_at limit 1", appealed_until
+        f"select processed_at from {these} order by processed_at limit 1", appealed_until
     )
     return found
 
 
-async def forget(tx: Tx, _scope: Everyone, ended_until: datetime, limit: int) -> list[tuple[UUID, UUID]]:
-    """Forget who never confirmed and ended until then; which, each with its partner."""
+async def forget(tx: Tx, _scope: Everyone, ended: Ended, ended_until: datetime, limit: int) -> list[tuple[UUID, UUID]]:
+    """Forget who ended so until then; which, each with its partner."""
+    these = _TO_FORGET.format(ended=_ENDED[ended])
     rows = await tx.fetch(
         f"""
         with old as (
-            select id from {_TO_FORGET} and processed_at <= $1
+            select id from {these} and processed_at <= $1
             order by processed_at limit $2 for no key update skip locked
         )
         update agent_verification a set first_name = null, last_name = null, email = null, title = null

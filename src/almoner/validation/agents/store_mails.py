@@ -18,10 +18,18 @@ async def insert_confirmation(tx: Tx, new: Confirmation) -> None:
     )
 
 
+SENT: Final = """
+with recursive one (id) as (
+    select $1::uuid
+    union all
+    select v.replaces from one join agent_verification v on v.id = one.id where v.replaces is not null
+) select c.sent_at from one join agent_confirmation c on c.verification_id = one.id
+"""
+
+
 async def sent(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[datetime]:
-    """When mails of a verification were sent, in real time."""
-    rows = await tx.fetch("select sent_at from agent_confirmation where verification_id = $1", verification_id)
-    return [row["sent_at"] for row in rows]
+    """When mails of a verification were sent, and of those that it took the place of, in real time."""
+    return [row["sent_at"] for row in await tx.fetch(SENT, verification_id)]
 
 
 REACHED: Final = """

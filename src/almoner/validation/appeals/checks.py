@@ -53,4 +53,38 @@ checks: Final = (
         """,
         "appeal",
     ),
+    Check(
+        "appeals.reversed_are_answered",
+        "What an appeal has reversed is answered anew within an hour of the end of its last check",
+        "See that a worker runs, and look for dead jobs of appeals.settle; enqueue another one for the submission",
+        """
+        select a.id from appeal a join validation_submission s on s.id = a.validation_submission_id
+        left join validation_request r on r.id = s.validation_request_id
+        left join agent_verification v on v.id = s.agent_verification_id
+        left join monitoring_subscription m on m.id = s.monitoring_subscription_id
+        left join eligibility_subscription e on e.id = s.eligibility_subscription_id
+        where a.status = 'reversed' and s.status = 'failed'
+            and greatest(a.decided_at, v.processed_at, m.screened_at, e.updated_at)
+                < (select at from moment) - interval '1 hour'
+            and not exists (
+                select from appeal later where later.validation_submission_id = s.id and later.id > a.id
+            )
+            and (r.id is null or r.status = 'accepted')
+            and (v.id is null or v.status = 'approved')
+            and (m.id is null or 'compliance' = any(a.overruled) or m.status = 'cancelled'
+                or m.compliance_status is not null)
+            and (e.id is null or 'eligibility' = any(a.overruled) or e.eligibility_status is not null
+                or e.status in ('cannot_define_eligibility', 'cancelled'))
+            and not exists (
+                select from jsonb_object_keys(s.failure_reasons) as failed (name)
+                where not (
+                    name = any(a.overruled)
+                    or name = 'agent_verification' and v.status = 'approved'
+                    or name = 'compliance' and m.compliance_status is not distinct from 'pass'
+                    or name = 'eligibility' and e.eligibility_status is not distinct from 'pass'
+                )
+            )
+        """,
+        "appeal",
+    ),
 )

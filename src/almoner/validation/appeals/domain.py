@@ -28,6 +28,9 @@ FORGOTTEN_AFTER: Final = timedelta(days=30)
 """What an appeal says is forgotten that long after its decision, as who applied is (V6)."""
 _SATURDAY: Final = 5
 
+FORGOTTEN: Final = "the applicant was forgotten after the application had ended: they have to apply again"
+"""Why nothing is appealed against, nor reversed, where nobody knows any more who applied."""
+
 REASONS: Final = ("decision_stands", "no_new_evidence")
 """Why an appeal is turned down."""
 
@@ -105,7 +108,12 @@ def standings(submission: Submission, overruled: Sequence[Check]) -> Mapping[Che
     return {check: "passed" if check in overruled else standing for check, standing in found.items()}
 
 
+def is_reversible(agent: AgentVerification | None) -> bool:
+    """Whether a rejected agent could be let through: not where nobody knows any more who it was."""
+    return agent is None or agent.status != "rejected" or agent.email is not None
+
+
 def ensure_reversible(agent: AgentVerification | None) -> None:
-    """Raises ReviewRefused where a rejected agent cannot be let through, because nobody knows any more who it was."""
-    if agent is not None and agent.status == "rejected" and agent.email is None:
-        raise ReviewRefused("The applicant was forgotten after the application had expired: they have to apply again.")
+    """Raises ReviewRefused for what ``is_reversible`` denies."""
+    if not is_reversible(agent):
+        raise ReviewRefused(f"{FORGOTTEN[0].upper()}{FORGOTTEN[1:]}.")

@@ -5,6 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
+from almoner.nonprofits.organisations import service as organisations
 from almoner.platform import outbox, queue
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.queue import NewJob
@@ -37,13 +38,15 @@ async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant
         raise InvalidState("an appeal is open already: it is decided first")
     if before is not None and before.status == "reversed" and _waits(held, before):
         raise InvalidState("an appeal has reversed the decision: what was not looked at before is checked now")
+    if not domain.is_reversible(held.parts.agent):
+        raise InvalidState(domain.FORGOTTEN)
     made = Appeal(
         id=tx.new_id(),
         partner_id=held.partner_id,
         submission_id=held.id,
         text=text,
         appellant=appellant,
-        first_decided_by=await store.deciders(tx, EVERYONE, held),
+        first_decided_by=await _deciders(tx, held),
         overruled=(),
         status="open",
         created_at=tx.now,
@@ -151,6 +154,13 @@ async def next_forgotten(tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
     decided = await store.next_forgotten(tx, EVERYONE)
     return None if decided is None else decided + domain.FORGOTTEN_AFTER
+
+
+async def _deciders(tx: Tx, held: Submission) -> tuple[str, ...]:
+    """Who may not decide: monitoring looks at the records of the same body in other registers, too."""
+    named = held.organisation_id
+    records = [] if named is None else [named, *(one.id for one in await organisations.joined(tx, named))]
+    return await store.deciders(tx, Partner(held.partner_id), held, records)
 
 
 def _waits(submission: Submission, appeal: Appeal) -> bool:

@@ -115,26 +115,33 @@ async def forget(tx: Tx, _scope: Everyone, decided_until: datetime, limit: int) 
     return len(rows)
 
 
-async def deciders(tx: Tx, _scope: Everyone, submission: Submission) -> tuple[str, ...]:
-    """The operators who decided what a submission failed by, and earlier appeals of it."""
+async def deciders(tx: Tx, partner: Partner, submission: Submission, records: Sequence[UUID]) -> tuple[str, ...]:
+    """The operators who decided what a submission failed by, and earlier appeals of it.
+
+    ``records``: those of its organisation in whichever register: each is compared with watch lists by itself.
+    """
     rows = await tx.fetch(
         """
         select distinct by from (
             select d.decided_by as by from review_decision d
             where (d.kind, d.subject_id) in (('validation_request', $1::uuid), ('agent_verification', $2::uuid))
+                and d.partner_id = $5
             union all
             select d.decided_by from screening_subject s
             join screening_match m on m.subject = s.id
             join review_decision d on d.kind = 'match' and d.subject_id = m.id
-            where (s.type, s.subject_id) in (('organisation', $3::uuid), ('agent_verification', $2::uuid))
+            where s.partner_id = $5
+                and (s.type = 'organisation' and s.subject_id = any($3::uuid[])
+                    or s.type = 'agent_verification' and s.subject_id = $2)
             union all
-            select decided_by from appeal where validation_submission_id = $4
+            select decided_by from appeal where validation_submission_id = $4 and partner_id = $5
         ) found where by ~ '^(sandbox_)?operator_' order by by
         """,
         submission.validation_request_id,
         submission.agent_verification_id,
-        submission.organisation_id,
+        list(records),
         submission.id,
+        partner.id,
     )
     return tuple(row["by"] for row in rows)
 

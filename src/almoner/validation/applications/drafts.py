@@ -12,15 +12,13 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit import email, web
-from almoner.validation.configurations.domain import Configuration, PartnerField
+from almoner.validation.configurations.domain import LONGEST_ANSWERS, Configuration, PartnerField
 
 Step = Literal["nonprofit", "person", "questions", "documents", "review"]
 Problems = dict[str, str]
 
 MAX_LENGTH: Final = 255  # spec 4.1 and 4.7
 MAX_NAME: Final = 500
-MAX_SHORT: Final = 255
-MAX_LONG: Final = 2000
 
 MOST_HANDED_OVER: Final = 5
 """Mails of one invite: enough for colleagues, too few to annoy anybody with."""
@@ -82,9 +80,7 @@ class HandedOver:
 
 def steps_of(configuration: Configuration) -> tuple[Step, ...]:
     """The steps that a configuration asks for, in order."""
-    steps: list[Step] = ["nonprofit"]
-    if configuration.asks_for("agent_verification"):
-        steps.append("person")
+    steps: list[Step] = ["nonprofit", "person"]  # somebody is to be told, whatever is checked
     if configuration.partner_fields:
         steps.append("questions")
     if configuration.asks_for("validation_request") or configuration.asks_for("agent_verification"):
@@ -98,7 +94,7 @@ def is_done(step: Step, draft: Draft, configuration: Configuration) -> bool:
         case "nonprofit":
             return draft.organisation is not None or draft.unlisted is not None
         case "person":
-            return draft.person is not None
+            return draft.person is not None and not person_problems(draft.person, named=asks_names(configuration))
         case "questions":
             return draft.answers is not None and not answer_problems(configuration.partner_fields, draft.answers)
         case "documents":
@@ -116,6 +112,11 @@ def after(step: Step, configuration: Configuration) -> Step:
     """The step that follows."""
     steps = steps_of(configuration)
     return steps[min(steps.index(step) + 1, len(steps) - 1)]
+
+
+def asks_names(configuration: Configuration) -> bool:
+    """Whether names of who applies are needed (spec 4.7)."""
+    return configuration.asks_for("agent_verification")
 
 
 def unlisted_problems(given: Unlisted) -> Problems:
@@ -140,11 +141,14 @@ def unlisted_problems(given: Unlisted) -> Problems:
     return problems
 
 
-def person_problems(given: Person) -> Problems:
-    """What is wrong with what was typed."""
+def person_problems(given: Person, *, named: bool = True) -> Problems:
+    """What is wrong with what was typed. ``named``: whether names are needed, as where an agent is verified (spec 4.7).
+
+    An address always is: nobody else can be told what is missing, and what was decided.
+    """
     problems: Problems = {}
     for field, value in (("first_name", given.first_name), ("last_name", given.last_name)):
-        if not value:
+        if named and not value:
             problems[field] = f"give.problem.{field}.missing"
         elif len(value) > MAX_LENGTH:
             problems[field] = f"give.problem.{field}.too_long"
@@ -179,11 +183,9 @@ def _answer_problem(field: PartnerField, answer: str) -> str | None:
             return "apply.problem.choice.missing"
         case "number" if number_of(answer) is None:
             return "apply.problem.figure.wrong"
-        case "url" if len(answer) > MAX_SHORT or not web.well_formed(answer):
+        case "url" if len(answer) > LONGEST_ANSWERS["url"] or not web.well_formed(answer):
             return "apply.problem.website.wrong"
-        case "short_text" if len(answer) > MAX_SHORT:
-            return "apply.problem.too_long"
-        case "long_text" if len(answer) > MAX_LONG:
+        case "short_text" | "long_text" if len(answer) > LONGEST_ANSWERS[field.kind]:
             return "apply.problem.too_long"
         case _:
             return None

@@ -79,11 +79,12 @@ class DocumentPages(FormBase):
             received.close()
 
     async def _take_in(self, opened: Opened, received: Received) -> Response:
+        chosen = None
         try:
             uploaded = received.open()
             self.ensure_ours(opened, uploaded.fields.get(CSRF_FIELD))
             kinds = wording.document_kinds(opened.application.configuration)
-            kind = kind_of(uploaded.fields.get("type", ""), kinds)
+            chosen = kind = kind_of(uploaded.fields.get("type", ""), kinds)
             async with self._intake.taken(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
                 invite = await invites.lock(tx, EVERYONE, opened.id)
                 invite.ensure_open(tx.now)
@@ -93,7 +94,7 @@ class DocumentPages(FormBase):
         except Problem as problem:
             if (key := problem_key(problem)) is None:
                 raise
-            return await self._page(opened, problem=key)
+            return await self._page(opened, problem=key, chosen=chosen)
         return to(f"{opened.face.home}/documents?did=added")
 
     @kindly
@@ -125,7 +126,9 @@ class DocumentPages(FormBase):
             raise NotFound
         return opened
 
-    async def _page(self, opened: Opened, *, problem: str | None = None, notice: Notice | None = None) -> Response:
+    async def _page(
+        self, opened: Opened, *, problem: str | None = None, notice: Notice | None = None, chosen: str | None = None
+    ) -> Response:
         async with self.db.read() as tx:
             found = await handed_in.of_invite(tx, opened.application.invite)
             listed = [(one.document, tx.ids.text(handed_in.TYPE, one.id), one.type) for one in found]
@@ -135,6 +138,7 @@ class DocumentPages(FormBase):
             status=422 if problem else 200,
             problems={"file": problem} if problem else None,
             notice=notice,
+            chosen_kind=chosen,
         )
 
 

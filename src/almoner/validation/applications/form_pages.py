@@ -159,7 +159,8 @@ class FormPages(FormBase):
             return self.views.person(opened.face, opened.application.draft.person or Person())
         form = await self.posted(opened)
         given = Person(*(_text(form, field) for field in ("first_name", "last_name", "email", "title")))
-        if problems := drafts.person_problems(given):
+        named = drafts.asks_names(opened.application.configuration)
+        if problems := drafts.person_problems(given, named=named):
             return self.views.person(opened.face, given, problems)
         return self.onwards(await self.keep(opened, "person", lambda draft: replace(draft, person=given)), "person")
 

@@ -15,7 +15,7 @@ from almoner.platform.pages.rendering import Pages
 from almoner.validation.applications import drafts, wording
 from almoner.validation.applications.drafts import Person, Problems, Step, Unlisted
 from almoner.validation.applications.service import Application
-from almoner.validation.configurations.domain import PartnerField, label
+from almoner.validation.configurations.domain import LONGEST_ANSWERS, PartnerField, label
 from almoner.validation.documents.domain import Document
 
 _ADDRESSES: Final[Mapping[Step, str]] = {
@@ -184,9 +184,11 @@ class FormViews:
 
     def person(self, face: Face, given: Person, problems: Problems | None = None) -> Response:
         """Who applies."""
+        named = drafts.asks_names(face.application.configuration)
+        labels = "give" if named else "apply.person"
         names = [
-            ("first_name", "give.first_name", given.first_name, "given-name"),
-            ("last_name", "give.last_name", given.last_name, "family-name"),
+            ("first_name", f"{labels}.first_name", given.first_name, "given-name"),
+            ("last_name", f"{labels}.last_name", given.last_name, "family-name"),
         ]
         if formats.family_first(face.language.locale):
             names.reverse()
@@ -200,6 +202,7 @@ class FormViews:
             problems=problems,
             given=given,
             names=names,
+            named=named,
         )
 
     def questions(self, face: Face, answers: Mapping[str, str], problems: Problems | None = None) -> Response:
@@ -343,6 +346,7 @@ def _question(field: PartnerField, text: str, value: str, tag: str) -> dict[str,
         "required": field.required,
         "label": text,
         "value": value,
+        "longest": LONGEST_ANSWERS.get(field.kind),
         "choices": [(choice.value, label(choice.labels, tag)) for choice in field.choices],
     }
 

@@ -24,7 +24,7 @@ _LONGEST_WAIT: Final = timedelta(hours=6)
 _MOST_ATTEMPTS: Final = 16  # about three days
 
 _FIRST_LOOK: Final = timedelta(minutes=10)
-"""Until then the registers have said what they know: what is missing then is missing."""
+"""By then the registers have said what they know, as a rule; where they have not, it is looked at again later."""
 _OF_APPEALS: Final[Mapping[appeals.AppealStatus, Kind]] = {
     "open": "appealed",
     "upheld": "upheld",
@@ -98,6 +98,9 @@ def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
             return Drop(f"there is no mail that says {kind}")
         async with work.db.read() as tx:
             mail = await letters.write(tx, pages, UUID(said["submission"]), cast("Kind", kind), said["of"], job.due_at)
+        if mail is None and kind == "missing":
+            async with work.db.write() as tx:
+                await telling.look_again(tx, UUID(said["submission"]), said["of"])
         return await _carry(transport, mail, job)
 
     return {service.HAND_OVER: hand_over, TELL: write}

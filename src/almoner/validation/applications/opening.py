@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeVar
 from uuid import UUID
 
 from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -30,7 +31,7 @@ from almoner.validation.applications.sending import ASKING, BY_FORM, SENT_AGAIN,
 from almoner.validation.applications.service import Application
 from almoner.validation.invites.domain import PAGE, InviteExpired, InviteInvalidState
 
-_MAX_FORM: Final = {"max_files": 0, "max_fields": 60, "max_part_size": 16_384}
+_MAX_FORM: Final = {"max_files": 0, "max_fields": 60, "max_part_size": 65_536}
 _SENDER: Final = timedelta(days=7)
 _ASKER: Final = timedelta(hours=1)
 """How long a browser may see the page of what it has sent, and may ask for the link of that page."""
@@ -87,6 +88,8 @@ def kindly(handler: Handler[P]) -> Handler[P]:
             return self.offer_link(request, ended.submission_id, "ended")
         except Again:
             return self.say(request, "again", 403, "lock")
+        except HTTPException as refused:  # a form that cannot be read: too many fields, too large a part, cut off
+            return self.say(request, "again", refused.status_code, "lock")
         except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
             return Broken(self.say(request, "broken", 500, "info"), error)
 
@@ -136,7 +139,10 @@ class FormBase:
         if request.method != "POST" or not request.url.path.endswith("/review"):
             return False
         visit = visits.find(request, self._vault, PAGE, invite_id, request.path_params["id"])
-        form = await request.form(**_MAX_FORM)
+        try:
+            form = await request.form(**_MAX_FORM)
+        except HTTPException:
+            return False
         return visit is not None and visits.from_own_page(request, self._origin) and visit.owns(form.get(CSRF_FIELD))
 
     def sent(self, response: Response, submission_id: UUID) -> Response:

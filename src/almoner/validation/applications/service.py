@@ -110,13 +110,21 @@ async def registry(tx: Tx, code: str, country: str) -> Registry | None:
 async def unlisted_problems(tx: Tx, given: Unlisted) -> Problems:
     """All that is wrong with a nonprofit that was typed, its number as its register would say it."""
     problems = drafts.unlisted_problems(given)
-    named = await registry(tx, given.registry, given.country) if given.registry else None
-    if given.registry and named is None:
-        problems["registry"] = "apply.problem.registry.missing"
-    if named is not None and "number" not in problems and registries_domain.check(named.code, given.number).key is None:
-        problems["number"] = "apply.problem.number.wrong"
+    problems |= await number_problems(tx, given.registry, given.number, given.country)
     order = ("name", "registry", "number", "website")
     return {field: problems[field] for field in order if field in problems}
+
+
+async def number_problems(tx: Tx, code: str, number: str, country: str) -> Problems:
+    """All that is wrong with a register's code and a number, as the register would say it."""
+    given = Unlisted(registry=code, number=number)
+    problems = {field: key for field, key in drafts.unlisted_problems(given).items() if field in ("registry", "number")}
+    named = await registry(tx, code, country) if code else None
+    if code and named is None:
+        problems["registry"] = "apply.problem.registry.missing"
+    if named is not None and "number" not in problems and registries_domain.check(named.code, number).key is None:
+        problems["number"] = "apply.problem.number.wrong"
+    return problems
 
 
 async def hand_over(tx: Tx, invite_id: UUID, email: str) -> bool:

@@ -115,7 +115,7 @@ def takes_documents(submission: Submission, appeal: Appeal | None) -> list[str]:
 
 def may_appeal(submission: Submission, appeal: Appeal | None) -> bool:
     """Whether the page offers it: once, unless what was taken up after an appeal failed by itself."""
-    if submission.status != "failed":
+    if submission.status != "failed" or not appeals.is_reversible(submission.parts.agent):
         return False
     return appeal is None or (appeal.status == "reversed" and state_of(submission, appeal, ()) == "failed")
 

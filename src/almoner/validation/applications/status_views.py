@@ -10,12 +10,13 @@ from starlette.responses import HTMLResponse
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.kit.errors import NotFound
+from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.pages.rendering import Pages
 from almoner.validation.appeals import service as appeals
 from almoner.validation.appeals.domain import Appeal
-from almoner.validation.applications import status, store
-from almoner.validation.applications.wording import FORMATS, brand, choices, size_of
+from almoner.validation.applications import service, status, store
+from almoner.validation.applications.wording import FORMATS, brand, choices, masked, registry_name, size_of
 from almoner.validation.submission_documents import service as handed_in
 from almoner.validation.submission_documents.domain import SubmissionDocument
 from almoner.validation.submissions import service as submissions
@@ -58,6 +59,12 @@ class Known:
         return status.state_of(self.submission, self.appeal, self.missing)
 
     @property
+    def unconfirmed(self) -> str | None:
+        """The address that has yet to be confirmed; None where none has."""
+        agent = self.submission.parts.agent
+        return agent.email if self.submission.open and agent is not None and agent.unconfirmed else None
+
+    @property
     def partner(self) -> str:
         """Whom it was sent to, as its configuration calls them."""
         return self.submission.parts.configuration.display_name
@@ -83,6 +90,13 @@ async def know(tx: Tx, submission_id: UUID) -> Known:
     )
 
 
+async def registries_to_correct(tx: Tx, known: Known) -> Sequence[Registry]:
+    """The registers that the number may be of; none where it is not corrected."""
+    if not await submissions.may_correct_number(tx, known.submission):
+        return []
+    return await service.registries_of(tx, known.submission.country_code)
+
+
 class StatusViews:
     """Renders the page."""
 
@@ -95,14 +109,26 @@ class StatusViews:
         home: str,
         csrf: str,
         *,
+        sender: bool,
+        registries: Sequence[Registry],
         code: int,
         problems: Mapping[str, str],
         notice: str | None,
-        text: str,
+        typed: Mapping[str, str],
     ) -> HTMLResponse:
-        """The page. ``problems`` and ``notice``: keys; ``text``: of an appeal that was typed."""
+        """The page. ``problems`` and ``notice``: keys; ``typed``: what was posted and not taken, by field.
+
+        ``sender``: whether it is for the browser that sent the form; nobody else is told the applicant's address.
+        """
         submission, language = known.submission, self._pages.language(known.language)
-        values = {"partner": known.partner, "organisation": submission.organisation_name}
+        email = known.unconfirmed or ""
+        names = {one.code: registry_name(one) for one in registries}
+        values = {
+            "partner": known.partner,
+            "organisation": submission.organisation_name,
+            "email": email if sender or not email else masked(email),
+            "register": names.get(typed.get("registry", ""), ""),
+        }
         kinds = status.takes_documents(submission, known.appeal)
         return self._pages.page(
             "application.html",
@@ -120,15 +146,31 @@ class StatusViews:
             missing=known.missing,
             checks=[self._row(row) for row in status.checks_of(submission, known.appeal)],
             kinds=kinds,
-            chosen_kind=kinds[0] if kinds else None,
+            chosen_kind=typed.get("type") or (kinds[0] if kinds else None),
             documents=self._documents(known, language),
             appeal=known.appeal,
             appeal_name=self._pages.deployment.ids.optional("appeal", known.appeal.id if known.appeal else None),
             may_appeal=status.may_appeal(submission, known.appeal),
-            text=text,
+            text=typed.get("text", ""),
+            email=values["email"],
+            sender=sender,
+            typed_email=typed.get("email", email),
+            number=self._number(known, names, typed),
             problems={field: language.html(key, **values) for field, key in problems.items()},
             notice=language.html(notice, **values) if notice else None,
         )
+
+    def _number(self, known: Known, names: Mapping[str, str], typed: Mapping[str, str]) -> dict[str, Any] | None:
+        """What was looked up, to be corrected; None where it is not."""
+        request = known.submission.parts.request
+        if not names or request is None:
+            return None
+        asked = request.asked
+        return {
+            "registries": list(names.items()),
+            "registry": typed.get("registry", _code_of(asked.registry_name, names)),
+            "number": typed.get("number", asked.registry_number),
+        }
 
     def _row(self, row: status.CheckRow) -> dict[str, Any]:
         return {
@@ -149,3 +191,9 @@ class StatusViews:
             }
             for one in known.documents
         ]
+
+
+def _code_of(given: str, names: Mapping[str, str]) -> str:
+    """The code of a register that was named by code or name, else the only one that there is."""
+    found = next((code for code, name in names.items() if given.casefold() in (code.casefold(), name.casefold())), "")
+    return found or (next(iter(names)) if len(names) == 1 else "")

@@ -9,11 +9,15 @@ from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.validation.applications import drafts, store
 from almoner.validation.submission_documents import service as handed_in
 from almoner.validation.submissions import service as submissions
+from almoner.validation.submissions.domain import standings
 
 Kind = Literal["received", "missing", "refused", "succeeded", "failed", "appealed", "upheld", "reversed", "link"]
 """What a mail says. ``refused``: by the virus scanner, a document."""
 
 TELL: Final = "applications.tell"
+
+_LOOKS: Final = tuple(timedelta(hours=hours) for hours in (1, 6, 24, 72, 168, 336))
+"""After a look that found nothing missing: what the registers say may come late, and so may what somebody refuses."""
 
 
 async def tell(tx: Tx, submission_id: UUID, kind: Kind, *, after: timedelta | None = None, of: str = "") -> None:
@@ -21,6 +25,17 @@ async def tell(tx: Tx, submission_id: UUID, kind: Kind, *, after: timedelta | No
     payload = {"submission": str(submission_id), "kind": kind, "of": of}
     due = None if after is None else tx.now + after
     await queue.enqueue(tx, TELL, payload, due=due, unique=f"{kind} {submission_id} {of}")
+
+
+async def look_again(tx: Tx, submission_id: UUID, of: str) -> None:
+    """Nothing was missing when that was looked at: look later, while the nonprofit is not decided about."""
+    found = await submissions.get(tx, EVERYONE, submission_id)
+    if found.status != "pending" or standings(found).get("validation_request") != "pending":
+        return
+    base, _, looks = of.partition("+")
+    done = int(looks or 0)
+    if done < len(_LOOKS):
+        await tell(tx, submission_id, "missing", after=_LOOKS[done], of=f"{base}+{done + 1}")
 
 
 async def mail_link(tx: Tx, submission_id: UUID) -> bool:

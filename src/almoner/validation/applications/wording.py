@@ -73,6 +73,12 @@ def brand(configuration: Configuration, account: PartnerAccount) -> dict[str, An
     }
 
 
+def masked(email: str) -> str:
+    """An address that its owner knows again and nobody else learns: ``a…@c….example``."""
+    local, _, host = email.rpartition("@")
+    return f"{local[:1]}…@{host[:1]}….{host.rpartition('.')[2]}"
+
+
 def monogram(name: str) -> str:
     """One or two letters to stand for a name."""
     words = [word for word in name.split() if word[0].isalpha()] or [name]

@@ -21,6 +21,8 @@ MOST_FILES: Final = 20  # U7, of one record
 MOST_BYTES: Final = 100 * 1024 * 1024  # U7, of one record
 MOST_BYTES_A_DAY: Final = 1024 * 1024 * 1024  # U7, of one partner
 DAY: Final = timedelta(days=1)
+LOOKED_AT_AFTER: Final = timedelta(days=30)
+"""When it is looked, and looked again, for how long a document is kept: no term is shorter."""
 RETRY_SECONDS: Final = 3600  # a day's bytes become free as they grow old
 
 
@@ -55,6 +57,25 @@ class Document:
     created_at: datetime
     deleted_at: datetime | None
     removed_at: datetime | None
+
+
+Outcome = Literal["open", "refused", "accepted"]
+"""What became of a record that a document is evidence for. ``open``: nobody has decided, or somebody looks again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How long after a decision what it rests on is kept: documents, and who applied (V6)."""
+
+    refused: timedelta = timedelta(days=365)
+    accepted: timedelta = timedelta(days=2557)
+
+    def until(self, created: datetime, ends: Sequence[tuple[Outcome, datetime]]) -> datetime | None:
+        """Until when a document is kept, by what it is evidence for; None while any of that is open."""
+        if any(outcome == "open" for outcome, _ in ends):
+            return None
+        after = {"refused": self.refused, "accepted": self.accepted}
+        return max([created + self.refused, *(at + after[outcome] for outcome, at in ends)])
 
 
 def ensure_room(held: Sequence[Document], new: Document) -> None:

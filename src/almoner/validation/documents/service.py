@@ -86,6 +86,21 @@ async def delete(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Docume
     return document
 
 
+async def next_look(tx: Tx) -> datetime | None:
+    """When it is to be looked first for how long a document is kept."""
+    return await rows.next_look(tx, EVERYONE)
+
+
+async def to_look_at(tx: Tx, limit: int) -> list[Document]:
+    """Documents of which it is to be looked now, held until the transaction ends."""
+    return await rows.lock_due(tx, EVERYONE, limit)
+
+
+async def keep(tx: Tx, moments: Mapping[UUID, datetime]) -> None:
+    """Keep documents, and look again then."""
+    await rows.look_at(tx, EVERYONE, moments)
+
+
 def url(tx: Tx, document: Document) -> str:
     """Where it can be downloaded for five minutes of real time, by whoever has the address (U6)."""
     expires = int((tx.wall + domain.LINK_LIFETIME).timestamp())

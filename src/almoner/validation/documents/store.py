@@ -8,7 +8,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.platform.db import Everyone, Partner, Tx
-from almoner.validation.documents.domain import SCAN, Document, ScanStatus
+from almoner.validation.documents.domain import LOOKED_AT_AFTER, SCAN, Document, ScanStatus
 
 _COLUMNS: Final = (
     "id, partner_id, media_type, size_bytes as size, sha256, storage_key, status as scan_status, flags, created_at, "
@@ -25,8 +25,8 @@ async def insert(tx: Tx, partner: Partner, new: Document) -> None:
     await tx.execute(
         """
         insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
-                              status_changed_at, created_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
+                              status_changed_at, created_at, look_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10)
         """,
         new.id,
         partner.id,
@@ -37,6 +37,7 @@ async def insert(tx: Tx, partner: Partner, new: Document) -> None:
         list(new.flags),
         new.scan_status,
         new.created_at,
+        new.created_at + LOOKED_AT_AFTER,
     )
 
 
@@ -91,6 +92,36 @@ async def delete(tx: Tx, scope: Partner | Everyone, document_id: UUID) -> Docume
         tx.now,
     )
     return _document(row) if row else None
+
+
+NEXT_LOOK: Final = "select min(look_at) from document where deleted_at is null"
+DUE: Final = f"""
+select {_COLUMNS} from document where deleted_at is null and look_at <= $1
+order by look_at limit $2 for no key update skip locked
+"""
+
+
+async def next_look(tx: Tx, _scope: Everyone) -> datetime | None:
+    """When it is to be looked first for how long one is kept."""
+    found: datetime | None = await tx.fetchval(NEXT_LOOK)
+    return found
+
+
+async def lock_due(tx: Tx, _scope: Everyone, limit: int) -> list[Document]:
+    """Those for which that moment has come, held."""
+    return [_document(row) for row in await tx.fetch(DUE, tx.now, limit)]
+
+
+async def look_at(tx: Tx, _scope: Everyone, moments: Mapping[UUID, datetime]) -> None:
+    """Keep when it is to be looked at each next."""
+    await tx.execute(
+        """
+        update document d set look_at = given.at from unnest($1::uuid[], $2::timestamptz[]) as given (id, at)
+        where d.id = given.id
+        """,
+        list(moments),
+        list(moments.values()),
+    )
 
 
 async def end_scan(

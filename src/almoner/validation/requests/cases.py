@@ -33,7 +33,7 @@ class RequestCase:
         made = await service.newest_evaluation(tx, subject_id)
         return Shown(
             title=f"Is this {request.asked.name}?",
-            facts=[*_facts(request), *await _found(tx, request)],
+            facts=[*_facts(request), *await _corrected(tx, request), *await _found(tx, request)],
             steps=[_step(step) for step in made.steps] if made else [],
             documents=[document.id for document in request.documents],
         )
@@ -61,6 +61,12 @@ def _facts(request: ValidationRequest) -> Iterator[Fact]:
     yield "e-mail", asked.email
     if asked.usa_group_exempt is not None:
         yield "exempt by a group", "yes" if asked.usa_group_exempt else "no"
+
+
+async def _corrected(tx: Tx, request: ValidationRequest) -> list[Fact]:
+    """What the applicant gave before."""
+    before = await service.given_before(tx, request)
+    return [("given before", f"{name} {number}") for name, number in before]
 
 
 async def _found(tx: Tx, request: ValidationRequest) -> list[Fact]:

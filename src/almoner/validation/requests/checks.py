@@ -11,8 +11,12 @@ checks: Final = (
         "See that a worker runs: docs/runbooks/stuck-queue.md; the job is validation_requests.evaluate",
         """
         select r.id from validation_request r
-        where r.status = 'pending' and r.created_at < (select at from moment) - interval '15 min'
-            and not exists (select from validation_request_evaluation e where e.validation_request_id = r.id)
+        where r.status = 'pending'
+            and coalesce(r.corrected_at, r.created_at) < (select at from moment) - interval '15 min'
+            and not exists (
+                select from validation_request_evaluation e
+                where e.validation_request_id = r.id and e.corrections = r.corrections
+            )
         union all
         select e.validation_request_id from validation_request_evaluation e
         where not exists (select from validation_request_step s where s.evaluation_id = e.id)

@@ -43,6 +43,8 @@ async def evaluate(
         note = f"The register lists the identifier as active, and {agree} ({made.agreement:.2f})."
         await service.accept(tx, EVERYONE, held.id, Decision("accepted", None, "rules", note))
     else:
+        if occasion == "corrected":  # what was asked of the number before is asked of nobody any more
+            await reviews.withdraw(tx, service.subject_of(held))
         await reviews.ask(tx, service.subject_of(held), climbed.outcome.reasons)
     return made
 
@@ -84,7 +86,7 @@ async def _keep(
         organisation_id=led_to.id if led_to else listed.id if listed else None,
         evaluated_at=tx.now,
     )
-    await store_evidence.insert(tx, request.id, made)
+    await store_evidence.insert(tx, request.id, made, request.corrections)
     return made
 
 

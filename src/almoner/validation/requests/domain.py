@@ -23,7 +23,7 @@ REQUEST: Final = Lifecycle(
 RequestStatus = Literal["pending", "accepted", "rejected"]
 RejectionReason = Literal["other", "not_eligible", "incorrect_documentation", "not_attributable_to_registry"]
 REJECTION_REASONS: Final[tuple[RejectionReason, ...]] = get_args(RejectionReason)
-Occasion = Literal["created", "register_loaded", "asked"]
+Occasion = Literal["created", "register_loaded", "asked", "corrected"]
 """Why a request is evaluated."""
 
 APPROVED: Final = "validation_request.approved"
@@ -117,6 +117,21 @@ class Evaluation:
         return any(step.name == "address" and "score" in step.facts for step in self.steps)
 
 
+MOST_CORRECTIONS: Final = 5
+"""Of one request: enough to find the right number, too few to try a register through."""
+
+_OF_ANOTHER_BODY: Final = frozenset(
+    "not_listed register_not_loaded partly_loaded no_longer_listed wrong_check_digit name_disagrees "
+    "address_disagrees removed revoked terminated merged reregistered".split()
+)
+"""Reasons that a wrong number may have: it leads nowhere, or to a body that is another one."""
+
+
+def may_be_of_another(reason: str) -> bool:
+    """Whether a person is asked because the number may be wrong."""
+    return reason in _OF_ANOTHER_BODY
+
+
 class RegistryNotFound(BadRequest):
     code = "validation_request/registry_not_found"
     message = "The country has no registry of this id, code or name"
@@ -130,6 +145,10 @@ class InvalidRegistryId(BadRequest):
 class InvalidState(BadRequest):
     code = "validation_request/invalid_state"
     message = "The validation request is in a state that does not allow this"
+
+
+class NothingCorrected(ValueError):
+    """What was given as a correction is what the request says already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +183,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class ValidationRequest:
-    """One request, as a store read it. ``number_key``: what all spellings of its number have in common."""
+    """One request, as a store read it. ``number_key``: what all spellings of its number have in common.
+
+    ``corrections``: how often register and number were corrected, the last time ``corrected_at``.
+    """
 
     id: UUID
     partner_id: UUID
@@ -180,7 +202,24 @@ class ValidationRequest:
     deleted_at: datetime | None
     accepted_at: datetime | None
     rejected_at: datetime | None
+    corrections: int = 0
+    corrected_at: datetime | None = None
     documents: tuple[Document, ...] = ()
+
+    def corrected(self, registry_id: UUID, name: str, number: str, key: str, now: datetime) -> "ValidationRequest":
+        """With another register or number, while nobody has decided. Raises InvalidState, NothingCorrected."""
+        if self.status != "pending" or self.corrections >= MOST_CORRECTIONS:
+            raise InvalidState(f"the validation request is {self.status}, and was corrected {self.corrections} times")
+        if (registry_id, key) == (self.registry_id, self.number_key):
+            raise NothingCorrected
+        return replace(
+            self,
+            asked=replace(self.asked, registry_name=name, registry_number=number),
+            registry_id=registry_id,
+            number_key=key,
+            corrections=self.corrections + 1,
+            corrected_at=now,
+        )
 
     def accepted(self, organisation_id: UUID, types: Sequence[OrganisationType], now: datetime) -> "ValidationRequest":
         """Accepted as this organisation. Raises InvalidState."""

@@ -41,6 +41,7 @@ _OCCASIONS: Final = {
     "created": "when it was created",
     "register_loaded": "after the register was loaded",
     "asked": "when it was asked for",
+    "corrected": "when register or number were corrected",
 }
 _KEPT: Final = "What the operator noted is kept by who runs the service."
 _PLAIN: Final = (

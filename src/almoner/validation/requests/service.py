@@ -74,6 +74,27 @@ async def _identified(tx: Tx, asked: Asked) -> tuple[Registry, Check]:
     raise InvalidRegistryId(f"body.registryId is {check.verdict}: {check.reason}", *check.hints)
 
 
+async def correct(tx: Tx, scope: Scope, request_id: UUID, registry_name: str, number: str) -> ValidationRequest:
+    """Look another number or register up, while nobody has decided; what was given before is kept.
+
+    Raises NotFound, InvalidState, NothingCorrected, RegistryNotFound, InvalidRegistryId.
+    """
+    held = await _hold(tx, scope, request_id)
+    registry, check = await _identified(tx, replace(held.asked, registry_name=registry_name, registry_number=number))
+    assert check.key is not None, "a number that has no key is refused"
+    corrected = held.corrected(registry.id, registry_name, number, check.key, tx.now)
+    await store.correct(tx, held, corrected)
+    payload = {"request": str(held.id), "occasion": "corrected", "then": None}
+    # Of its own: a look that is under way, or due, is at what was given before.
+    await queue.enqueue(tx, EVALUATE, payload, unique=f"{held.id} {corrected.corrections}")
+    return corrected
+
+
+async def given_before(tx: Tx, request: ValidationRequest) -> list[tuple[str, str]]:
+    """Register and number as they were given before each correction, oldest first."""
+    return await store.corrected(tx, EVERYONE, request.id) if request.corrections else []
+
+
 async def get(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:
     """One request. Raises NotFound."""
     if (found := await store.find(tx, scope, request_id)) is None:

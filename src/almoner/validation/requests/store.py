@@ -21,7 +21,7 @@ _ASKED: Final = (
 )
 _OWN: Final = (
     "id, partner_id, status, registry_id, number_key, organisation_id, organisation_types, rejection_reason, "
-    "rejection_reason_code, created_at, deleted_at, accepted_at, rejected_at"
+    "rejection_reason_code, created_at, deleted_at, accepted_at, rejected_at, corrections, corrected_at"
 )
 _COLUMNS: Final = f"{_OWN}, {_ASKED}"
 _SELECT: Final = f"select {_COLUMNS} from validation_request"
@@ -33,9 +33,9 @@ _INDEXED: Final = 3
 
 
 def _request(row: Record) -> ValidationRequest:
-    values = list(row[:13])
+    values = list(row[:15])
     values[6] = tuple(values[6])
-    values.insert(3, Asked(*row[13:25]))
+    values.insert(3, Asked(*row[15:27]))
     return ValidationRequest(*values)
 
 
@@ -123,6 +123,52 @@ async def decide(tx: Tx, decided: ValidationRequest) -> bool:
             REQUEST.sources_of(decided.status),
         )
     )
+
+
+async def correct(tx: Tx, before: ValidationRequest, corrected: ValidationRequest) -> None:
+    """Store another register or number of a locked request, and keep what was given before."""
+    await tx.execute(
+        """
+        insert into validation_request_correction (
+            id, validation_request_id, position, registry_id, registry_name, registry_number, number_key, corrected_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8)
+        """,
+        tx.new_id(),
+        before.id,
+        corrected.corrections,
+        before.registry_id,
+        before.asked.registry_name,
+        before.asked.registry_number,
+        before.number_key,
+        tx.now,
+    )
+    await tx.execute(
+        """
+        update validation_request
+        set registry_id = $2, registry_name = $3, registry_number = $4, number_key = $5, corrections = $6,
+            corrected_at = $7
+        where id = $1 and status = 'pending'
+        """,
+        corrected.id,
+        corrected.registry_id,
+        corrected.asked.registry_name,
+        corrected.asked.registry_number,
+        corrected.number_key,
+        corrected.corrections,
+        corrected.corrected_at,
+    )
+
+
+async def corrected(tx: Tx, _: Everyone, request_id: UUID) -> list[tuple[str, str]]:
+    """Register and number as they were given before each correction, oldest first."""
+    rows = await tx.fetch(
+        """
+        select registry_name, registry_number from validation_request_correction
+        where validation_request_id = $1 order by position
+        """,
+        request_id,
+    )
+    return [(row[0], row[1]) for row in rows]
 
 
 async def page(

@@ -12,13 +12,14 @@ from almoner.platform.db import Everyone, Tx
 from almoner.validation.requests.domain import Evaluation, Outcome, Step, StepVerdict
 
 
-async def insert(tx: Tx, request_id: UUID, made: Evaluation) -> None:
-    """Keep an evaluation with its steps."""
+async def insert(tx: Tx, request_id: UUID, made: Evaluation, corrections: int) -> None:
+    """Keep an evaluation with its steps. ``corrections``: how many of the request it has seen."""
     await tx.execute(
         """
         insert into validation_request_evaluation (
-            id, validation_request_id, occasion, outcome, reasons, agreement, threshold, organisation_id, evaluated_at
-        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            id, validation_request_id, occasion, outcome, reasons, agreement, threshold, organisation_id, evaluated_at,
+            corrections
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         """,
         made.id,
         request_id,
@@ -29,6 +30,7 @@ async def insert(tx: Tx, request_id: UUID, made: Evaluation) -> None:
         made.threshold,
         made.organisation_id,
         made.evaluated_at,
+        corrections,
     )
     await tx.execute(
         """

@@ -102,6 +102,11 @@ async def hand_over(
     return [text for text in named if text not in known]
 
 
+async def looked_at(tx: Tx, partner: Partner, submission_id: UUID) -> bool:
+    """Whether somebody still looks at what is handed in with a submission, which the caller holds."""
+    return await store.looked_at(tx, partner, submission_id)
+
+
 async def submission_of(tx: Tx, document_id: UUID) -> UUID | None:
     """The submission that a file was handed in with; None where there is none, or not yet."""
     return await store.submission_of(tx, EVERYONE, document_id)

@@ -9,6 +9,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.platform.db import Everyone, Partner, Tx
+from almoner.validation.documents.domain import Outcome
 from almoner.validation.submission_documents.domain import Kind
 
 
@@ -71,6 +72,49 @@ async def submission_of(tx: Tx, _scope: Everyone, document_id: UUID) -> UUID | N
     found: UUID | None = await tx.fetchval(
         "select validation_submission_id from validation_submission_document where document_id = $1", document_id
     )
+    return found
+
+
+async def looked_at(tx: Tx, partner: Partner, submission_id: UUID) -> bool:
+    """Whether somebody still looks at what is handed in: before the answer, and while an appeal is open."""
+    return bool(
+        await tx.fetchval(
+            """
+            select status in ('pending', 'processed') or exists (
+                select from appeal a where a.validation_submission_id = s.id and a.status = 'open'
+            ) from validation_submission s where id = $2 and partner_id = $1
+            """,
+            partner.id,
+            submission_id,
+        )
+    )
+
+
+ENDS: Final = """
+select d.document_id,
+    case r.status when 'pending' then 'open' when 'accepted' then 'accepted' else 'refused' end as outcome,
+    coalesce(r.accepted_at, r.rejected_at) as at
+from validation_request_document d join validation_request r on r.id = d.validation_request_id
+where d.document_id = any($1::uuid[])
+union all
+select d.document_id,
+    case when s.status in ('pending', 'processed') or a.open then 'open'
+         when s.status = 'succeeded' then 'accepted' else 'refused' end,
+    greatest(s.processed_at, a.decided_at)
+from validation_submission_document d join validation_submission s on s.id = d.validation_submission_id
+left join lateral (
+    select bool_or(status = 'open') as open, max(decided_at) as decided_at
+    from appeal where validation_submission_id = s.id
+) a on true
+where d.document_id = any($1::uuid[])
+"""
+
+
+async def ends(tx: Tx, _scope: Everyone, document_ids: Sequence[UUID]) -> dict[UUID, list[tuple[Outcome, datetime]]]:
+    """What became of all that these files are evidence for, and when, by file."""
+    found: dict[UUID, list[tuple[Outcome, datetime]]] = {}
+    for row in await tx.fetch(ENDS, list(document_ids)):
+        found.setdefault(row[0], []).append((row[1], row[2]))
     return found
 
 

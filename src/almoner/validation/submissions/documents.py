@@ -13,6 +13,7 @@ from almoner.validation.submission_documents.domain import (
     SubmissionNotFound,
 )
 from almoner.validation.submissions import service as submissions
+from almoner.validation.submissions.domain import InvalidState
 
 
 def ensure_may_upload(kind: KeyKind, invite: str | None) -> None:
@@ -33,7 +34,7 @@ async def to_invite(tx: Tx, partner: Partner, text: str, kind: Kind, upload: Sto
 
 
 async def to_submission(tx: Tx, partner: Partner, text: str, kind: Kind, upload: Stored) -> SubmissionDocument:
-    """Hand one in with a submission. Raises SubmissionNotFound."""
+    """Hand one in with a submission. Raises SubmissionNotFound, InvalidState where nobody would look at it any more."""
     named = tx.ids.parse("validationsubmission", text)
     try:
         found = None if named is None else await submissions.hold(tx, partner, named)
@@ -41,6 +42,8 @@ async def to_submission(tx: Tx, partner: Partner, text: str, kind: Kind, upload:
         found = None
     if found is None:
         raise SubmissionNotFound(f"body.validationSubmissionId '{text[:100]}' names no validation submission")
+    if not await submission_documents.looked_at(tx, partner, found.id):
+        raise InvalidState(f"the validation submission is {found.status}: documents are for open ones, and for appeals")
     return await submission_documents.add_to_submission(
         tx, partner, found.id, found.validation_request_id, kind, upload
     )

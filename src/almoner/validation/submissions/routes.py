@@ -24,6 +24,7 @@ from almoner.validation.submissions.domain import (
     DocumentNotFound,
     InvalidConfigurationId,
     InvalidPayloadConfigInviteId,
+    InvalidState,
     InvalidSubTags,
     NoConfigurationForPartner,
     OrganisationNotActive,
@@ -109,14 +110,22 @@ async def list_validation_submission_documents(
     key=PUBLISHABLE,
     scope="validation_submissions:write",
     upload=files.DOCUMENT,
-    errors=(*UPLOAD_ERRORS, DocumentInviteNotFound, SubmissionNotFound, InviteExpired, InviteInvalidState),
+    errors=(
+        *UPLOAD_ERRORS,
+        DocumentInviteNotFound,
+        SubmissionNotFound,
+        InviteExpired,
+        InviteInvalidState,
+        InvalidState,
+    ),
 )
 async def create_validation_submission_document(
     call: Call, body: ValidationSubmissionDocumentIn, upload: Stored
 ) -> ValidationSubmissionDocumentOut:
     """Upload a document: JPEG, PNG or PDF, at most 5,242,880 bytes, of a submission, or of an open invite before it.
 
-    A publishable key uploads documents of open invites alone.
+    A submission that was answered takes documents while an appeal is open, and no others. A publishable key uploads
+    documents of open invites alone.
     """
     documents.ensure_may_upload(call.caller.kind, body.validation_invite_id)
     if body.validation_invite_id is not None:

@@ -112,7 +112,11 @@ class FailureReasonsOut(msgspec.Struct, frozen=True, omit_defaults=True):
     eligibility: EligibilityFailureOut | msgspec.UnsetType = msgspec.UNSET
 
 
-class RequirementOut(msgspec.Struct, frozen=True, rename={"source": "from"}):
+class RequirementOut(
+    msgspec.Struct,
+    frozen=True,
+    rename={"source": "from", "registry_name": "registryName", "registry_id": "registryId"},
+):
     """What is missing, and of whom."""
 
     check: Check
@@ -121,7 +125,9 @@ class RequirementOut(msgspec.Struct, frozen=True, rename={"source": "from"}):
     message: str
     accepted: Annotated[list[str], msgspec.Meta(description="Alternatives, each of which will do.")]
     since: str
-    due: str | None
+    due: Annotated[str | None, msgspec.Meta(description="When the time for it ends; null where none does.")]
+    registry_name: Annotated[str | None, msgspec.Meta(description="Where the registration was looked up.")] = None
+    registry_id: Annotated[str | None, msgspec.Meta(description="The number that was looked up.")] = None
 
 
 class ValidationSubmissionOut(Out, object_name="validation_submission"):
@@ -243,4 +249,6 @@ def _requirement_out(missing: Requirement) -> RequirementOut:
         list(missing.accepted),
         iso(missing.since),
         iso_or_none(missing.due),
+        missing.registry_name,
+        missing.registry_number,
     )

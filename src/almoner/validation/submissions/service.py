@@ -27,7 +27,7 @@ from almoner.validation.requests import domain as requests_domain
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import ValidationRequest
 from almoner.validation.submission_documents import service as submission_documents
-from almoner.validation.submissions import domain, evaluating, parts, schemas, starting, store
+from almoner.validation.submissions import correcting, domain, evaluating, parts, schemas, starting, store
 from almoner.validation.submissions.domain import (
     Applicant,
     Asked,
@@ -296,6 +296,29 @@ async def overturn(
     if status != "failed":
         return await evaluating.moved(tx, held, held.moved(status, None, tx.now))
     return await evaluating.restated(tx, held, passed)
+
+
+async def correct_address(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Submission | None:
+    """Verify the applicant at another address; None where limits forbid a mail. Raises NotFound, InvalidState."""
+    return await correcting.address(tx, scope, submission_id, email)
+
+
+async def correct_number(tx: Tx, scope: Scope, submission_id: UUID, registry_name: str, number: str) -> Submission:
+    """Look the nonprofit up by another register or number.
+
+    Raises NotFound, InvalidState, and what ``requests.correct`` raises.
+    """
+    return await correcting.number(tx, scope, submission_id, registry_name, number)
+
+
+async def may_correct_number(tx: Tx, submission: Submission) -> bool:
+    """Whether the applicant may have it looked up by another number."""
+    return await correcting.may_correct_number(tx, submission)
+
+
+async def corrected_at(tx: Tx, submission_id: UUID) -> datetime | None:
+    """When its applicant's address was corrected last: what was mailed before went to somebody else."""
+    return await store.corrected_at(tx, EVERYONE, submission_id)
 
 
 async def follow(tx: Tx, submission_ids: list[UUID]) -> None:

@@ -35,6 +35,11 @@ _UNINDEXED: Final = "(search_name || '')"
 _INDEXED: Final = 3
 
 
+def worded(word: str) -> str:
+    """Where a word is looked for: in the index of words, if it is long enough for that."""
+    return "search_name" if len(word) >= _INDEXED else _UNINDEXED
+
+
 def row_of(row: Record) -> dict[str, object]:
     """The members of a submission that its own row has."""
     values = {name: row[name] for name in _COLUMNS.split(", ")}
@@ -155,23 +160,67 @@ async def organisations_of(tx: Tx, _: Everyone, submission_ids: Sequence[UUID]) 
 
 
 async def evaluated(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> dict[UUID, Evaluated]:
-    """By pending validation request what its last evaluation came to, and since when a person is asked."""
+    """By pending validation request what its last evaluation came to, and since when a person is asked.
+
+    Not what was seen before register or number were corrected.
+    """
     rows = await tx.fetch(
         """
         select r.id, last.reasons, first.evaluated_at from validation_request r
         cross join lateral (
             select reasons from validation_request_evaluation e
-            where e.validation_request_id = r.id order by e.id desc limit 1
+            where e.validation_request_id = r.id and e.corrections = r.corrections order by e.id desc limit 1
         ) last
         cross join lateral (
             select evaluated_at from validation_request_evaluation e
-            where e.validation_request_id = r.id order by e.id limit 1
+            where e.validation_request_id = r.id and e.corrections = r.corrections order by e.id limit 1
         ) first
         where r.id = any($1::uuid[]) and r.status = 'pending'
         """,
         request_ids,
     )
     return {row["id"]: Evaluated(tuple(row["reasons"]), row["evaluated_at"]) for row in rows}
+
+
+async def set_agent(tx: Tx, submission_id: UUID, verification_id: UUID) -> None:
+    """Another verification takes the place of a locked one's."""
+    await tx.execute(
+        "update validation_submission set agent_verification_id = $2 where id = $1", submission_id, verification_id
+    )
+
+
+async def add_words(tx: Tx, submission_id: UUID, words: str) -> None:
+    """Have a locked one found by these words, too."""
+    await tx.execute(
+        "update validation_submission set search_name = search_name || ' ' || $2 where id = $1", submission_id, words
+    )
+
+
+async def is_own(tx: Tx, _: Everyone, submission_id: UUID) -> bool:
+    """Whether its validation request was made with it, and nothing else rests on that."""
+    return bool(
+        await tx.fetchval(
+            """
+            select r.created_at = s.created_at and not exists (
+                select from validation_submission o where o.validation_request_id = r.id and o.id <> s.id
+            ) from validation_submission s join validation_request r on r.id = s.validation_request_id
+            where s.id = $1
+            """,
+            submission_id,
+        )
+    )
+
+
+async def corrected_at(tx: Tx, _: Everyone, submission_id: UUID) -> datetime | None:
+    """When its applicant's address was corrected last; None where it never was."""
+    found: datetime | None = await tx.fetchval(
+        """
+        select a.created_at from validation_submission s join agent_verification a on a.id = s.agent_verification_id
+        where s.id = $1 and a.replaces is not null
+        """,
+        submission_id,
+    )
+    return found
 
 
 async def asked_nonprofits(tx: Tx, _: Everyone, verification_ids: Sequence[UUID]) -> dict[UUID, datetime]:
@@ -308,5 +357,5 @@ def _conditions(filters: Filters) -> tuple[str, list[object]]:
             filters.email,
         )
     for word in filters.words:
-        narrow(("search_name" if len(word) >= _INDEXED else _UNINDEXED) + " like {}", f"%{word}%")
+        narrow(worded(word) + " like {}", f"%{word}%")
     return " and ".join(conditions), values

@@ -7,15 +7,15 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.platform.db import Partner, Tx
+from almoner.validation.submissions.store import worded
 
-EARLIER: Final = """
+_EARLIER: Final = """
 select coalesce(o.display_name, o.name, s.organisation_name) as name, s.organisation_id, s.id, s.validation_request_id
-from validation_submission s left join organisation o on o.id = s.organisation_id
-where s.partner_id = $1
-    and ($2::uuid[] is null or s.organisation_id = any($2))
-    and ($3::uuid[] is null or s.validation_request_id = any($3))
-    and s.search_name like all ($4::text[])
-order by s.id desc limit $5
+from (
+    select id, organisation_id, validation_request_id, organisation_name from validation_submission
+    where {where} order by id desc limit $2
+) s left join organisation o on o.id = s.organisation_id
+order by s.id desc
 """
 
 
@@ -27,6 +27,17 @@ async def earlier(
     words: Sequence[str],
     limit: int,
 ) -> list[Record]:
-    """Name, organisation, submission and request of what was applied for, newest first: all that is given must hold."""
-    patterns = [f"%{word}%" for word in words]
-    return await tx.fetch(EARLIER, partner.id, organisation_ids, request_ids, patterns, limit)
+    """Name, organisation, submission and request of what was applied for, newest first: all that is given must hold.
+
+    Each condition stands by itself, as its index wants it; a list of patterns would read every row.
+    """
+    conditions, values = ["partner_id = $1"], list[object]()
+    for column, ids in (("organisation_id", organisation_ids), ("validation_request_id", request_ids)):
+        if ids is not None:
+            values.append(list(ids))
+            conditions.append(f"{column} = any(${len(values) + 2}::uuid[])")
+    for word in words:
+        values.append(f"%{word}%")
+        conditions.append(f"{worded(word)} like ${len(values) + 2}")
+    statement = _EARLIER.format(where=" and ".join(conditions))
+    return await tx.fetch(statement, partner.id, limit, *values)

@@ -1,0 +1,22 @@
+"""Which mailboxes are a nonprofit's own, and not a person's; pure."""
+
+import re
+from typing import Final
+
+from almoner.validation.agents.domain import PersonalMailbox
+
+_OFFICES: Final = frozenset(
+    "accueil admin administracion administration ask association bestuur board buero buro charity charities clerk "
+    "committee company contact contacto contacts contactus contatto contato director directors enquiries enquiry "
+    "finance foundation fundraising general giving hello help hq info infos information inquiries inquiry kantoor "
+    "kontakt mail mailbox main manager members membership office oficina post postbus postmaster president presse "
+    "press reception secretaria secretariaat secretariat secretary segreteria sekretariat service staff support team "
+    "treasurer trust trustee trustees verein vorstand welcome".split()
+)
+
+
+def ensure_office(address: str) -> None:
+    """Raises PersonalMailbox unless the part before the @ names an office: info, contact, secretary and the like."""
+    words = re.split(r"[^a-z]+", address.rpartition("@")[0].lower())
+    if not any(word in _OFFICES for word in words):
+        raise PersonalMailbox("this looks like the mailbox of a person: give one of an office, such as info@...")

@@ -1,0 +1,66 @@
+"""What an applicant corrects while nothing is decided: an address that nobody has confirmed, and the number.
+
+A submission keeps what was asked: another address is another verification, and the request keeps what was given before.
+"""
+
+from uuid import UUID
+
+from almoner.nonprofits.organisations.domain import searchable
+from almoner.platform import outbox
+from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.validation.agents import service as agents
+from almoner.validation.requests import domain as requests_domain
+from almoner.validation.requests import service as requests
+from almoner.validation.submissions import domain, evaluating, parts, schemas, store
+from almoner.validation.submissions.domain import Submission
+
+Scope = Partner | Everyone
+
+
+async def address(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Submission | None:
+    """Verify the applicant at another address; told as a change. None where limits forbid one more mail.
+
+    Raises NotFound, InvalidState.
+    """
+    held = await evaluating.hold(tx, scope, submission_id)
+    agent = held.parts.agent
+    if not (held.open and agent is not None and agent.unconfirmed):
+        raise domain.InvalidState("there is no address that nobody has confirmed")
+    made = await agents.correct(tx, Partner(held.partner_id), agent.id, email)
+    if made is None:
+        return None
+    await store.set_agent(tx, held.id, made.id)
+    return await _told(tx, held)
+
+
+async def number(tx: Tx, scope: Scope, submission_id: UUID, registry_name: str, given: str) -> Submission:
+    """Look the nonprofit up by another register or number; told as a change.
+
+    Raises NotFound, InvalidState, and what ``requests.correct`` raises.
+    """
+    held = await evaluating.hold(tx, scope, submission_id)
+    if held.validation_request_id is None or not await may_correct_number(tx, held):
+        raise domain.InvalidState("its number is corrected no more")
+    await requests.correct(tx, Partner(held.partner_id), held.validation_request_id, registry_name, given)
+    await store.add_words(tx, held.id, searchable(given))
+    return await _told(tx, held)
+
+
+async def may_correct_number(tx: Tx, submission: Submission) -> bool:
+    """Whether its number may be the reason why nobody has decided, and is the applicant's alone to correct."""
+    request, evaluated = submission.parts.request, submission.parts.evaluated
+    if not submission.open or request is None or evaluated is None or request.status != "pending":
+        return False
+    if request.corrections >= requests_domain.MOST_CORRECTIONS:
+        return False
+    wrong = all(requests_domain.may_be_of_another(reason) for reason in evaluated.reasons)
+    return wrong and bool(evaluated.reasons) and await store.is_own(tx, EVERYONE, submission.id)
+
+
+async def _told(tx: Tx, held: Submission) -> Submission:
+    """As it is now, under the lock."""
+    row = await store.find(tx, EVERYONE, held.id)
+    assert row is not None, "it is held"
+    new = (await parts.read(tx, Partner(held.partner_id), [row]))[0]
+    await outbox.emit(tx, new.partner_id, domain.UPDATED, schemas.submission_out(tx, new))
+    return new
