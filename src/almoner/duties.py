@@ -71,6 +71,7 @@ from almoner.validation.appeals import jobs as appeal_jobs
 from almoner.validation.applications import jobs as application_jobs
 from almoner.validation.applications import service as applications
 from almoner.validation.documents import jobs as document_jobs
+from almoner.validation.documents.domain import Kept
 from almoner.validation.documents.ports import Scanner
 from almoner.validation.eligibility import jobs as eligibility_jobs
 from almoner.validation.eligibility import service as eligibility
@@ -80,6 +81,7 @@ from almoner.validation.matches import service as matches
 from almoner.validation.monitoring import jobs as monitoring_jobs
 from almoner.validation.monitoring import service as monitoring
 from almoner.validation.requests import jobs as request_jobs
+from almoner.validation.submission_documents import jobs as handed_in_jobs
 from almoner.validation.submissions import jobs as submission_jobs
 from almoner.webhooks.deliveries import jobs as webhook_jobs
 
@@ -104,7 +106,6 @@ SCHEDULES = (
     *suspense_jobs.schedules,
     *dispute_jobs.schedules,
     *webhook_jobs.schedules,
-    *agent_jobs.schedules,
     *document_jobs.schedules,
     *invite_jobs.schedules,
     *match_jobs.schedules,
@@ -206,20 +207,18 @@ def duties(
     scanner: Scanner | None,
     screener: Screener,
     pay_to: Mapping[str, PayTo],
+    kept: Kept,
 ) -> Duties:
     """What every slice does in the background."""
     handlers = {**webhook_jobs.handlers(db, outbound), **selfcheck.handlers(CHECKS, telemetry)}
     handlers |= {**_BOOKS, **payout_jobs.handlers(rules, telemetry)}
     handlers |= {**reassignment_jobs.handlers(rules), **dispute_jobs.recovering(rules)}
     handlers |= _mailing(db, transport, catalogues, hosts, screener, pay_to)
-    handlers |= sign_in_jobs.handlers
-    handlers |= organisation_jobs.handlers(FOLLOWERS)
-    handlers |= register_jobs.handlers(registers)
-    handlers |= watchlist_jobs.handlers(watchlists)
+    handlers |= {**sign_in_jobs.handlers, **organisation_jobs.handlers(FOLLOWERS)}
+    handlers |= {**register_jobs.handlers(registers), **watchlist_jobs.handlers(watchlists)}
     handlers |= document_jobs.handlers(blobs, scanner)
     handlers |= request_jobs.handlers(name_agreement)
-    handlers |= match_jobs.handlers(screener)
-    handlers |= verification_jobs.handlers(Screened(screener))
+    handlers |= {**match_jobs.handlers(screener), **verification_jobs.handlers(Screened(screener))}
     handlers |= monitoring_jobs.handlers(screener)
     handlers |= {**eligibility_jobs.handlers, **submission_jobs.handlers, **appeal_jobs.handlers}
     if provider is not None:
@@ -235,6 +234,8 @@ def duties(
             *register_jobs.schedules(registers.plan),
             *watchlist_jobs.schedules(watchlists.plan),
             *audit_heads.schedules(heads),
+            *agent_jobs.schedules(kept),
+            *handed_in_jobs.schedules(kept),
             *(() if reports is None else settlement_jobs.fetching(reports)),
         ),
         limits={**register_jobs.LIMITS, **watchlist_jobs.LIMITS, **document_jobs.LIMITS, **settlement_jobs.LIMITS},
