@@ -1,11 +1,12 @@
 """Donors' bank transfers: details, confirmation, 30 days, and what our bank's lines do (settled 5; M6, M7)."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from almoner.giving.bank_lines import service as bank_lines
-from almoner.giving.bank_lines.domain import BankLine
+from almoner.giving.bank_lines.domain import BankLine, StatementRefused
 from almoner.giving.donations.domain import Standing
 from almoner.giving.suspense import service as suspense
 from almoner.giving.suspense.domain import Held, NotDecidable
@@ -41,7 +42,7 @@ async def line(giving: Giving, name: str) -> BankLine:
     return next(one for one in found if one.movement.reference == name)
 
 
-async def donation(giving: Giving) -> dict[str, object]:
+async def donation(giving: Giving) -> dict[str, Any]:
     """The newest donation of the partner."""
     return (await giving.donations())[0]
 
@@ -217,12 +218,12 @@ async def test_m6_in_the_sandbox_a_partner_sees_what_a_short_transfer_does(servi
 
 
 async def test_m7_a_report_without_a_bank_line_is_told_until_its_line_comes(giving: Giving) -> None:
-    gift_ = await factories.donation(giving.service, giving.api)
-    async with giving.service.db.read() as tx:
-        donation_id = tx.ids.parse("donation", str(gift_["id"]))
-        payment = await tx.fetchval("select provider_payment from payment where donation_id = $1", donation_id)
+    await giving.begin()
+    payment = giving.provider.only()
+    giving.provider.pay(payment)
+    await giving.come_back()
     name = f"po_{payment}"
-    await imported(giving.service, report(("payment", payment, 25.0, 1.0), reference=name), "test")
+    await imported(giving.service, report(("payment", payment, 25.0, 1.0), reference=name), giving.provider.name)
     await stated(giving, came(f"U0-{payment}", 5, "interest"), reference=f"U0-{payment}"[:35])
 
     async def unbanked() -> list[tuple[int, int]]:
@@ -236,3 +237,29 @@ async def test_m7_a_report_without_a_bank_line_is_told_until_its_line_comes(givi
     assert (await line(giving, f"U1-{payment}")).reason == "other_amount"
     await stated(giving, came(f"U2-{payment}", 2400, name), reference=f"U2-{payment}"[:35])
     assert await unbanked() == []
+
+
+async def test_an_officer_assigns_a_transfer_without_its_reference(giving: Giving) -> None:
+    await begun(giving)
+    named = await reference(giving)
+    await stated(giving, came(f"TC-{named}", 2500, "a gift"), reference=f"SC-{named}")
+    waiting = await line(giving, f"TC-{named}")
+    assert waiting.reason == "unknown"
+    async with giving.service.db.write() as tx:
+        donation_id = tx.ids.parse("donation", str((await donation(giving))["id"]))
+        assert donation_id is not None
+        await bank_lines.assign_gift(tx, waiting.id, donation_id, by="officer")
+    assert await giving.events() == SETTLED
+    assert (await line(giving, f"TC-{named}")).matched_as == "gift"
+
+
+async def test_a_line_is_not_assigned_to_a_gift_by_card(giving: Giving) -> None:
+    await giving.begin()
+    name = giving.provider.only()
+    await stated(giving, came(f"TD-{name}", 2500, "a gift"), reference=f"SD-{name}"[:35])
+    waiting = await line(giving, f"TD-{name}")
+    gift_id = giving.service.db.deployment.ids.parse("donation", str((await donation(giving))["id"]))
+    assert gift_id is not None
+    with pytest.raises(StatementRefused, match="by bank transfer"):
+        async with giving.service.db.write() as tx:
+            await bank_lines.assign_gift(tx, waiting.id, gift_id, by="officer")

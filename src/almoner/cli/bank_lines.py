@@ -100,21 +100,32 @@ def _report(tx: Tx, one: Unbanked) -> list[object]:
 @commands.command("assign")
 def assign(
     line: LineId,
-    request: Annotated[str, typer.Option(help="The donation request that it pays, by its reference or identifier.")],
+    request: Annotated[
+        str | None, typer.Option(help="The donation request that it pays, by its reference or identifier.")
+    ] = None,
+    donation: Annotated[
+        str | None, typer.Option(help="The donation whose donor sent it, and left out the reference.")
+    ] = None,
 ) -> None:
-    """Say that a line is a partner's transfer for a request, though it does not name it."""
+    """Say that a line is the transfer for a request or of a donation, though it does not name it."""
+    if (request is None) == (donation is None):
+        raise typer.BadParameter("name a request or a donation")
+    thing = request or donation or ""
 
     async def use(tx: Tx, officer: Officer) -> None:
-        request_id = await requests.named(tx, request) or read_id(tx, "donationrequest", request)
-        with_line = _id(tx, line)
         try:
-            await service.assign(tx, with_line, request_id, by=officer.id)
+            if donation is not None:
+                await service.assign_gift(tx, _id(tx, line), read_id(tx, "donation", donation), by=officer.id)
+            else:
+                request_id = await requests.named(tx, thing) or read_id(tx, "donationrequest", thing)
+                await service.assign(tx, _id(tx, line), request_id, by=officer.id)
         except NotFound:
-            raise StatementRefused(f"There is no line {line}, or no request {request}.") from None
-        await officer.record(tx, DEPLOYMENT, "bank_line.assigned", line, request=request)
+            raise StatementRefused(f"There is no line {line}, or nothing is named {thing}.") from None
+        told = {"request": request} if donation is None else {"donation": donation}
+        await officer.record(tx, DEPLOYMENT, "bank_line.assigned", line, **told)
 
     decide("finance", use)
-    typer.echo(f"{line} is the transfer for {request}.")
+    typer.echo(f"{line} is the transfer for {thing}.")
 
 
 @commands.command("dismiss")

@@ -16,12 +16,14 @@ from almoner.giving.bank_lines.domain import (
     Thing,
     Unbanked,
 )
+from almoner.giving.donations import service as donations
 from almoner.giving.payments import service as payments
 from almoner.giving.payments.domain import BANK, Payment
 from almoner.giving.payouts import service as payouts
 from almoner.giving.payouts.domain import Disbursement
 from almoner.giving.requests import service as requests
 from almoner.giving.requests.domain import RequestRefused
+from almoner.giving.transfers import service as transfers
 from almoner.kit.errors import NotFound
 from almoner.kit.ids import encode
 from almoner.kit.money import Money
@@ -165,6 +167,20 @@ async def assign(tx: Tx, line_id: UUID, request_id: UUID, *, by: str) -> None:
         await _receive(tx, line, request_id, by)
     except RequestRefused as refused:
         raise StatementRefused(str(refused)) from refused
+
+
+async def assign_gift(tx: Tx, line_id: UUID, donation_id: UUID, *, by: str) -> None:
+    """A person knows that a line is the transfer of a donor who left out the reference; the rules are the same.
+
+    Raises NotFound, StatementRefused.
+    """
+    line = await _waiting(tx, line_id)
+    if line.movement.minor < 0:
+        raise StatementRefused("The line is money that left: it pays no donation.")
+    payment = await transfers.named(tx, await donations.get(tx, EVERYONE, donation_id))
+    if payment is None:
+        raise StatementRefused("The donation is not one that its donor wanted to pay by bank transfer.")
+    await store.match(tx, EVERYONE, line.id, "gift", await gifts.receive(tx, line, payment), by)
 
 
 async def dismiss(tx: Tx, line_id: UUID, *, note: str, by: str) -> None:
