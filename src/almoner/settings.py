@@ -155,6 +155,16 @@ class Settings(BaseSettings):
         le=3650,
         description="Days that a register's data may be old; older ones are shown as stale, and decide nothing.",
     )
+    keep_refused_days: int = Field(
+        365,
+        ge=30,
+        description="Days after a refusal that its documents, and who applied, are kept for appeals and questions.",
+    )
+    keep_accepted_days: int = Field(
+        2557,
+        ge=30,
+        description="Days after an acceptance that its documents, and who applied, are kept as evidence; 7 years.",
+    )
     name_agreement: float | None = Field(
         None,
         ge=0.5,

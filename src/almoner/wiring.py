@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 
 from starlette.routing import BaseRoute
@@ -106,6 +107,7 @@ from almoner.validation.applications.form_pages import TEMPLATES as APPLICATION_
 from almoner.validation.applications.form_pages import FormPages
 from almoner.validation.applications.status_pages import StatusPages
 from almoner.validation.configurations.routes import routes as submission_configurations
+from almoner.validation.documents.domain import Kept
 from almoner.validation.documents.pages import DocumentPages
 from almoner.validation.documents.ports import NoScanner, Scanner
 from almoner.validation.eligibility.routes import routes as eligibility_subscriptions
@@ -337,6 +339,7 @@ def _duties(
         _scanner(settings),
         Screener(),
         accounts_of(settings),
+        Kept(timedelta(settings.keep_refused_days), timedelta(settings.keep_accepted_days)),
     )
 
 

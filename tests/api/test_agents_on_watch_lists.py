@@ -10,8 +10,8 @@ from almoner.platform.db import EVERYONE
 from almoner.validation.agents import reviewing
 from almoner.validation.matches import service as matches
 from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision, Filters, Review
-from tests.support import agents, factories
+from almoner.validation.reviews.domain import Decision, Filters, Review, ReviewRefused
+from tests.support import agents, appeals, factories, submissions
 from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
@@ -176,3 +176,26 @@ async def test_a_list_of_bodies_alone_says_nothing_of_an_applicant(service: Serv
     async with service.db.read() as tx:
         seen = await tx.fetch("select verdict from agent_verification_step where name = 'watch_lists'")
     assert {row["verdict"] for row in seen} == {"not_applicable"}
+
+
+async def test_who_decided_about_the_applicant_or_the_match_does_not_decide_the_appeal(
+    service: Service, api: Client, lists: Lists
+) -> None:
+    await lists.load(LISTED)
+    only = await submissions.configured(api, "agent_verification", emailVerification=False)
+    nonprofit = await factories.nonprofit(service, website="https://relief.example")
+    made = await submissions.applied(api, organisationId=nonprofit, configurationId=only, **BODY)
+    await service.drain()
+    match = (await waiting(service))["match"].subject.id
+    async with service.db.write() as tx:
+        await matches.decide(tx, EVERYONE, match, SAME)
+    kind = "agent_verification"
+    await appeals.reject_first(
+        service, kind, "agentverification", made["agentVerification"]["id"], "other", "operator_2"
+    )
+    appeal = await appeals.made(api, await submissions.ended(service, api, made))
+    for by in ("operator_1", "operator_2"):
+        with pytest.raises(ReviewRefused, match="another operator"):
+            await appeals.decide(service, appeal, "rejected", by)
+        await appeals.release(service, appeal, by)
+    await appeals.decide(service, appeal, "rejected", "operator_3")

@@ -1,6 +1,7 @@
 """One body in several registers: no alert is lost when another record answers, nobody decides the same twice (A5)."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,8 @@ from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.matches import service as matches
 from almoner.validation.monitoring import checks
 from almoner.validation.reviews import service as reviews
-from almoner.validation.reviews.domain import Decision, Subject
-from tests.support import eligibility
+from almoner.validation.reviews.domain import Decision, ReviewRefused, Subject
+from tests.support import appeals, eligibility, submissions
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.monitoring import looked, shown, statuses, told
@@ -40,6 +41,13 @@ async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
 
 @pytest.fixture
 async def api(alone: Service) -> AsyncIterator[Client]:
+    client = alone.client((await alone.tenant()).secret)
+    yield client
+    await client.close()
+
+
+@pytest.fixture
+async def other(alone: Service) -> AsyncIterator[Client]:
     client = alone.client((await alone.tenant()).secret)
     yield client
     await client.close()
@@ -181,3 +189,24 @@ async def test_the_body_has_one_name_in_answers_events_and_lists(alone: Service,
     assert judged["organisationName"] == "Shelter!"
     assert await eligibility.told(alone, api) == [judged]
     assert data(await api.get(eligibility.PATH)) == [judged]
+
+
+async def test_who_decided_about_a_joined_record_does_not_decide_the_appeal(
+    alone: Service, api: Client, other: Client, tmp_path: Path
+) -> None:
+    await Lists(alone.db, tmp_path).load(listing(1, AQSA))
+    loader, ours, theirs = await registered(alone, tmp_path, AQSA, "Shelter Fund Scotland")
+    for partner, by in ((api, "operator_1"), (other, "operator_2")):
+        await looked(alone, partner, organisationId=ours)
+        await decide(alone, replace(SAME, by=by))
+    await join(alone, loader, JOIN)
+    only = await submissions.configured(api, "compliance")
+    made = await submissions.applied(api, organisationId=theirs, configurationId=only)
+    failed = await submissions.ended(alone, api, made)
+    assert (failed["status"], set(failed["failureReasons"])) == ("failed", {"compliance"})
+    appeal = await appeals.made(api, failed)
+    with pytest.raises(ReviewRefused, match="another operator"):
+        await appeals.decide(alone, appeal, "accepted", "operator_1")
+    await appeals.release(alone, appeal, "operator_1")
+    await appeals.decide(alone, appeal, "accepted", "operator_2")  # who decided for another partner alone
+    assert (await appeals.shown(api, appeal))["status"] == "reversed"

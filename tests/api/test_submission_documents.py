@@ -6,11 +6,12 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support import factories
+from tests.support import appeals, factories
 from tests.support.applications import invited
 from tests.support.client import Client, data
 from tests.support.hostile_files import HONEST, JPEG, PDF, PNG
 from tests.support.service import Service
+from tests.support.submissions import applied, ended
 
 PATH, SUBMISSIONS = "/v1/validation-submission-documents", "/v1/validation-submissions"
 FOUND = "/v1/validation-submissions-organisations"
@@ -190,3 +191,14 @@ async def test_earlier_applications_of_a_nonprofit_are_found(service: Service, a
     assert await ids(validationRequestIds=first["validationRequestId"]) == [first["id"]]
     wrong: dict[str, Any] = {"organisationIds[]": "x"}
     assert refused(await api.get(FOUND, **wrong)) == (400, "bad_request")
+
+
+async def test_an_answered_submission_takes_documents_for_an_open_appeal_alone(service: Service, api: Client) -> None:
+    failed = await ended(service, api, await applied(api, organisationName="test_reject_other"))
+    code = (400, "validation_submission/invalid_state")
+    assert refused(await hand_in(api, validationSubmissionId=failed["id"])) == code
+    appeal = await appeals.made(api, failed)
+    kept = data(await hand_in(api, validationSubmissionId=failed["id"]))
+    await appeals.decide(service, appeal, "rejected")
+    assert refused(await hand_in(api, validationSubmissionId=failed["id"])) == code
+    assert [one["id"] for one in data(await api.get(f"{SUBMISSIONS}/{failed['id']}/documents"))] == [kept["id"]]

@@ -16,6 +16,7 @@ from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import confirming, reviewing
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import REJECTIONS, VERIFICATION, Agent, Contact, InvalidState
+from almoner.validation.documents.domain import Kept
 from almoner.validation.reviews.domain import Decision
 from tests.support import factories
 from tests.support.figures import Figures
@@ -51,7 +52,7 @@ def steps(chance: random.Random, partner: Partner, organisation: str, organisati
         "metadata": lambda tx, one: agents.change_metadata(tx, partner, one, {"a": "1"}),
         "contact": lambda tx, _: agents.set_contact(tx, Contact(organisation_id, "info@a.example", "x"), "tests"),
         "sweep": lambda tx, _: agents.expire(tx, 10),
-        "forget": lambda tx, _: agents.forget(tx, 10),
+        "forget": lambda tx, _: agents.forget(Kept(), tx, 10),
     }
 
 

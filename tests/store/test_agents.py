@@ -1,7 +1,7 @@
 """Agent verifications at rest: constraints refuse what must not be, lists and sweeps are answered from indexes."""
 
 import json
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -12,7 +12,7 @@ from almoner.platform.db import EVERYONE, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.agents import service as agents
 from almoner.validation.agents import store, store_mails
-from almoner.validation.agents.domain import VERIFICATION, AgentVerification, Filters
+from almoner.validation.agents.domain import VERIFICATION, AgentVerification, Ended, Filters
 from tests.support import factories
 from tests.support.agents import create, simulate
 from tests.support.client import Client
@@ -217,8 +217,9 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             await store.lock_due(tx, EVERYONE, 10)
             await store.open_of_requests(tx, EVERYONE, [uuid4()])
             assert len(await store.in_review_of(tx, EVERYONE, organisation)) == 50
-            assert await store.next_forgotten(tx, EVERYONE, now)
-            await store.forget(tx, EVERYONE, now, 10)
+            assert await store.next_forgotten(tx, EVERYONE, "unconfirmed", now)
+            for ended in get_args(Ended):
+                await store.forget(tx, EVERYONE, ended, now, 10)
             await store.steps(tx, EVERYONE, rows[0].id)
             await store_mails.reached(tx, EVERYONE, "ADA5@a.example", now)
             await store_mails.newest_confirmation(tx, EVERYONE, rows[0].id)

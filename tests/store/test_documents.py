@@ -13,8 +13,8 @@ from tests.support.service import Service, Tenant
 
 INSERT = """
 insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status, status_changed_at,
-                      threat, created_at, deleted_at, removed_at)
-values (gen_random_uuid(), $1, $2, $3, decode($4, 'hex'), $5, $6, $7, now(), $8, now(), null, $9) returning id
+                      threat, created_at, deleted_at, removed_at, look_at)
+values (gen_random_uuid(), $1, $2, $3, decode($4, 'hex'), $5, $6, $7, now(), $8, now(), null, $9, now()) returning id
 """
 GOOD: dict[str, Any] = {
     "media_type": "image/png",

@@ -90,6 +90,17 @@ def of_appeals() -> Iterator[Fault]:
         "update appeal set status = 'upheld', overruled = '{}' where status = 'reversed'",
     )
     yield Fault(
+        "appeals.reversed_are_answered",
+        f"""
+        with back as (
+            update appeal set decided_at = {OLD}, created_at = {OLD}
+            where status = 'reversed' returning validation_submission_id
+        )
+        update validation_submission s set status = 'failed', failure_reasons = '{{"validation_request": {{}}}}'
+        from back where back.validation_submission_id = s.id
+        """,
+    )
+    yield Fault(
         "appeals.reversed_are_followed",
         """
         update validation_request r set status = 'rejected', rejected_at = accepted_at, accepted_at = null,

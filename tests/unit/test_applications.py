@@ -66,8 +66,8 @@ def test_the_open_step_is_the_first_that_needs_something() -> None:
         ("short_text", "", "apply.problem.answer.missing"),
         ("short_text", "x" * 256, "apply.problem.too_long"),
         ("short_text", "x" * 255, None),
-        ("long_text", "x" * 2001, "apply.problem.too_long"),
-        ("long_text", "x" * 2000, None),
+        ("long_text", "x" * 5001, "apply.problem.too_long"),
+        ("long_text", "x" * 5000, None),
         ("choice", "", "apply.problem.choice.missing"),
         ("choice", "c", "apply.problem.choice.missing"),
         ("choice", "b", None),
@@ -75,6 +75,8 @@ def test_the_open_step_is_the_first_that_needs_something() -> None:
         ("number", "12", None),
         ("url", "no address", "apply.problem.website.wrong"),
         ("url", "www.example.org", None),
+        ("url", "www.example.org/" + "x" * 2032, None),
+        ("url", "www.example.org/" + "x" * 2033, "apply.problem.website.wrong"),
     ],
 )
 def test_answers_are_judged_by_their_kind(kind: Any, answer: str, problem: str | None) -> None:
