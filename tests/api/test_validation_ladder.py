@@ -19,9 +19,11 @@ from almoner.adapters.registers_irs_revocations import IrsRevocations
 from almoner.platform.postgres import Server
 from almoner.validation.requests.domain import REVIEW_REASONS
 from tests.support import database
+from tests.support.applications import PERSON, Form, invited
 from tests.support.bmf import body
 from tests.support.client import Client, data
 from tests.support.service import Service, serving
+from tests.support.submissions import ended
 from tests.support.validation import Lists, decided, evidence, requested, sampled, shown, steps, told
 
 APRIL: Final = datetime(2026, 4, 13, tzinfo=UTC)
@@ -225,3 +227,25 @@ async def test_a_later_load_has_pending_requests_considered_anew(
     assert record["acceptedAt"] is not None
     assert (await shown(partner, other))["acceptedAt"] is None
     assert await told(world, partner) == [("approved", record)]
+
+
+async def test_u2_the_right_number_is_found_once_the_applicant_corrects_it(world: Service, partner: Client) -> None:
+    form = Form(world, await invited(partner))
+    await form.open()
+    given = {"country": "USA", "registry": "IRS", "number": MODERATORS, "website": "www.redcross.org"}
+    await form.answer("/nonprofit/other", {**given, "name": "American National Red Cross"})
+    await form.answer("/person", {**PERSON, "email": "amina@ladder.example"})
+    await form.answer("/documents/done", {})
+    home = await form.send()
+    made = await ended(world, partner, data(await partner.get("/v1/validation-submissions"))[0])
+    [missing] = [one for one in made["requirements"] if one["check"] == "validation_request"]
+    assert missing["accepted"][0] == "corrected_registry_number"
+    assert REVIEW_REASONS["name_disagrees"] in missing["message"]
+    await form.browser.open(home)
+    answer = await form.browser.post(f"{home}/number", {"registry": "IRS", "number": RED_CROSS})
+    assert answer.status_code == 303, answer.text
+    after = await ended(world, partner, made)
+    assert after["validationRequest"]["acceptedAt"] is not None
+    assert after["organisationId"] is not None
+    assert [one["code"] for one in after["requirements"] if one["from"] == "applicant"] == ["confirmation"]
+    assert "Is the number right?" not in (await form.browser.open(home)).text
