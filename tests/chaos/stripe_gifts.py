@@ -1,6 +1,8 @@
 """A process that takes a gift at Stripe and kills itself, as kill -9 does: as ``tests.chaos.money``, at the stub.
 
-``python -m tests.chaos.stripe_gifts TASK FIRST LAST``. The stub is another process, which survives and loses answers.
+``python -m tests.chaos.stripe_gifts TASK``. The stub is another process, which survives and loses answers. The donors
+of a task are in lanes, which run at once; each donor is a list of sessions, one for each point to die at. Printed is
+``<lane>:<donor>:<point> killed``, or ``lived``.
 """
 
 import json
@@ -21,7 +23,7 @@ from almoner.giving.payments.domain import ProviderPayment, ProviderUnavailable,
 from almoner.giving.payments.ports import Order, PaymentProvider
 from almoner.platform.db import Database
 from tests.chaos.money import GIFT, connect
-from tests.chaos.victim import Mortal, fork_each
+from tests.chaos.victim import Mortal, fork_each, fork_lanes
 from tests.support.stripe_account import SECRET
 from tests.support.stripe_stub import KEY
 
@@ -50,8 +52,8 @@ class Deadly(StripeProvider):
         return answer
 
 
-async def pay(db: Database, provider: PaymentProvider, session_id: UUID) -> None:
-    """A donor who does not give up gives, pays on Stripe's page and comes back."""
+async def pay(db: Database, provider: PaymentProvider, session_id: UUID, *, returns: bool = True) -> None:
+    """A donor who does not give up gives, pays on Stripe's page and comes back, unless the window is closed then."""
     work = PaymentWork(db, provider)
     begun = await _patiently(lambda: flows.begin_payment(work, session_id, GIFT))
     if begun.url is not None:
@@ -59,7 +61,8 @@ async def pay(db: Database, provider: PaymentProvider, session_id: UUID) -> None
             data = {"card": "4242 4242 4242 4242"}
             async with browser.post(begun.url, data=data, allow_redirects=False) as answer:
                 assert answer.status in (303, 404)  # 404: it was paid before
-    await _patiently(lambda: flows.return_from_provider(work, session_id))
+    if returns:
+        await _patiently(lambda: flows.return_from_provider(work, session_id))
 
 
 async def _patiently(ask: Callable[[], Awaitable[Answer]]) -> Answer:
@@ -68,15 +71,22 @@ async def _patiently(ask: Callable[[], Awaitable[Answer]]) -> Answer:
             return await ask()
 
 
-async def live(task: dict[str, Any], point: int) -> None:
+async def live(task: dict[str, Any], sessions: list[str], point: int) -> None:
     """One gift."""
     db = await connect(task)
     db.fatal = point
     provider = Deadly(task["url"], db)
-    await pay(db, provider, UUID(task["sessions"][point - 1]))
+    await pay(db, provider, UUID(sessions[point - 1]))
     await provider.close()
     await db.close()
 
 
 if __name__ == "__main__":
-    fork_each(range(int(sys.argv[2]), int(sys.argv[3]) + 1), partial(live, json.loads(sys.argv[1])))
+    given = json.loads(sys.argv[1])
+
+    def all_donors(lane: int) -> None:
+        """Those of one lane, one after the other."""
+        for donor, sessions in enumerate(given["lanes"][lane]):
+            fork_each(range(1, len(sessions) + 1), partial(live, given, sessions), f"{lane}:{donor}:")
+
+    fork_lanes(len(given["lanes"]), all_donors)

@@ -105,8 +105,21 @@ async def live(dsn: str, fatal: int) -> None:
     await db.close()
 
 
-def fork_each(points: range, live: Callable[[int], Coroutine[None, None, None]]) -> None:
-    """One child for each point, until one lives; what became of each is printed."""
+def fork_lanes(count: int, work: Callable[[int], None]) -> None:
+    """So many children at once, each with a number of its own; they work until all are done."""
+    lanes = []
+    for lane in range(count):
+        child = os.fork()
+        if child == 0:
+            work(lane)
+            os._exit(0)
+        lanes.append(child)
+    for child in lanes:
+        os.waitpid(child, 0)
+
+
+def fork_each(points: range, live: Callable[[int], Coroutine[None, None, None]], name: str = "") -> None:
+    """One child for each point, until one lives; what became of each is printed, after the ``name`` of all."""
     for point in points:
         child = os.fork()
         if child == 0:
@@ -114,7 +127,7 @@ def fork_each(points: range, live: Callable[[int], Coroutine[None, None, None]])
             os._exit(0)
         _, status = os.waitpid(child, 0)
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-        print(point, "killed" if killed else "lived" if status == 0 else f"failed {status}", flush=True)
+        print(f"{name}{point}", "killed" if killed else "lived" if status == 0 else f"failed {status}", flush=True)
         if not killed:
             return
 
