@@ -141,7 +141,7 @@ class Settings(BaseSettings):
         0, ge=0, le=100_000, description="The least payout, in least gifts of its currency; 0 pays out every amount."
     )
     bank_accounts: Path | None = Field(
-        None, description="A TOML file of our own accounts, by currency, that files of payments are paid from."
+        None, description="A TOML file of our own accounts by currency: payouts leave them, donors transfer to them."
     )
     register_schedule: Path | None = Field(
         None, description="A TOML file of the registers that refresh themselves and their addresses; else none does."

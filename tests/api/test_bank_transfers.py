@@ -1,5 +1,6 @@
 """Donors' bank transfers: details, confirmation, 30 days, and what our bank's lines do (settled 5; M6, M7)."""
 
+import random
 from datetime import timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ from almoner.giving.donations.domain import Standing
 from almoner.giving.suspense import service as suspense
 from almoner.giving.suspense.domain import Held, NotDecidable
 from almoner.giving.transfers import service as transfers
+from almoner.kit import rf
 from tests.support import factories
 from tests.support import giving as support
 from tests.support.client import Client, data
@@ -263,3 +265,50 @@ async def test_a_line_is_not_assigned_to_a_gift_by_card(giving: Giving) -> None:
     with pytest.raises(StatementRefused, match="by bank transfer"):
         async with giving.service.db.write() as tx:
             await bank_lines.assign_gift(tx, waiting.id, gift_id, by="officer")
+
+
+async def test_m7_a_month_of_transfers_with_one_fault_of_every_kind(service: Service, api: Client) -> None:
+    chance = random.Random(11)
+    donors = [await support.open_session(service, api) for _ in range(40)]
+    for donor in donors:
+        await begun(donor)
+        await confirmed(donor)
+    named = [await reference(donor) for donor in donors]
+    short, over, twice, typo, late, seen = range(6)
+    async with service.db.write() as tx:
+        await tx.execute(
+            "update donation set confirmed_at = confirmed_at - interval '31 days' where session_id = $1",
+            donors[late].session_id,
+        )
+    await donors[late].sweep()
+    amounts = {short: 2499, over: 2501}
+    spelt = {typo: named[typo][:-1] + ("0" if named[typo][-1] != "0" else "1")}
+    lines = [
+        came(f"M{rank}-{one}", amounts.get(rank, 2500), chance.choice((rf.shown, str.lower, str))(spelt.get(rank, one)))
+        for rank, one in enumerate(named)
+    ]
+    chance.shuffle(lines)
+    lines.append(came(f"M{twice}b-{named[twice]}", 2500, named[twice]))
+    lines.append(came(f"M{seen}-{named[seen]}", 2500, named[seen]))
+    looked = await stated(donors[0], *lines, reference=f"M-{named[0]}")
+    assert looked.matched >= len(lines) - 2
+    told = {}
+    for rank, donor in enumerate(donors):
+        now = [one.reason for one in await held(donor)]
+        told |= {rank: now} if now else {}
+    assert told == {short: ["short"], over: ["over"], twice: ["paid_twice"], late: ["donation_cancelled"]}
+    async with service.db.read() as tx:
+        waiting = {
+            row["reason"]
+            for row in await tx.fetch(
+                "select l.reason from bank_line l join bank_statement s on s.id = l.statement_id "
+                "where s.reference = $1 and l.status = 'open'",
+                f"M-{named[0]}",
+            )
+        }
+        settled = await tx.fetchval(
+            "select count(*) from donation where session_id = any($1) and settled_at is not null",
+            [donor.session_id for donor in donors],
+        )
+    assert waiting == {"unknown", "seen_before"}
+    assert settled == len(donors) - 4  # all but what was short, over, late, or mistyped

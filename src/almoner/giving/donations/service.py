@@ -186,8 +186,8 @@ async def receive_accepted(tx: Tx, held: Held, note: str, by: str) -> Donation:
 
     It is settled. A gift that was cancelled meanwhile stays so, and is made anew. Raises InvalidState.
     """
-    assert held.payment_id is not None, "asked for before"
-    source = await payments.lock(tx, held.payment_id)
+    source = await payments.find(tx, held.payment_id) if held.payment_id else None
+    assert source is not None, "asked for before"
     session = await sessions.lock(tx, await session_of(tx, source.donation_id))
     donation = await store.live_of_session(tx, EVERYONE, session.id) or await lock(tx, EVERYONE, source.donation_id)
     if await payments.live_of(tx, [donation.id]):
