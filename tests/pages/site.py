@@ -121,11 +121,13 @@ async def _served(app: ASGIApp, port: int) -> AsyncIterator[None]:
 
 async def findings(page: Page) -> list[str]:
     """What axe finds on the page once its transitions have ended: rule and element."""
-    await page.evaluate("Promise.allSettled(document.getAnimations().map(moving => moving.finished))")
-    await page.evaluate(AXE.read_text())
+    if not await page.evaluate("'axe' in window"):
+        await page.context.add_init_script(path=AXE)  # pages that follow have it from their start, much sooner
+        await page.evaluate(AXE.read_text())
     found = await page.evaluate(
         """async tags => {
-            const found = await axe.run({runOnly: {type: 'tag', values: tags}});
+            await Promise.allSettled(document.getAnimations().map(moving => moving.finished));
+            const found = await axe.run({runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']});
             const told = rule => rule.nodes.map(node => `${rule.id}: ${node.target} ${node.failureSummary}`);
             return found.violations.flatMap(told);
         }""",

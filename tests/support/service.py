@@ -47,11 +47,18 @@ class Service:
     """What tests hold: the application, its database and its clocks. ``lines`` are its log lines as written."""
 
     house: wiring.House
-    app: ASGIApp
     clock: TestClock
     database: TestDatabase
     lines: list[bytes] = field(default_factory=list)
     _names: "itertools.count[int]" = field(default_factory=itertools.count)
+    _app: ASGIApp | None = None
+
+    @property
+    def app(self) -> ASGIApp:
+        """The application, made when it is first called: it describes the interface first, which takes a while."""
+        if self._app is None:
+            self._app = application.create_app(self.house)
+        return self._app
 
     @property
     def db(self) -> Database:
@@ -122,7 +129,7 @@ async def serving(
         async with asyncio.TaskGroup() as group:
             if house.provider_app is not None:
                 group.create_task(answer(house.provider_app, [listening], stop))
-            yield Service(house, application.create_app(house), clock, database, lines)
+            yield Service(house, clock, database, lines)
             # H5: after all that the tests did with it, no card number is anywhere.
             found = [*await card_numbers.in_database(database), *card_numbers.in_lines(lines)]
             assert found == [], f"card numbers: {found}"
