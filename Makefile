@@ -1,6 +1,6 @@
 # A fresh machine needs python3 with venv, make, git and a package index; everything else is fetched here.
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench soak docs clean lock format
+.PHONY: help run test check check-code check-types bench soak docs clean lock format
 python := .venv/bin/python
 
 help:  ## Show this.
@@ -15,13 +15,18 @@ test:  ## Run all tests on a real PostgreSQL, each suite with its seconds.
 	@tools/browser
 	@exec $(python) tools/suites.py $(suites)
 
-check:  ## Format, lint, types, import contracts, architecture.
+check: check-code check-types  ## Format, lint, types, import contracts, architecture.
+
+check-code:
 	@tools/bootstrap dev
 	$(python) -m ruff format --check .
 	$(python) -m ruff check .
-	$(python) -m mypy
 	$(python) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
 	$(python) -m pytest -q tests/architecture
+
+check-types:
+	@tools/bootstrap dev
+	$(python) -m mypy
 
 bench:  ## Measure, each figure beside its baseline.
 	@tools/bootstrap dev

@@ -4,6 +4,7 @@ In memory where there is room: most of what the server does is to make databases
 and file systems that avoid the numbers of files just deleted (ext4 without a journal) take a second for that.
 """
 
+import os
 import shutil
 from hashlib import sha256
 from pathlib import Path
@@ -18,9 +19,10 @@ _LEAST_FREE: Final = 6 * 2**30
 
 
 def folder() -> Path:
-    """The folder of this checkout's server."""
-    kept = MEMORY / f"almoner-tests-{sha256(bytes(PROJECT)).hexdigest()[:16]}"
-    return kept if kept.exists() or _has_room() else PROJECT / ".cache" / "test-cluster"
+    """The folder of this checkout's server; suites that run at the same time (tools/suites.py) have one each."""
+    line = os.environ.get("TESTS_LINE", "")
+    kept = MEMORY / f"almoner-tests-{sha256(bytes(PROJECT)).hexdigest()[:16]}{line}"
+    return kept if kept.exists() or _has_room() else PROJECT / ".cache" / f"test-cluster{line}"
 
 
 def _has_room() -> bool:
