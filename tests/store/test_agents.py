@@ -224,6 +224,8 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             await store_mails.reached(tx, EVERYONE, "ADA5@a.example", now)
             await store_mails.newest_confirmation(tx, EVERYONE, rows[0].id)
             await store_mails.find_question(tx, EVERYONE, rows[0].id)
+            await store_mails.sent(tx, EVERYONE, rows[0].id)
+            await store.is_replaced(tx, EVERYONE, rows[0].id)
         small = ("organisation_contact", "agent_confirmation", "agent_question", "agent_verification_step")
         empty = ("validation_submission", "appeal")  # there is none of them here
         for plan in listening.plans:

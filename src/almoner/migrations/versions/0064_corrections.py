@@ -16,6 +16,8 @@ alter table agent_verification
     add constraint agent_verification_replaces_once unique (replaces),
     add constraint agent_verification_replaces_fkey
         foreign key (partner_id, replaces) references agent_verification (partner_id, id);
+create index agent_verification_replaced on agent_verification (processed_at)
+    where email is not null and rejection_code = 'reapply';
 create function guard_replacement() returns trigger language plpgsql as $$
 begin
     if not exists (

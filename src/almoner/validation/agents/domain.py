@@ -43,7 +43,7 @@ REJECTIONS: Final[tuple[AgentRejection, ...]] = get_args(AgentRejection)
 OPEN: Final[tuple[AgentStatus, ...]] = ("pending", "pending_user_verification", "pending_review")
 UNCONFIRMED: Final[tuple[AgentStatus, ...]] = ("pending", "pending_user_verification")
 LIFETIME: Final = timedelta(days=30)
-Ended = Literal["unconfirmed", "rejected", "approved"]
+Ended = Literal["unconfirmed", "replaced", "rejected", "approved"]
 """How a verification ended, as far as it matters for how long it is known who it was."""
 FORGOTTEN_AFTER: Final = timedelta(days=30)
 """Who never confirmed is forgotten that long after the expiry, as unpaid donors are (V6); so is whom we asked."""

@@ -287,4 +287,5 @@ async def next_forgotten(kept: Kept, tx: Tx) -> datetime | None:
 
 
 def _terms(kept: Kept) -> dict[domain.Ended, timedelta]:
-    return {"unconfirmed": domain.FORGOTTEN_AFTER, "rejected": kept.refused, "approved": kept.accepted}
+    soon = domain.FORGOTTEN_AFTER
+    return {"unconfirmed": soon, "replaced": soon, "rejected": kept.refused, "approved": kept.accepted}

@@ -262,6 +262,8 @@ _TO_FORGET: Final = """
 """Those who ended so and whose names are still here, and who do not appeal, nor did after that moment."""
 _ENDED: Final[dict[Ended, str]] = {
     "unconfirmed": "rejection_code = 'user_verification_expired'",
+    # Mostly the address of a stranger, whom a slip has named.
+    "replaced": "rejection_code = 'reapply' and exists (select from agent_verification n where n.replaces = v.id)",
     "rejected": "status = 'rejected'",
     "approved": "status = 'approved'",
 }
