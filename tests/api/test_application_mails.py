@@ -153,8 +153,8 @@ async def test_what_the_registers_say_late_is_asked_for_later_and_once(service: 
     missing, request = "Something is missing", made["validationRequestId"]
     async with service.db.write() as tx:
         named = service.db.deployment.ids.parse("validationrequest", request)
-        held = "update job set due_at = due_at + interval '30 min' where kind ~ '^validation_requests' and payload::text ~ "
-        assert await tx.execute(f"{held}$1", str(named)) == "UPDATE 1"
+        held = "update job set due_at = due_at + interval '30 min' where kind ~ '^validation_r' and payload::text ~ $1"
+        assert await tx.execute(held, str(named)) == "UPDATE 1"
     assert missing not in await subjects(service, api)
     for minutes, told in ((11, 0), (20, 0), (60, 1), (60 * 24, 1), (60 * 24 * 20, 1)):
         service.clock.advance(minutes=minutes)

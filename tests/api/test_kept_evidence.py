@@ -89,7 +89,8 @@ async def test_v6_documents_of_decided_submissions_go_and_what_is_known_of_them_
 ) -> None:
     refused, first = await decided(service, api, "reject")
     accepted, second = await decided(service, api, "accept")
-    waiting = await ended(service, api, await applied(api, registryId="99-1234567"))
+    only = await configured(api, "validation_request")
+    waiting = await ended(service, api, await applied(api, registryId="85-0196605", configurationId=only))
     third = await hand_in(api, waiting)
     await later(service, days=39)
     assert [await held(api, one) for one in (refused, accepted, waiting)] == [

@@ -34,7 +34,7 @@ from tests.support.submissions import configured as checks
 WORDS = set(json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8")))
 OF_APPLICANTS = {key for key in WORDS if key.startswith(("apply.", "applied."))}
 MESSAGES = ("expired", "unknown", "again", "broken")
-LONG = "x" * 2001
+LONG = "x" * 5001
 
 
 class Reader(pseudo.Reader):

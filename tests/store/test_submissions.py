@@ -295,6 +295,9 @@ async def test_a_rare_word_of_an_earlier_application_is_found_by_the_index_of_wo
     async with serving(empty_database) as service:
         partner = (await service.tenant()).partner
         await fill(service, [partner.id] * 25)
+        connection = await asyncpg.connect(service.database.owner_dsn)
+        await connection.execute(f"vacuum analyze {RECORD}")  # what is new waits beside the index until then
+        await connection.close()
         async with service.db.read() as reading:
             asking: Any = Explaining(reading)
             assert await store_earlier.earlier(asking, partner, None, None, ["nobody", "fund"], 100) == []

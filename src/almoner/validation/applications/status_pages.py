@@ -133,10 +133,11 @@ class StatusPages(StatusBase):
             received.close()
 
     async def _take_in(self, seen: Seen, received: Received) -> Response:
-        kind: Kind | None = None
+        chosen: Kind | None = None
         try:
             uploaded = received.open()
             self.ensure_given(seen, uploaded.fields.get(CSRF_FIELD))
+            chosen = kind_of(uploaded.fields.get("type", ""), status.PAPERS)
             async with self._intake.taken(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
                 assert isinstance(stored, Stored), "documents are stored"
                 held = await submissions.hold(tx, EVERYONE, seen.id)
@@ -149,5 +150,5 @@ class StatusPages(StatusBase):
         except Problem as problem:
             if (key := problem_key(problem)) is None:
                 raise
-            return await self.page(seen, code=422, problems={"file": key}, typed={"type": kind} if kind else None)
+            return await self.page(seen, code=422, problems={"file": key}, typed={"type": chosen} if chosen else None)
         return to(f"{seen.home}?did=added")
