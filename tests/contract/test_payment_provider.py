@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import re
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -174,8 +176,21 @@ async def contract(request: pytest.FixtureRequest, service: Service) -> AsyncIte
         yield made
 
 
+def test_the_contract_asks_for_all_that_the_port_has() -> None:
+    port = {name for name in vars(PaymentProvider) if not name.startswith("_")}
+    text = Path(__file__).read_text("utf-8")
+    assert {name for name in port if f"provider.{name}" not in text} == set()
+
+
 class TestPaymentProvider:
     """The contract."""
+
+    async def test_it_has_a_name_for_addresses_and_says_what_it_keeps(self, contract: Contract) -> None:
+        assert re.fullmatch("[a-z_]{1,30}", contract.provider.name)
+        for currency in ("USD", "JPY"):
+            kept = contract.provider.tariff.fee(Money(2500, currency))
+            assert kept.currency == currency
+            assert 0 <= kept.minor < 2500
 
     async def test_a_new_payment_is_open_and_shows_what_was_asked_for(self, contract: Contract) -> None:
         asked = order()

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from almoner import settings as configuration
 from almoner.adapters import stripe_currencies as currencies
-from almoner.adapters.stripe_currencies import FACTORS, IN_TENS, NoSuchAmount
+from almoner.adapters.stripe_currencies import FACTORS, IN_TENS, CurrenciesDiffer, NoSuchAmount
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 from almoner.settings import UnsafeSettings
 
@@ -18,6 +18,19 @@ def test_every_amount_of_an_offered_currency_can_be_told_exactly() -> None:
     assert {"USD", "EUR", "GBP", "JPY", "ISK", "UGX", "HUF", "TWD"} < FACTORS.keys() <= EXPONENTS.keys()
     assert FACTORS.keys().isdisjoint({"MGA", "IQD", "LYD", *IN_TENS})
     assert {code for code, factor in FACTORS.items() if factor != 1} == {"ISK", "UGX"}
+
+
+def test_a_currency_of_other_decimals_keeps_stripe_from_starting() -> None:
+    currencies.ensure_agreed()
+    wrong = {**currencies.THEIRS, "USD": 3, "ISK": 0, "XQQ": 2}
+    with pytest.raises(CurrenciesDiffer) as refused:
+        currencies.ensure_agreed(wrong)
+    assert str(refused.value) == (
+        "Stripe's table of currencies is not ours: USD has 3 decimals at Stripe and 2 here; "
+        "XQQ has 2 decimals at Stripe and none here"
+    )
+    with pytest.raises(CurrenciesDiffer, match="EUR has 2 decimals at Stripe and 4 here"):
+        currencies.ensure_agreed(ours={**EXPONENTS, "EUR": 4})
 
 
 @given(st.sampled_from(sorted(FACTORS)), st.integers(0, MAX_MINOR))

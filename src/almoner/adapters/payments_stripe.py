@@ -127,7 +127,11 @@ class StripeProvider:
     def __init__(
         self, line: Line, *, webhook_secret: str, tariff: Tariff, pages_url: str = "https://checkout.stripe.com"
     ) -> None:
-        """``pages_url``: scheme and host of its pages, which is the account's own domain if it has one there."""
+        """``pages_url``: scheme and host of its pages, which is the account's own domain if it has one there.
+
+        Raises CurrenciesDiffer: then nothing starts.
+        """
+        currencies.ensure_agreed()
         self._line = line
         self._webhook_secret = webhook_secret
         self._tariff = tariff

@@ -24,16 +24,38 @@ IN_TENS: Final = frozenset(_DECIMALS[3].split())
 """The last of their three decimals must be 0."""
 
 
+_OTHERWISE: Final = {"MGA": (0, 2), "ISK": (2, 0), "UGX": (2, 0)}
+"""Decimals at Stripe and by ISO 4217, where we know that they differ."""
+_GONE: Final = frozenset({"ANG", "BGN", "STD"})
+"""Listed by Stripe, and no currencies any more."""
+THEIRS: Final = {code: decimals for decimals, codes in _DECIMALS.items() for code in codes.split()}
+
+
+class CurrenciesDiffer(RuntimeError):
+    """Stripe's table and ours differ where nobody has looked: amounts could be off by a hundred times."""
+
+
+def ensure_agreed(theirs: Mapping[str, int] = THEIRS, ours: Mapping[str, int] = EXPONENTS) -> None:
+    """At start: each difference between the tables is one that is known. Raises CurrenciesDiffer, naming all others."""
+    wrong = [
+        f"{code} has {decimals} decimals at Stripe and {ours.get(code, 'none')} here"
+        for code, decimals in sorted(theirs.items())
+        if ours.get(code) != decimals and _OTHERWISE.get(code) != (decimals, ours.get(code))
+        if code in ours or code not in _GONE
+    ]
+    if wrong:
+        raise CurrenciesDiffer(f"Stripe's table of currencies is not ours: {'; '.join(wrong)}")
+
+
 def _factors(ours: Mapping[str, int]) -> Mapping[str, int]:
     """How many of Stripe's units one minor unit of ours is, where every amount of ours is one of Stripe's.
 
     Left out are currencies that Stripe writes with fewer decimals than ISO 4217 has (MGA), takes in steps only (KWD and
     the others of three decimals), or that are no currencies any more: nothing is rounded, and so nothing is lost.
     """
-    theirs = {code: decimals for decimals, codes in _DECIMALS.items() for code in codes.split()}
     return {
         code: 10 ** (decimals - ours[code])
-        for code, decimals in theirs.items()
+        for code, decimals in THEIRS.items()
         if code in ours and code not in IN_TENS and decimals >= ours[code]
     }
 
