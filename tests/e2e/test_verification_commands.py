@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import factories
+from tests.support import bank, factories
+from tests.support.agents import contact, mail_to
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
@@ -101,3 +102,49 @@ async def test_commands_live_in_the_time_of_the_sandbox(service: Service, api: C
     status, printed = await officer("approve", made["id"], "--note", "late")
     assert (status, printed) == (1, "the verification is expired and cannot become approved\n")
     assert made["id"] in (await officer("list", "--status", "expired"))[1]
+
+
+async def test_what_is_missing_is_asked_for_and_what_is_flagged_takes_two(
+    service: Service, api: Client, officer: Type, tmp_path: Path
+) -> None:
+    made = await factories.verification(
+        service, api, organisation=await factories.nonprofit(service, name="Hill Road Relief", country="DEU")
+    )
+    await service.drain()
+    status, refused = await officer("ask", made["id"])
+    assert (status, f"almoner agents contact {made['organisationId']}" in refused) == (1, True)
+    await contact(service, made["organisationId"], "info@hill.example")
+    assert (await officer("ask", made["id"], "--language", "xx"))[0] == 2
+    status, printed = await officer("ask", made["id"])
+    assert (status, printed.startswith("info@hill.example is asked in de; the link works until ")) == (0, True)
+    service.clock.advance(minutes=10)  # the commands live a little later
+    assert "Spenden für Hill Road Relief" in (await mail_to(service, api, "info@hill.example"))["subject"]
+    await bank.account(service, made["organisationId"])  # in "Any name"
+    _, shown = await officer("show", made["id"])
+    for fact in (
+        "what the watch lists say; the nonprofit's own word",
+        "no_list_loaded",
+        "nameAgrees",
+        "info@hill.example",
+        "none yet",
+        "the holder of its account is not named as the register names it",
+    ):
+        assert fact in shown
+    _, listed = await officer("flags")
+    assert "0 of 2" in listed
+    flag = next(word for word in listed.split() if "verificationflag_" in word)
+    assert await officer("lift", flag, "--note", "a fiscal sponsor") == (
+        0,
+        f"{flag} is open (1 of 2: another reviewer has to look as well).\n",
+    )
+    status, again = await officer("lift", flag, "--note", "once more")
+    assert (status, "somebody else has to look as well" in again) == (1, True)
+    other = partial(in_process(service, tmp_path, await operator(service, "reviewer", name="Bo")), "verifications")
+    assert await other("lift", flag, "--note", "their contract") == (0, f"{flag} is lifted.\n")
+    assert len((await officer("flags"))[1].splitlines()) == 1
+    _, shown = await officer("show", made["id"])
+    for fact in ("a fiscal sponsor", "their contract", "Bo (", "lifted"):
+        assert fact in shown
+    assert (await officer("lift", "flag_x", "--note", "x"))[0] != 0
+    wrong = await officer("lift", service.db.deployment.ids.example("verificationflag"), "--note", "x")
+    assert (wrong[0], "there is no flag" in wrong[1]) == (2, True)
