@@ -34,7 +34,7 @@ async def held(giving: Giving) -> list[Held]:
     """What is held of the donor's transfers, oldest first."""
     named = await reference(giving)
     async with giving.service.db.write() as tx:
-        return await suspense.with_reference(tx, "bank_transfer", named)
+        return await suspense.with_reference(tx, named)
 
 
 async def line(giving: Giving, name: str) -> BankLine:
@@ -292,9 +292,9 @@ async def test_m7_a_month_of_transfers_with_one_fault_of_every_kind(service: Ser
     lines.append(came(f"M{seen}-{named[seen]}", 2500, named[seen]))
     looked = await stated(donors[0], *lines, reference=f"M-{named[0]}")
     assert looked.matched >= len(lines) - 2
-    told = {}
+    told: dict[int, list[str]] = {}
     for rank, donor in enumerate(donors):
-        now = [one.reason for one in await held(donor)]
+        now = [one.reason.value for one in await held(donor)]
         told |= {rank: now} if now else {}
     assert told == {short: ["short"], over: ["over"], twice: ["paid_twice"], late: ["donation_cancelled"]}
     async with service.db.read() as tx:

@@ -12,7 +12,6 @@ from almoner.access.members import service as members
 from almoner.access.people.domain import OperatorRole
 from almoner.cli.terminal import commands
 from almoner.giving.disputes import service as disputes
-from almoner.giving.payments.domain import BANK
 from almoner.giving.payouts import flows as payout_flows
 from almoner.giving.payouts import service as payout_service
 from almoner.giving.payouts.domain import Rules
@@ -259,7 +258,7 @@ async def settlements_and_held_money(world: World) -> None:
     named = await transfers.reference(giving)
     await transfers.stated(giving, transfers.came("AUDIT-3", 2400, named), reference="AUDIT-3")
     async with world.service.db.write() as tx:
-        [short] = await suspense.with_reference(tx, BANK, named)
+        [short] = await suspense.with_reference(tx, named)
     await world.does("suspense", "accept", world.text("heldpayment", short.id), *NOTE)
     for what in ("done-by-hand", "refuse", "ask-again"):
         gift = await factories.donation(world.service, world.api)

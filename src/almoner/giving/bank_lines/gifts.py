@@ -46,7 +46,7 @@ async def give_back(tx: Tx, line: BankLine, payment: Payment) -> UUID | Open:
     """Money left under a gift's reference: a refund that was begun, of this amount, is sent by it. Its settlement."""
     called, money = line.movement.reference, line.movement.money
     reference = payment.provider_payment or ""
-    held = [one for one in await suspense.with_reference(tx, BANK, reference) if one.money == money]
+    held = [one for one in await suspense.with_reference(tx, reference) if one.money == money]
     given = [one for one in await refunds.of_donation(tx, payment.donation_id) if one.by_bank and one.money == money]
     found: list[Held | Refund] = [one for one in held if one.status == "refunding"]
     found += [one for one in given if one.status == "begun"]

@@ -186,9 +186,9 @@ async def accept(tx: Tx, held: Held, payment: Payment, organisation_id: UUID, no
     await ledger.post(tx, [*books.held_accepted(held.id, held.provider, held.money), *received])
 
 
-async def with_reference(tx: Tx, provider: str, reference: str) -> list[Held]:
+async def with_reference(tx: Tx, reference: str) -> list[Held]:
     """What is held under a reference of a bank transfer, oldest first, until the transaction ends."""
-    return await store.lock_with_reference(tx, EVERYONE, provider, reference)
+    return await store.lock_with_reference(tx, EVERYONE, reference)
 
 
 async def record_refund(tx: Tx, held_id: UUID, provider_refund: str) -> None:

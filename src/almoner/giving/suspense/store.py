@@ -152,16 +152,13 @@ async def advance_accepted(tx: Tx, _scope: Everyone, held_id: UUID, payment_id: 
     )
 
 
-async def lock_with_reference(tx: Tx, _scope: Everyone, provider: str, reference: str) -> list[Held]:
-    """Held payments whose provider's name is a reference, or begins with it and a stroke; held."""
+async def lock_with_reference(tx: Tx, _scope: Everyone, reference: str) -> list[Held]:
+    """Held bank transfers under a reference, held: the first bears it, later ones also the name of their line."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from held_payment
-        where provider = $1 and provider_payment >= $2 and provider_payment < $2 || '0'
-          and (provider_payment = $2 or provider_payment like $2 || '/%')
-        order by id for no key update
+        where provider = 'bank_transfer' and split_part(provider_payment, '/', 1) = $1 order by id for no key update
         """,
-        provider,
         reference,
     )
     return [_held(row) for row in rows]

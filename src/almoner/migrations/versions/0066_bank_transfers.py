@@ -40,6 +40,8 @@ alter table held_payment
         check (status in ('held', 'refunding', 'refunded', 'dismissed', 'accepted')),
     add constraint held_payment_accepted check ((status = 'accepted') = (accepted_as is not null)),
     add constraint held_payment_accepted_once unique (accepted_as);
+create index held_payment_of_transfer on held_payment (split_part(provider_payment, '/', 1))
+    where provider = 'bank_transfer';
 insert into lifecycle_move (resource, from_status, to_status) values ('held_payment', 'held', 'accepted');
 grant update (accepted_as) on held_payment to almoner_app;
 alter table held_payment_decision
