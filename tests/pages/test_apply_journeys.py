@@ -6,10 +6,11 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.pages.site import Site, findings
-from tests.support import agents, factories
+from tests.support import agents, factories, webhooks
 from tests.support.applications import PERSON, QUESTIONS, configured, invited
 from tests.support.client import data
 from tests.support.hostile_files import HONEST, PDF, PNG
+from tests.support.receivers import receiver
 
 PHONE: dict[str, Any] = {"viewport": {"width": 320, "height": 700}, "has_touch": True, "is_mobile": True}
 PROOF: Any = {"name": "proof.png", "mimeType": "image/png", "buffer": HONEST[PNG]}
@@ -54,7 +55,8 @@ async def press_until(page: Page, wanted: str, key: str = "Tab", most: int = 40)
 async def test_by_keyboard_alone_an_application_succeeds(site: Site) -> None:
     await factories.nonprofit(site.service, name="Beacon Street Shelter")
     invite = await invited(site.api, redirectUrl=f"{site.base_url}/healthz?from=form", metadata={"campaign": "spring"})
-    async with site.donor() as page:
+    async with receiver() as partner, site.donor() as page:
+        hook = await webhooks.subscribe(site.api, partner, "validation_submission.succeeded")
         await page.goto(invite["url"])
         assert "token" not in page.url
         await press_until(page, "main a.button")
@@ -80,6 +82,12 @@ async def test_by_keyboard_alone_an_application_succeeds(site: Site) -> None:
         made = await newest(site)
         # Back at the partner with the submission's id, and nothing personal.
         assert page.url == f"{site.base_url}/healthz?from=form&validationSubmissionId={made['id']}"
+        # The partner's own server is told so, once and signed.
+        await site.service.drain()
+        assert len(partner.received) == 1
+        assert (await site.api.delete(f"/v1/webhook-subscriptions/{hook['id']}")).status_code == 204
+    event = webhooks.verify(partner.received[0], hook["secret"])["data"]
+    assert (event["eventType"], event["eventData"]) == ("validation_submission.succeeded", made)
     assert (made["validationInviteId"], made["metadata"]) == (invite["id"], {"campaign": "spring"})
     assert (made["status"], made["requirements"]) == ("succeeded", [])
     assert data(await site.api.get(f"/v1/validation-invites/{invite['id']}"))["status"] == "complete"
