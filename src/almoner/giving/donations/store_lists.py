@@ -128,17 +128,22 @@ def _along(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) 
     return f"select id from donation where {where} order by {ordered} limit {page.limit}"
 
 
-def _rows(put: _Arguments, mine: str, given: Mapping[str, object]) -> str:
-    """What is given, to be counted: any order does, and equality tells the indexes apart."""
-    low, high = _bounds(put, given)
-    same = [
-        f"{key} = {mine if key == 'partner_id' else put(given[key])}"
-        if key == "partner_id" or key in given
-        else f"{key} in {_STATUSES}"
-        for key in _keys(given)
-    ]
-    where = " and ".join([*same, f"id > {low}", f"id < {high}", *_others(put, mine, given)])
-    return f"from donation where {where}"
+def _counts(put: _Arguments, mine: str, given: Mapping[str, object]) -> list[str]:
+    """The numbers that come to what is given: any order does, and equality tells how few they are."""
+    counts, keys = [], _keys(given)
+    if "partner_id" in keys:
+        low, high = _bounds(put, given)
+        known = [f"{key} = {put(given[key])}" for key in keys if key in given]
+        unknown = [f"{key} in {_STATUSES}" for key in keys if key not in {*given, "partner_id"}]
+        same = [f"partner_id = {mine}", *known, *unknown, f"id > {low}", f"id < {high}"]
+        counts.append(" and ".join([*same, *_others(put, mine, given)]))
+    else:  # an identifier by itself would lead to the primary key, and to everybody's donations
+        for one in _each(given):
+            low, high = _bounds(put, one)
+            request, status = (put(one[key]) for key in keys)
+            within = f"(status, id) > ({status}, {low}) and (status, id) < ({status}, {high})"
+            counts.append(" and ".join([f"request_id = {request}", within, *_others(put, mine, one)]))
+    return [f"(select count(*) from donation where {where})" for where in counts]
 
 
 def _others(put: _Arguments, mine: str, given: Mapping[str, object]) -> list[str]:
@@ -171,7 +176,7 @@ def _ms(moment: datetime) -> int:
 
 def _counted(put: _Arguments, mine: str, given: Mapping[str, object]) -> str:
     """Of one user's or one request's donations: counted as they are."""
-    return f"select count(*) as total {_rows(put, mine, given)}"
+    return f"select {' + '.join(_counts(put, mine, given))} as total"
 
 
 def _tallied(put: _Arguments, mine: str, filters: Filters) -> str:
@@ -188,8 +193,8 @@ def _tallied(put: _Arguments, mine: str, filters: Filters) -> str:
             where = " and ".join([f"partner_id = {mine}", *conditions, *same, *days])
             sums.append(f"select sum(n) from {table} where {where}")
     for sign, since, until in parts:
-        counted = _rows(put, mine, {**kept, "start": since, "end": until})
-        sums.append(f"select {sign} (select count(*) {counted})")
+        counts = _counts(put, mine, {**kept, "start": since, "end": until})
+        sums += [f"select {sign} {count}" for count in counts]
     return f"select coalesce(sum(n), 0)::bigint as total from ({' union all '.join(sums)}) added"
 
 

@@ -17,8 +17,9 @@ return abs(
     ('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::bigint
     - floor(extract(epoch from at at time zone 'UTC') * 1000)::bigint
 );
--- What is before all identifiers of a millisecond and of later ones.
-create function least_id(ms bigint) returns uuid language sql immutable parallel safe
+-- What is before all identifiers of a millisecond and of later ones. Not parallel: workers take longer to start than a
+-- list may take.
+create function least_id(ms bigint) returns uuid language sql immutable parallel unsafe
 return case
     when ms <= 0 then '00000000-0000-0000-0000-000000000000'::uuid
     when ms >= 281474976710656 then 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid
