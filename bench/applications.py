@@ -26,6 +26,8 @@ REPORT = Path(__file__).parents[1] / "docs" / "evidence" / "applications.md"
 APPLICANTS = 50
 LEAST, MOST = 2.0, 10.0
 """Seconds between two steps of one applicant."""
+VISITS = 2
+"""How often an applicant looks where the application stands."""
 AIM = 150.0
 """Milliseconds (p99)."""
 _CSRF = re.compile(r'name="csrf" value="([^"]+)"')
@@ -139,7 +141,12 @@ class Applicant:
         await self.ask("next page", "GET", f"{home}/documents", time.monotonic())
         await self.step("documents", f"{home}/documents/done", {})
         leads = await self.step("review", f"{home}/review", {})
-        self._waits.sent += "/application" in leads
+        if "/application" not in leads:
+            return
+        self._waits.sent += 1
+        for _ in range(VISITS):
+            await self.think()
+            await self.ask("status: page", "GET", leads, self._due)
 
 
 async def configure(base: str, keys: Sequence[str]) -> None:
