@@ -189,7 +189,9 @@ async def test_v6_addresses_and_names_are_forgotten(service: Service, api: Clien
     made, mail = await asked(service, api)
     assert (await answered(browser, mail)).status_code == 303
     await simulate(api, made, "reject")
+    await service.drain()
     service.clock.advance(days=31)
+    await service.drain()
     async with service.db.write() as tx:
         await confirmations.forget(tx, 1_000_000)
     [one] = await confirmations_of(service, made)

@@ -26,6 +26,7 @@ _MOST_ATTEMPTS: Final = 16  # about three days
 
 
 class _Status(msgspec.Struct, rename="camel"):
+    type: str
     awaiting_answer_from_organisation: bool
 
 
@@ -37,12 +38,16 @@ class _Told(msgspec.Struct):
 
 
 async def on_progress(tx: Tx, events: Sequence[Event]) -> None:
-    """A verification waits for its nonprofit: ask it."""
+    """A verification waits for its nonprofit: ask it. It has ended: forget who answered, in time."""
     for event in events:
         told = msgspec.convert(event.record(), _Told)
         verification_id = tx.ids.parse("monetarydonationverification", told.id)
-        if told.status.awaiting_answer_from_organisation and verification_id is not None:
+        if verification_id is None:
+            continue
+        if told.status.awaiting_answer_from_organisation:
             await service.enqueue_ask(tx, verification_id)
+        elif told.status.type in ("rejected", "expired"):
+            await service.enqueue_forgetting(tx, verification_id)
 
 
 reactions: Final = (Reaction(PROGRESSED, on_progress),)
@@ -76,7 +81,12 @@ def handlers(pages: Pages, transport: MailTransport, contacts: Contacts) -> Mapp
             return Retry(_wait(job.attempt), str(delayed)) if job.attempt < _MOST_ATTEMPTS else Drop(str(delayed))
         return Done()
 
-    return {service.ASK: ask, service.SEND: send}
+    async def forget_names(work: Work, job: Job) -> Result:
+        async with work.db.write() as tx:
+            await service.forget_names(tx, UUID(job.payload["verification"]))
+        return Done()
+
+    return {service.ASK: ask, service.SEND: send, service.FORGET: forget_names}
 
 
 def written(tx: Tx, pages: Pages, mail_id: UUID, asked: Page, at: datetime) -> Mail:

@@ -26,6 +26,7 @@ from almoner.platform.db import EVERYONE, Partner, Tx
 MAILS: Final = Path(__file__).parent / "mails"
 SEND: Final = "confirmations.send"
 ASK: Final = "confirmations.ask"
+FORGET: Final = "confirmations.forget_names"
 BATCH: Final = 1000  # S4
 _HASHED: Final = "monetary_donation_confirmation_mail"
 _OUTCOMES: Final[dict[Answer, Outcome]] = {"confirmed": "succeeded", "declined": "failed"}
@@ -133,16 +134,28 @@ async def to_send(tx: Tx, mail_id: UUID) -> Page | None:
 
 
 async def forget(tx: Tx, limit: int = BATCH) -> int:
-    """Forget where nonprofits were asked, and who answered, 30 days after that was over (V6). How many of both."""
-    until = tx.now - domain.FORGOTTEN_AFTER
-    gone = await store.forget(tx, EVERYONE, until, limit)
-    return gone + await store.forget_names(tx, EVERYONE, until, limit)
+    """Forget where nonprofits were asked, 30 days after that was over (V6); how many."""
+    return await store.forget(tx, EVERYONE, tx.now - domain.FORGOTTEN_AFTER, limit)
 
 
 async def next_forgotten(tx: Tx) -> datetime | None:
-    """When the next of them is forgotten."""
-    ended = [await store.next_forgotten(tx, EVERYONE), await store.next_nameless(tx, EVERYONE)]
-    return min((at + domain.FORGOTTEN_AFTER for at in ended if at is not None), default=None)
+    """When the next address is forgotten."""
+    over = await store.next_forgotten(tx, EVERYONE)
+    return None if over is None else over + domain.FORGOTTEN_AFTER
+
+
+async def enqueue_forgetting(tx: Tx, verification_id: UUID) -> None:
+    """A verification has ended: have it forgotten in 30 days who answered about it, if anybody has (V6)."""
+    if any(one.name is not None for one in await store.of(tx, EVERYONE, verification_id)):
+        due = tx.now + domain.FORGOTTEN_AFTER
+        await queue.enqueue(tx, FORGET, {"verification": str(verification_id)}, due=due)
+
+
+async def forget_names(tx: Tx, verification_id: UUID) -> None:
+    """Forget who answered, unless the verification was reopened since, or has ended anew just now. Raises NotFound."""
+    held = await verifications.hold(tx, EVERYONE, verification_id)
+    if held.processed_at is not None and not held.live and tx.now >= held.processed_at + domain.FORGOTTEN_AFTER:
+        await store.forget_names(tx, EVERYONE, verification_id)
 
 
 def answer_of(given: object) -> Answer | None:

@@ -150,34 +150,10 @@ async def forget(tx: Tx, _scope: Everyone, over_until: datetime, limit: int) -> 
     return len(rows)
 
 
-NEXT_NAMELESS: Final = """
-select min(coalesce(v.processed_at, v.expires_at)) from monetary_donation_confirmation c
-join monetary_donation_verification v on v.id = c.verification_id
-where c.name is not null and v.status in ('rejected', 'expired')
-"""
-
-
-async def next_nameless(tx: Tx, _scope: Everyone) -> datetime | None:
-    """When the first verification ended of which we know who answered."""
-    found: datetime | None = await tx.fetchval(NEXT_NAMELESS)
-    return found
-
-
-async def forget_names(tx: Tx, _scope: Everyone, ended_until: datetime, limit: int) -> int:
-    """Forget who answered about verifications that had ended by then; how many."""
-    rows = await tx.fetch(
-        """
-        with old as (
-            select c.id from monetary_donation_confirmation c
-            join monetary_donation_verification v on v.id = c.verification_id
-            where c.name is not null and v.status in ('rejected', 'expired')
-              and coalesce(v.processed_at, v.expires_at) <= $1
-            order by c.id limit $2 for no key update of c skip locked
-        )
-        update monetary_donation_confirmation c set name = null, role = null from old
-        where c.id = old.id returning c.id
-        """,
-        ended_until,
-        limit,
+async def forget_names(tx: Tx, _scope: Everyone, verification_id: UUID) -> None:
+    """Forget who answered about a verification."""
+    await tx.execute(
+        "update monetary_donation_confirmation set name = null, role = null "
+        "where verification_id = $1 and name is not null",
+        verification_id,
     )
-    return len(rows)
