@@ -17,6 +17,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.newcomer)
+            item.add_marker(pytest.mark.timeout(600))  # the first of them installs, beside another suite
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import base64
 import itertools
 import os
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Hashable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
@@ -55,9 +55,9 @@ class Service:
 
     @property
     def app(self) -> ASGIApp:
-        """The application, made when it is first called: it describes the interface first, which takes a while."""
+        """The application, made when it is first called."""
         if self._app is None:
-            self._app = application.create_app(self.house)
+            self._app = application.create_app(self.house, _description(self.house))
         return self._app
 
     @property
@@ -94,6 +94,18 @@ class Service:
     def client(self, key: str | None, *, address: str = "127.0.0.1") -> Client:
         """Calls with a key, or without one."""
         return Client(self.app, self.db.deployment.links.api, key, address)
+
+
+_descriptions: dict[Hashable, bytes] = {}
+
+
+def _description(house: wiring.House) -> bytes:
+    """Made once for all services that answer the same at the same address: making it takes longer than a test."""
+    declared = tuple((endpoint.method, endpoint.path) for group in house.routes for endpoint in group.endpoints)
+    same = (house.db.deployment.links.api, house.settings.sandbox, declared, tuple(house.events))
+    if same not in _descriptions:
+        _descriptions[same] = application.describe_house(house)
+    return _descriptions[same]
 
 
 def settings_for(database: TestDatabase, **given: object) -> configuration.Settings:
