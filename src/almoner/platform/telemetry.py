@@ -83,15 +83,7 @@ class Telemetry:
             "Partners on whose pages stolen cards seem to be tried (H7).",
             registry=self.registry,
         )
-        self.disputes_open = Gauge(
-            "almoner_disputes_open", "Gifts that donors' banks want back.", registry=self.registry
-        )
-        self.bank_lines_open = Gauge(
-            "almoner_bank_lines_open", "Lines of bank statements that wait for a person.", registry=self.registry
-        )
-        self.bank_reports_open = Gauge(
-            "almoner_bank_reports_open", "Payouts of providers that no bank line tells of yet.", registry=self.registry
-        )
+        self.disputes_open, self.bank_lines_open, self.bank_reports_open = _of_money(self.registry)
         self.register_data_age, self.register_loads = _of_registers(self.registry)
         self.watchlists = WatchlistFigures(self.registry)
         self.reviews = ReviewFigures(self.registry)
@@ -215,6 +207,14 @@ class ReviewFigures:
             [str(bound) for bound in bounds],
             registry,
         )
+
+
+def _of_money(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge]:
+    return (
+        Gauge("almoner_disputes_open", "Gifts that donors' banks want back.", registry=registry),
+        Gauge("almoner_bank_lines_open", "Lines of bank statements that wait for a person.", registry=registry),
+        Gauge("almoner_bank_reports_open", "Payouts of providers that no bank line tells of yet.", registry=registry),
+    )
 
 
 def _of_registers(registry: CollectorRegistry) -> tuple[Gauge, Total]:
