@@ -169,7 +169,10 @@ async def happen(month: Month, giving: AtStripe, kind: Fault | str | None, again
 def pay_again(month: Month, lines: list[Thing]) -> None:
     """Stripe pays out once more what it has paid out before."""
     for line in lines:
-        month.account._book("charge", line["amount"], line["fee"], line["currency"], line["source"])
+        number = month.account._book("charge", line["amount"], line["fee"], line["currency"], line["source"])
+        if line["payout"] is None:  # both are in one payout
+            month.wrong[number, Mismatch.UNKNOWN_PAYMENT] += 1
+            continue
         charge = month.account.charges[line["source"]]
         session = month.account.session_of(charge["payment_intent"])
         month.wrong[session["id"], Mismatch.SETTLED_BEFORE] += 1

@@ -116,6 +116,21 @@ async def test_m7_what_is_none_of_a_gift_is_listed_for_a_person(stripe: Stripe, 
     assert found[fee].line.signed_net == -150
 
 
+async def test_m7_a_payment_that_is_twice_in_one_payout_is_settled_once_and_listed_once(
+    stripe: Stripe, partner: Client
+) -> None:
+    await paid(stripe, partner)
+    (line,) = stripe.account.balance.values()
+    number = stripe.account._book("charge", line["amount"], line["fee"], line["currency"], line["source"])
+    payout = stripe.account.pay_out()
+    assert await fetched(stripe) == Done()
+    (listed,) = await unbooked(stripe)
+    assert (listed.stored.line.payment, listed.stored.reason) == (number, Mismatch.UNKNOWN_PAYMENT)
+    async with stripe.service.db.read() as tx:
+        (settlement,) = await service.newest(tx, 10)
+    assert (settlement.lines, settlement.matched, settlement.net_minor) == (2, 1, payout["amount"])
+
+
 async def test_m7_a_payment_that_we_know_otherwise_is_an_exception(stripe: Stripe, partner: Client) -> None:
     giving = await stripe.open_session(partner)
     await giving.giving.begin()

@@ -29,9 +29,9 @@ RIGHT: list[tuple[Mapping[str, str], Numbers]] = [
     ({"institution": "003", "transit": "12345", "account": "1234567"}, Numbers("ca", "1234567", "00312345")),
 ]
 WRONG: list[tuple[Mapping[str, str], str]] = [
-    ({"iban": "DE88370400440532013000"}, "iban is none"),
-    ({"iban": "DE8937040044053201300"}, "iban is none"),
-    ({"iban": "NL91ABNA0417164300", "bic": "ABN"}, "bic is none"),
+    ({"iban": "DE88370400440532013000"}, "iban is not valid"),
+    ({"iban": "DE8937040044053201300"}, "iban is not valid"),
+    ({"iban": "NL91ABNA0417164300", "bic": "ABN"}, "bic is not valid"),
     ({"sort_code": "2000", "account": "1"}, "sort code must have 6 digits; account must have 8 digits"),
     ({"routing": "011000016", "account": "12345"}, "routing is no routing number"),
     ({"routing": "٠١١٠٠٠٠١٥", "account": "12345"}, "routing is no routing number"),

@@ -14,7 +14,7 @@ from almoner.adapters.stripe_currencies import NoSuchAmount
 from almoner.adapters.stripe_line import Line as Wire
 from almoner.adapters.stripe_line import calling, told
 from almoner.giving.payments.domain import ProviderFailure
-from almoner.giving.settlements.domain import Line, LineKind, Report
+from almoner.giving.settlements.domain import Key, Line, LineKind, Report
 from almoner.kit.money import Money
 
 _PAGE: Final = 100
@@ -103,7 +103,7 @@ class StripePayouts:
         if sum(move.net for move in moves) != payout.amount:
             raise ProviderFailure(f"the transactions of {reference} do not come to what it paid")
         names = await self._names(moves)
-        lines = tuple(line for move in moves for line in _lines(move, names))
+        lines = _once(moves, names)
         return Report(
             self._name,
             payout.id,
@@ -137,6 +137,16 @@ class StripePayouts:
         sources = [_source(move) for move in moves]
         intents = sorted({one.payment_intent for one in sources if one is not None and one.payment_intent})
         return dict(await asyncio.gather(*(name(intent) for intent in intents)))
+
+
+def _once(moves: Sequence[_Transaction], names: dict[str, str]) -> tuple[Line, ...]:
+    """The lines of all; a second one of a thing has the name of its transaction, so that a person looks at it."""
+    found: dict[Key, Line] = {}
+    for move in moves:
+        for line in _lines(move, names):
+            told = Line(line.kind, move.id, line.gross, line.fee) if line.key in found else line
+            found[told.key] = told
+    return tuple(found.values())
 
 
 def _lines(move: _Transaction, names: dict[str, str]) -> Iterator[Line]:

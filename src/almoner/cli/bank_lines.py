@@ -117,7 +117,9 @@ def assign(
             if donation is not None:
                 await service.assign_gift(tx, _id(tx, line), read_id(tx, "donation", donation), by=officer.id)
             else:
-                request_id = await requests.named(tx, thing) or read_id(tx, "donationrequest", thing)
+                request_id = await requests.named(tx, thing) or tx.ids.parse("donationrequest", thing)
+                if request_id is None:
+                    raise StatementRefused(f"There is no donation request {thing}: see `almoner requests list`.")
                 await service.assign(tx, _id(tx, line), request_id, by=officer.id)
         except NotFound:
             raise StatementRefused(f"There is no line {line}, or nothing is named {thing}.") from None

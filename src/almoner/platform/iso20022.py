@@ -32,7 +32,7 @@ def read(content: bytes, message: str, versions: range) -> Any:
     try:
         tree = etree.fromstring(content, parser()).getroottree()
     except etree.XMLSyntaxError as error:
-        raise MessageRefused(f"it is no XML: {error}") from error
+        raise MessageRefused(f"it is no XML: {error.msg}") from error
     space = (etree.QName(tree.getroot()).namespace or "").removeprefix(SPACE)
     known = {f"{message}.{version:02}" for version in versions}
     if tree.docinfo.doctype or space not in known:

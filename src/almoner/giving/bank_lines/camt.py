@@ -22,7 +22,8 @@ def read(content: bytes) -> list[Statement]:
     try:
         document = iso20022.read(content, _MESSAGE, _VERSIONS)
     except MessageRefused as refused:
-        raise StatementRefused(f"This is no statement of a bank: {refused}") from refused
+        hint = "" if b"<" in content[:4] else "; of CSV say with --mapping what its columns are"
+        raise StatementRefused(f"This is no statement of a bank: {refused}{hint}") from refused
     digest = sha256(content).hexdigest()
     return [_statement(one, digest) for one in document.bk_to_cstmr_stmt.stmt]
 

@@ -86,7 +86,7 @@ def _wrong_iban(value: str) -> str | None:
     try:
         IBAN(value, validate_bban=True)
     except SchwiftyException as wrong:
-        return f"iban is none: {wrong}"
+        return f"iban is not valid: {wrong}"
     return None
 
 
@@ -97,5 +97,5 @@ def _wrong_bic(value: str) -> str | None:
     try:
         BIC(value)
     except SchwiftyException as wrong:
-        return f"bic is none: {wrong}"
+        return f"bic is not valid: {wrong}"
     return None
