@@ -217,9 +217,8 @@ def duties(
     handlers |= {**sign_in_jobs.handlers, **organisation_jobs.handlers(FOLLOWERS)}
     handlers |= {**register_jobs.handlers(registers), **watchlist_jobs.handlers(watchlists)}
     handlers |= document_jobs.handlers(blobs, scanner)
-    handlers |= request_jobs.handlers(name_agreement)
     handlers |= {**match_jobs.handlers(screener), **verification_jobs.handlers(Screened(screener))}
-    handlers |= monitoring_jobs.handlers(screener)
+    handlers |= {**request_jobs.handlers(name_agreement), **monitoring_jobs.handlers(screener)}
     handlers |= {**eligibility_jobs.handlers, **submission_jobs.handlers, **appeal_jobs.handlers}
     if provider is not None:
         handlers |= _paying(provider, figures, rules)
