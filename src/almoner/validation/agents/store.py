@@ -252,14 +252,6 @@ async def set_spoken(tx: Tx, scope: Partner | Everyone, verification_id: UUID, l
     )
 
 
-_TO_FORGET: Final = """
-    agent_verification v where email is not null and {ended}
-        and not exists (
-            select from validation_submission s join appeal a on a.validation_submission_id = s.id
-            where s.agent_verification_id = v.id and (a.status = 'open' or a.decided_at > $1::timestamptz)
-        )
-"""
-"""Those who ended so and whose names are still here, and who do not appeal, nor did after that moment."""
 _ENDED: Final[dict[Ended, str]] = {
     "unconfirmed": "rejection_code = 'user_verification_expired'",
     # Mostly the address of a stranger, whom a slip has named.
@@ -267,24 +259,33 @@ _ENDED: Final[dict[Ended, str]] = {
     "rejected": "status = 'rejected'",
     "approved": "status = 'approved'",
 }
+_TO_FORGET: Final[dict[Ended, str]] = {
+    ended: f"""
+    agent_verification v where email is not null and {condition}
+        and not exists (
+            select from validation_submission s join appeal a on a.validation_submission_id = s.id
+            where s.agent_verification_id = v.id and (a.status = 'open' or a.decided_at > $1::timestamptz)
+        )
+    """
+    for ended, condition in _ENDED.items()
+}
+"""Those who ended so and whose names are still here, and who do not appeal, nor did after that moment."""
 
 
 async def next_forgotten(tx: Tx, _scope: Everyone, ended: Ended, appealed_until: datetime) -> datetime | None:
     """When the first of those ended who are to be forgotten."""
-    these = _TO_FORGET.format(ended=_ENDED[ended])
     found: datetime | None = await tx.fetchval(
-        f"select processed_at from {these} order by processed_at limit 1", appealed_until
+        f"select processed_at from {_TO_FORGET[ended]} order by processed_at limit 1", appealed_until
     )
     return found
 
 
 async def forget(tx: Tx, _scope: Everyone, ended: Ended, ended_until: datetime, limit: int) -> list[tuple[UUID, UUID]]:
     """Forget who ended so until then; which, each with its partner."""
-    these = _TO_FORGET.format(ended=_ENDED[ended])
     rows = await tx.fetch(
         f"""
         with old as (
-            select id from {these} and processed_at <= $1
+            select id from {_TO_FORGET[ended]} and processed_at <= $1
             order by processed_at limit $2 for no key update skip locked
         )
         update agent_verification a set first_name = null, last_name = null, email = null, title = null

@@ -56,28 +56,34 @@ class CorrectionPages(StatusBase):
         try:
             async with self.db.write() as tx:
                 done = await self._write_to(tx, seen, email)
-                if done is not None:
-                    await self.recorded(tx, seen, done)
         except _TOO_LATE:
             return await self.page(seen)
-        if done is None:
+        if not done:
             return await self.page(seen, code=429, problems={"email": "agent.later"}, typed={"email": email})
         return to(f"{seen.home}?did=mailed")
 
-    async def _write_to(self, tx: Tx, seen: Seen, email: str) -> str | None:
-        """What was done; None where limits forbid one more mail. Raises InvalidState."""
+    async def _write_to(self, tx: Tx, seen: Seen, email: str) -> bool:
+        """Whether limits allow one more mail. Raises InvalidState."""
         held = await submissions.hold(tx, EVERYONE, seen.id)
         agent = held.parts.agent
         if agent is None or not agent.unconfirmed:
             raise submissions_domain.InvalidState("there is no address that nobody has confirmed")
-        if (agent.email or "").casefold() == email.casefold():
-            return "application.confirmation_mailed" if await agents.send_again(tx, agent.id) else None
-        corrected = await submissions.correct_address(tx, EVERYONE, held.id, email)
+        if same := (agent.email or "").casefold() == email.casefold():
+            done = await agents.send_again(tx, agent.id)
+        else:
+            done = await self._correct(tx, seen, email)
+        if done:
+            action = "application.confirmation_mailed" if same else "application.email_corrected"
+            await self._record(tx, seen, action)
+        return done
+
+    async def _correct(self, tx: Tx, seen: Seen, email: str) -> bool:
+        corrected = await submissions.correct_address(tx, EVERYONE, seen.id, email)
         if corrected is None:
-            return None
+            return False
         # The mails of before went elsewhere, and their links have ended: the page's link goes to the right address.
-        await tell(tx, held.id, "received", of=str(corrected.agent_verification_id))
-        return "application.email_corrected"
+        await tell(tx, seen.id, "received", of=str(corrected.agent_verification_id))
+        return True
 
     @kindly
     async def number(self, request: Request) -> Response:
@@ -96,7 +102,7 @@ class CorrectionPages(StatusBase):
                 corrected = await submissions.correct_number(tx, EVERYONE, seen.id, given["registry"], given["number"])
                 times = corrected.parts.request.corrections if corrected.parts.request else 0
                 await tell(tx, seen.id, "missing", after=_LOOKED, of=f"number-{times}")
-                await self.recorded(tx, seen, "application.number_corrected")
+                await self._record(tx, seen, "application.number_corrected")
         except requests.NothingCorrected:
             return await self.page(seen, code=422, problems={"number": "applied.number.same"}, typed=given)
         except _TOO_LATE:

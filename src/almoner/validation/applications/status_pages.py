@@ -101,7 +101,7 @@ class StatusPages(StatusBase):
                 if not status.may_appeal(held, await appeals.last(tx, EVERYONE, held.id)):
                     raise InvalidState("the page offers no appeal any more")  # it was open since before the answer
                 await appeals.create(tx, EVERYONE, seen.id, text, "applicant" if seen.mailed else "visitor")
-                await self.recorded(tx, seen, "application.appealed")
+                await self._record(tx, seen, "application.appealed")
         except InvalidState:
             return await self.page(seen)
         return to(f"{seen.home}?did=appealed")
@@ -119,7 +119,7 @@ class StatusPages(StatusBase):
                 await store.save_language(tx, Partner(submission.partner_id), seen.id, chosen)
                 if submission.agent_verification_id is not None:
                     await agents.speak(tx, EVERYONE, submission.agent_verification_id, chosen)
-                await self.recorded(tx, seen, "application.language_chosen")
+                await self._record(tx, seen, "application.language_chosen")
         return to(seen.home)
 
     @kindly
@@ -146,7 +146,7 @@ class StatusPages(StatusBase):
                     raise NotFound
                 kind, partner = kind_of(uploaded.fields.get("type", ""), kinds), Partner(held.partner_id)
                 await handed_in.add_to_submission(tx, partner, held.id, held.validation_request_id, kind, stored)
-                await self.recorded(tx, seen, "application.evidence_added")
+                await self._record(tx, seen, "application.evidence_added")
         except Problem as problem:
             if (key := problem_key(problem)) is None:
                 raise

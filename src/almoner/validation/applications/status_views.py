@@ -121,14 +121,8 @@ class StatusViews:
         ``sender``: whether it is for the browser that sent the form; nobody else is told the applicant's address.
         """
         submission, language = known.submission, self._pages.language(known.language)
-        email = known.unconfirmed or ""
         names = {one.code: registry_name(one) for one in registries}
-        values = {
-            "partner": known.partner,
-            "organisation": submission.organisation_name,
-            "email": email if sender or not email else masked(email),
-            "register": names.get(typed.get("registry", ""), ""),
-        }
+        values = self._values(known, names.get(typed.get("registry", ""), ""), sender=sender)
         kinds = status.takes_documents(submission, known.appeal)
         return self._pages.page(
             "application.html",
@@ -151,14 +145,23 @@ class StatusViews:
             appeal=known.appeal,
             appeal_name=self._pages.deployment.ids.optional("appeal", known.appeal.id if known.appeal else None),
             may_appeal=status.may_appeal(submission, known.appeal),
-            text=typed.get("text", ""),
+            typed=typed,
             email=values["email"],
             sender=sender,
-            typed_email=typed.get("email", email),
             number=self._number(known, names, typed),
             problems={field: language.html(key, **values) for field, key in problems.items()},
             notice=language.html(notice, **values) if notice else None,
         )
+
+    def _values(self, known: Known, register: str, *, sender: bool) -> dict[str, str]:
+        """What texts name."""
+        email = known.unconfirmed or ""
+        return {
+            "partner": known.partner,
+            "organisation": known.submission.organisation_name,
+            "email": email if sender or not email else masked(email),
+            "register": register,
+        }
 
     def _number(self, known: Known, names: Mapping[str, str], typed: Mapping[str, str]) -> dict[str, Any] | None:
         """What was looked up, to be corrected; None where it is not."""

@@ -99,7 +99,7 @@ class StatusBase(FormBase):
         if not (visits.from_own_page(seen.request, self._origin) and seen.visit.owns(csrf)):
             raise Again
 
-    async def recorded(self, tx: Tx, seen: Seen, action: str) -> None:
+    async def _record(self, tx: Tx, seen: Seen, action: str) -> None:
         """Keep what the applicant did."""
         submission = await submissions.get(tx, EVERYONE, seen.id)
         address = seen.request.client.host if seen.request.client else None
