@@ -182,9 +182,8 @@ def main() -> int:
         results = running.all(waiting)
         again = Running([])
         results = [again.once_more(found) if given.once_more else found for found in results]
-    finally:  # the server's files are in memory, where there is room
-        for line in range(len(LINES)):
-            subprocess.run(python(line, "-m", "tests.support.cluster"), cwd=PROJECT, check=False)
+    finally:  # the servers' files are in memory, where there is room
+        subprocess.run(python(0, "-m", "tests.support.cluster"), cwd=PROJECT, check=False)
     tell(results, time.monotonic() - began)
     skips_forbidden = given.no_skips and any(one.skipped for one in results)
     if skips_forbidden:

@@ -18,9 +18,9 @@ MEMORY: Final = Path("/dev/shm")
 _LEAST_FREE: Final = 6 * 2**30
 
 
-def folder() -> Path:
+def folder(line: str | None = None) -> Path:
     """The folder of this checkout's server; suites that run at the same time (tools/suites.py) have one each."""
-    line = os.environ.get("TESTS_LINE", "")
+    line = os.environ.get("TESTS_LINE", "") if line is None else line
     kept = MEMORY / f"almoner-tests-{sha256(bytes(PROJECT)).hexdigest()[:16]}{line}"
     return kept if kept.exists() or _has_room() else PROJECT / ".cache" / f"test-cluster{line}"
 
@@ -30,9 +30,12 @@ def _has_room() -> bool:
 
 
 if __name__ == "__main__":
-    here = folder()
-    try:
-        for made in {postgres.retire(here), here}:  # the server's own is elsewhere where it could not reach this one
-            shutil.rmtree(made, ignore_errors=True)
-    except DatabaseUnavailable as error:
-        raise SystemExit(str(error)) from None
+    for here in map(folder, ("", "1")):
+        try:
+            for made in {
+                postgres.retire(here),
+                here,
+            }:  # the server's own is elsewhere where it could not reach this one
+                shutil.rmtree(made, ignore_errors=True)
+        except DatabaseUnavailable as error:
+            raise SystemExit(str(error)) from None
