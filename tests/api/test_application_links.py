@@ -6,7 +6,7 @@ from tests.support.applications import PERSON, Form, invited
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.service import Service
-from tests.support.submissions import ADA, applied, ended
+from tests.support.submissions import ADA, DETAILS, applied, ended
 
 MAILED = "the link is on its way there"
 
@@ -159,15 +159,11 @@ async def test_an_application_without_an_address_has_nobody_to_mail_to(service: 
     configuration = data(
         await api.post("/v1/validation-submission-configurations", {"checks": ["compliance", "validation_request"]})
     )
-    form = Form(service, await invited(api, hostedConfigId=configuration["id"]))
-    await form.open()
-    given = {"country": "USA", "name": "Nobody", "registry": "IRS", "number": "86-0196605", "website": "a.org"}
-    await form.page("/nonprofit/other?country=USA")
-    assert (await form.browser.post(f"{form.home}/nonprofit/other", given)).status_code == 303
-    await form.answer("/documents/done", {})
-    await form.send()
+    invite = await invited(api, hostedConfigId=configuration["id"])
+    body = {**DETAILS, "registryId": "86-0196605", "validationInviteId": invite["id"]}
+    data(await api.post("/v1/validation-submissions", body))  # a form of the partner's own, which asked nobody
     stranger = browser(service)
-    await stranger.open(form.invite["url"])
+    await stranger.open(invite["url"])
     assert await ask(stranger) == 303  # nobody learns whether there is an address
     await service.drain()
     assert data(await api.get("/v1/sandbox/mailbox")) == []

@@ -29,9 +29,9 @@ def configuration(*checks: Any, fields: tuple[PartnerField, ...] = ()) -> Config
 @pytest.mark.parametrize(
     ("checks", "fields", "steps"),
     [
-        (("compliance",), (), ("nonprofit", "review")),
-        (("eligibility",), (field("url"),), ("nonprofit", "questions", "review")),
-        (("validation_request",), (), ("nonprofit", "documents", "review")),
+        (("compliance",), (), ("nonprofit", "person", "review")),
+        (("eligibility",), (field("url"),), ("nonprofit", "person", "questions", "review")),
+        (("validation_request",), (), ("nonprofit", "person", "documents", "review")),
         (("agent_verification",), (), ("nonprofit", "person", "documents", "review")),
         (
             ("validation_request", "agent_verification"),
@@ -50,7 +50,8 @@ def test_the_open_step_is_the_first_that_needs_something() -> None:
     for change, step in (
         ({}, "nonprofit"),
         ({"unlisted": Unlisted("A")}, "person"),
-        ({"person": Person("Ada")}, "questions"),
+        ({"person": Person("Ada")}, "person"),
+        ({"person": Person("Ada", "Byron", "ada@example.org")}, "questions"),
         ({"answers": {"one": "twelve"}}, "questions"),
         ({"answers": {"one": "12"}}, "documents"),
         ({"documents": True}, "review"),
@@ -133,6 +134,7 @@ def test_all_that_is_wrong_with_a_nonprofit_or_a_person_is_told() -> None:
     long = Unlisted("x" * 501, "USA", "IRS", "1" * 256, "x" * 256)
     assert set(drafts.unlisted_problems(long)) == {"name", "number", "website"}
     assert list(drafts.person_problems(Person())) == ["first_name", "last_name", "email"]
+    assert list(drafts.person_problems(Person(), named=False)) == ["email"]
     long_ = Person("x" * 256, "x" * 256, "a@b.example" * 30, "x" * 256)
     assert list(drafts.person_problems(long_)) == ["first_name", "last_name", "email", "title"]
 
