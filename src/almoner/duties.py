@@ -233,12 +233,16 @@ def duties(
             *register_jobs.schedules(registers.plan),
             *watchlist_jobs.schedules(watchlists.plan),
             *audit_heads.schedules(heads),
-            *agent_jobs.schedules(kept),
-            *handed_in_jobs.schedules(kept),
+            *_forgetting(kept),
             *(() if reports is None else settlement_jobs.fetching(reports)),
         ),
         limits={**register_jobs.LIMITS, **watchlist_jobs.LIMITS, **document_jobs.LIMITS, **settlement_jobs.LIMITS},
     )
+
+
+def _forgetting(kept: Kept) -> tuple[Schedule, ...]:
+    """What goes a term after a decision."""
+    return (*agent_jobs.schedules(kept), *handed_in_jobs.schedules(kept))
 
 
 def _paying(provider: PaymentProvider, figures: Figures, rules: Rules) -> Mapping[str, Handler]:

@@ -8,8 +8,10 @@ import pytest
 from almoner.platform.db import EVERYONE, Tx
 from almoner.validation.documents import store
 from almoner.validation.documents.domain import SCAN
+from almoner.validation.submission_documents import store as handed_in
+from tests.support.database import TestDatabase
 from tests.support.plans import Explaining
-from tests.support.service import Service, Tenant
+from tests.support.service import Service, Tenant, serving
 
 INSERT = """
 insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status, status_changed_at,
@@ -86,3 +88,33 @@ async def test_what_is_asked_of_documents_comes_from_indexes(service: Service, t
         assert asked.sorts_before_limit() == []
         wanted = {"document_pkey", "document_of_partner", "document_to_verify"}
         assert wanted <= asked.indexes()
+
+
+async def test_which_document_is_looked_at_next_is_read_from_an_index(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as service:
+        partner = (await service.tenant()).partner.id
+        async with service.db.write() as tx:
+            await tx.execute(
+                """
+                insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
+                                      status_changed_at, created_at, look_at)
+                select gen_random_uuid(), $1, 'image/png', 1, decode(repeat('00', 32), 'hex'), lpad(to_hex(n), 26, '0'),
+                    '{}', 'clean', $2, $2, $2::timestamptz + n * interval '1 minute'
+                from generate_series(1, 20000) n
+                """,
+                partner,
+                tx.now,
+            )
+        connection = await asyncpg.connect(empty_database.owner_dsn)
+        await connection.execute("vacuum analyze document")
+        await connection.close()
+        service.clock.advance(minutes=10)
+        async with service.db.write() as tx:
+            asking: Any = Explaining(tx)
+            assert await store.next_look(asking, EVERYONE) is not None
+            due = await store.lock_due(asking, EVERYONE, 100)
+            await store.look_at(asking, EVERYONE, {one.id: tx.now for one in due})
+            assert await handed_in.ends(asking, EVERYONE, [one.id for one in due]) == {}
+        assert 9 <= len(due) <= 10
+        assert "document" not in asking.scans()
+        assert "document_to_look_at" in asking.indexes()
