@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from almoner.access.members.audit_words import ACTIONS
 from tests.architecture.sources import Source, dotted, sources
 
-RECORDERS = frozenset({"record", "_record", "look"})
+RECORDERS = frozenset({"record", "_record", "look", "look_by_two"})
 OF_PEOPLE = re.compile(r"[a-z_]+(\.[a-z_]+)+|signed_(in|out)")
 OF_SCIM = {
     f"scim.{kind}.{what}"

@@ -60,6 +60,7 @@ select $1, 'https://id.example.org', 'ann', id, 'account', now(), now()
 from person where partner_id = $1 and user_name = 'ann@example.org'
 """
 """As when she came from the provider."""
+WAITING_LINES = "select id from bank_line where status = 'open' order by id"
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
@@ -372,7 +373,7 @@ async def accounts_and_bank_files(world: World, nonprofit: str) -> None:
     statement.write_bytes(camt.statement(*moved, currency="USD"))
     await world.does("bank-lines", "import", str(statement))
     async with world.service.db.read() as tx:
-        lines = [world.text("bankline", row[0]) for row in await tx.fetch("select id from bank_line order by id")]
+        lines = [world.text("bankline", row[0]) for row in await tx.fetch(WAITING_LINES)]
     await world.does("bank-lines", "assign", lines[0], "--request", request["reference"])
     await world.does("bank-lines", "dismiss", lines[1], *NOTE)
 
