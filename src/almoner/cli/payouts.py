@@ -31,7 +31,6 @@ from almoner.giving.payouts.domain import (
 from almoner.giving.payouts.flows import Ran
 from almoner.giving.remittances import service as remittances
 from almoner.giving.remittances.domain import Remittance
-from almoner.giving.remittances.papers import Papers
 from almoner.kit.errors import NotFound
 from almoner.kit.language import nearest
 from almoner.kit.time import iso, iso_or_none
@@ -185,7 +184,7 @@ def remittance(
     outputs.ensure_new(pdf)
 
     async def use(database: Database) -> Remittance:
-        papers = Papers(database.deployment)
+        papers = remittances.Papers(database.deployment)
         spoken = _spoken(papers, language)
         payout_id = _id(database, payout)
         async with acting(database, "finance") as (tx, officer):
@@ -206,7 +205,7 @@ def remittance(
         )
 
 
-def _spoken(papers: Papers, language: str | None) -> str | None:
+def _spoken(papers: remittances.Papers, language: str | None) -> str | None:
     """The language that was asked for. Raises BadParameter."""
     if language is None or nearest(language, papers.offered) is not None:
         return language

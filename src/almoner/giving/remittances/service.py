@@ -10,6 +10,7 @@ from almoner.giving.payouts.domain import PayoutRefused
 from almoner.giving.receipts import service as receipts
 from almoner.giving.remittances import domain
 from almoner.giving.remittances.domain import Line, Remittance, Totals
+from almoner.giving.remittances.papers import Papers as Papers
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.db import EVERYONE, Partner, Tx
 
