@@ -329,7 +329,8 @@ def faults() -> Iterator[Fault]:
     document = """
         insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
                               status_changed_at, created_at, lost_at, look_at)
-        select id, id, 'image/png', 1, decode(repeat('00', 32), 'hex'), repeat('0', 26), '{{}}', {}, created_at from partner limit 1
+        select id, id, 'image/png', 1, decode(repeat('00', 32), 'hex'), repeat('0', 26), '{{}}', {}, created_at
+        from partner limit 1
     """
     yield Fault("documents.kept", document.format("'clean', created_at, created_at, created_at"))
     yield Fault("documents.scanned", document.format(f"'pending_scan', {OLD}, {OLD}, null"))
