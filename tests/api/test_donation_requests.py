@@ -154,7 +154,8 @@ async def test_each_move_is_told_once_with_the_record_as_it_is(service: Service,
     [donation] = await donations_of(api, request)
     kinds = ["donation.created", "donation.payment_successful", "donation.settled"]
     assert await events_of(service, donation) == kinds
-    listed = data(await api.get("/v1/events", pageSize=2))
+    told = data(await api.get("/v1/events", pageSize=20))  # the nonprofit's verification begins with its first money
+    listed = [one for one in told if one["eventType"].startswith("donation.")][:2]
     assert [one["eventType"] for one in listed] == kinds[:0:-1]
     assert [one["eventData"] for one in listed] == [donation] * 2
 

@@ -9,7 +9,7 @@ from pypdf import PdfReader
 
 from almoner.giving.settlements import checks as settlement_checks
 from almoner.platform import selfcheck
-from tests.support import factories
+from tests.support import bank, factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.payouts import gift, payouts, settled, uuid_of, verified
@@ -171,8 +171,11 @@ async def test_payouts_to_a_nonprofit_are_held_until_they_are_released(
 async def test_in_production_a_person_confirms(service: Service, api: Client, tmp_path: Path) -> None:
     nonprofit = await factories.nonprofit(service)
     await verified(service, api, nonprofit)
-    made = await settled(service, api, nonprofit)
+    made = await settled(service, api, nonprofit, amount=1000)
+    ours = tmp_path / "accounts.toml"
+    ours.write_text(bank.OWN)  # below what one person may confirm of this account
     production = {
+        "BANK_ACCOUNTS": str(ours),
         "ENVIRONMENT": "production",
         "API_URL": "https://api.example.org",
         "PAGES_URL": "https://give.example.org",
@@ -182,12 +185,12 @@ async def test_in_production_a_person_confirms(service: Service, api: Client, tm
     }
     almoner = terminal(service, tmp_path, "finance", by=None, **production)
     status, printed = await almoner("payouts", "run")
-    assert (status, "Sent  24.37 USD in 1 payout with 1 donation" in printed) == (0, True), printed
+    assert (status, "Sent  9.75 USD in 1 payout with 1 donation" in printed) == (0, True), printed
     (payout,) = await payouts(api)
     assert (payout["status"], (await gift(api, made))["status"]) == ("SENT", "RECEIVED_PAYMENT")
     named = payout["id"].removeprefix("sandbox_")
     status, printed = await almoner("payouts", "confirm", named)
-    assert (status, printed) == (0, f"{named} is PAID: 24.37 USD with 1 donation.\n")
+    assert (status, printed) == (0, f"{named} is PAID: 9.75 USD with 1 donation.\n")
     assert (await gift(api, made))["status"] == "DISBURSED"
 
 

@@ -86,7 +86,7 @@ async def test_by_keyboard_alone_an_application_succeeds(site: Site) -> None:
         await site.service.drain()
         assert len(partner.received) == 1
         assert (await site.api.delete(f"/v1/webhook-subscriptions/{hook['id']}")).status_code == 204
-    event = webhooks.verify(partner.received[0], hook["secret"])["data"]
+    event = webhooks.verify_whenever(partner.received[0], hook["secret"])["data"]
     assert (event["eventType"], event["eventData"]) == ("validation_submission.succeeded", made)
     assert (made["validationInviteId"], made["metadata"]) == (invite["id"], {"campaign": "spring"})
     assert (made["status"], made["requirements"]) == ("succeeded", [])
