@@ -16,6 +16,7 @@ from almoner.kit import rf
 from tests.support import factories
 from tests.support import giving as support
 from tests.support.client import Client, data
+from tests.support.gift_aid_world import HOME
 from tests.support.giving import DAY, PAID, Giving, gift
 from tests.support.reports import imported, report
 from tests.support.service import Service
@@ -116,6 +117,26 @@ async def test_m6_late_money_is_held_and_an_officer_makes_it_a_gift(giving: Givi
     with pytest.raises(NotDecidable, match="decided over"):
         async with giving.service.db.write() as tx:
             await transfers.accept(tx, late.id, "again", "officer")
+
+
+async def test_what_was_declared_for_a_late_gift_is_declared_for_the_gift_it_becomes(
+    service: Service, api: Client
+) -> None:
+    nonprofit = await factories.nonprofit(service, country="GBR")
+    giving = await support.open_session(service, api, organisationId=nonprofit)
+    await begun(giving, gift(2500, "GBP", declarer=HOME))
+    named = await reference(giving)
+    giving.service.clock.advance(DAY)
+    await giving.sweep()
+    before = await donation(giving)
+    assert (before["status"], before["giftAidId"] is None) == ("CANCELLED", False)
+    await stated(giving, came(f"T3-{named}", 2500, named, "GBP"), reference=f"S3-{named}", currency="GBP")
+    [late] = await held(giving)
+    async with giving.service.db.write() as tx:
+        await transfers.accept(tx, late.id, "the donor called", "officer")
+    now = next(one for one in await giving.donations() if one["id"] != before["id"])
+    assert now["status"] == "RECEIVED_PAYMENT"
+    assert now["giftAidId"] not in {None, before["giftAidId"]}
 
 
 @pytest.mark.parametrize(("minor", "reason"), [(2400, "short"), (2600, "over")])

@@ -37,7 +37,7 @@ async def promise(tx: Tx, session: DonationSession, gift: Gift) -> Donation:
 async def promise_again(tx: Tx, session: DonationSession, donation: Donation, money: Money) -> Donation:
     """The session's donation, which the caller has locked, with what came for it; a new one if it was cancelled.
 
-    What gift aid there was covers it still: it is for the gift, whatever its amount.
+    What gift aid there was covers it still, whatever its amount; a new one is declared for anew, as of now.
     """
     cover = donation.cover_minor if donation.money == money else 0
     gift, covered = replace(domain.gift_of(donation), money=money, cover_minor=cover), donation.gift_aid_id
@@ -46,6 +46,8 @@ async def promise_again(tx: Tx, session: DonationSession, donation: Donation, mo
         return replace(donation, money=money, cover_minor=cover)
     if donation.status != "CANCELLED":
         raise domain.InvalidState(f"the donation is {donation.status}: it was paid otherwise")
+    if covered is not None:
+        covered = await giftaid.again(tx, Partner(donation.partner_id), donation.user_id, tx.now, covered)
     made = domain.promised(tx.new_id(), session, gift, tx.now, donor_shown=donation.donor_shown, gift_aid_id=covered)
     first, last, email = donation.first_name, donation.last_name, donation.email  # who was forgotten stays so
     return await _made(tx, replace(made, first_name=first, last_name=last, email=email))

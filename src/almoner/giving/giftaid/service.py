@@ -98,6 +98,14 @@ async def declare_for(tx: Tx, partner: Partner, declarer: Declarer, made: dateti
     return new.id
 
 
+async def again(tx: Tx, partner: Partner, user_id: UUID | None, made: datetime, before: UUID | None) -> UUID | None:
+    """What covers a gift that is promised once more: what was declared for it alone, else what its user declared."""
+    known = await store.find(tx, partner, before) if before else None
+    if known is not None and known.user_id is None and known.deleted_at is None:
+        return await declare_for(tx, partner, known.declarer, made, None)
+    return await covering(tx, partner, user_id, made)
+
+
 async def forget(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
     """Forget who declared for gifts that never came, where no gift is left that needs it (V6)."""
     await store.forget(tx, EVERYONE, declaration_ids)
