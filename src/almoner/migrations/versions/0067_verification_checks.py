@@ -10,12 +10,11 @@ revision = "0067"
 down_revision = "0066"
 
 UPGRADE = """
--- called: the partner asked for it; else it was begun when money came for the nonprofit. look_again_at: until then what
--- was seen of a pending or approved one is taken for true.
+-- called: the partner asked for it, as in all that the version before writes; else it was begun when money came for
+-- the nonprofit. look_again_at: until then what was seen of a pending or approved one is taken for true.
 alter table monetary_donation_verification
     add column called boolean not null default true,
     add column look_again_at timestamptz;
-alter table monetary_donation_verification alter column called drop default;
 create index monetary_donation_verification_look on monetary_donation_verification (look_again_at)
     where status in ('pending', 'approved') and look_again_at is not null;
 create index monetary_donation_verification_everybody on monetary_donation_verification (organisation_id)
