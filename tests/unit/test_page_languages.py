@@ -15,15 +15,15 @@ LANGUAGES = sorted(path.stem for path in LOCALE_FOLDER.glob("*.json"))
 ENGLISH: dict[str, Message] = json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8"))
 # Keys that templates and views put together: a fixed beginning and words that the code names.
 BUILT = re.compile(
-    r"^(give\.(expired|used|unknown|cookieless|closed|held|tries|broken)|till\.unknown)\.(title|text|next)$"
+    r"^(give\.(expired|lapsed|used|unknown|cookieless|closed|held|tries|broken)|till\.unknown)\.(title|text|next)$"
     r"|^till\.(declined|cards|ended)\.|^give\.step\.|^receipt\.(organisation|register|number|date|reference)$"
     r"|^receipt\.(issuer|receipt_number|donor|gift|cover|refunded|kept)$|^gift\.(step|next|wait|unknown)\."
-    r"|^apply\.(step|start|documents|expired|used|unknown|again|broken)\."
+    r"|^apply\.(step|start|documents|expired|used|unknown|again|broken)\.|^apply\.person\.(first|last)_name$"
     r"|^applied\.(\w+\.(title|text)|(missing|check|standing|reason)\..+|link\.(sent|later))$"
     r"|^give\.giftaid\.(title|house|road|city|postcode)$|^give\.problem\.|^(refund|reassigned)\.why\."
     r"|^statement\.((sent|later|unknown)\.(title|text|next)|first|last|given|back|left)$"
     r"|^remittance\.(payout|transfer|gifts|gift|given|fee|back|paid)$"
-    r"|^(agent|answer)\.(done|expired|closed|unknown|broken)\."
+    r"|^(agent|answer)\.(done|expired|closed|replaced|unknown|broken)\."
     r"|^payee\.((confirmed|account_missing|declined|closed)\.(title|text|next)|problem\.)"
 )
 
@@ -77,7 +77,7 @@ def test_h9_every_key_is_used_and_every_used_key_is_there() -> None:
     )
     areas = (
         "page|give|gift|thanks|waiting|till|receipt|refund|reassigned|statement|embed|agent|answer|apply|applied|payee"
-        "|remittance"
+        "|remittance|transfer"
     )
     used = set(re.findall(rf"[\"']((?:{areas})\.[a-z_.]+[a-z_])[\"']", text))
     assert {key for key in ENGLISH if key not in used and not BUILT.match(key)} == set()
