@@ -214,6 +214,10 @@ async def test_u2_a_number_that_no_register_lists_is_corrected(service: Service,
     service.clock.advance(seconds=1)
     answer = await form.browser.post(f"{home}/number", {"registry": "IRS", "number": "99-1234512"})
     assert (answer.status_code, answer.headers["location"]) == (303, f"{home}?did=corrected")
+    named = service.db.deployment.ids.parse("validationrequest", made["validationRequestId"])
+    async with service.db.read() as tx:  # nobody decides about this number on what was found of the other
+        asked = await tx.fetch("select status from review where subject_id = $1", named)
+    assert [row["status"] for row in asked] == ["withdrawn"]
     after = await ended(service, api, made)
     assert after["requirements"][0]["registryId"] == "99-1234512"
     assert after["requirements"][0]["since"] > missing["since"]

@@ -84,6 +84,7 @@ async def correct(tx: Tx, scope: Scope, request_id: UUID, registry_name: str, nu
     assert check.key is not None, "a number that has no key is refused"
     corrected = held.corrected(registry.id, registry_name, number, check.key, tx.now)
     await store.correct(tx, held, corrected)
+    await reviews.withdraw(tx, subject_of(held))  # who decides now would decide on what was found of another number
     payload = {"request": str(held.id), "occasion": "corrected", "then": None}
     # Of its own: a look that is under way, or due, is at what was given before.
     await queue.enqueue(tx, EVALUATE, payload, unique=f"{held.id} {corrected.corrections}")
