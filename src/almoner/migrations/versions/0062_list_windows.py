@@ -10,6 +10,8 @@ revision = "0062"
 down_revision = "0061"
 
 UPGRADE = """
+-- At once what the statements below need: who holds a row would else wait for us, and we for them.
+lock table donation, receipt in access exclusive mode;
 -- An identifier begins with the millisecond of its donation, or a little later: those of a process never go backwards,
 -- and a transaction may be older than the one before it. By how much the two differ, in milliseconds.
 create function id_drift(id uuid, at timestamptz) returns bigint language sql immutable strict parallel safe
