@@ -51,6 +51,14 @@ async def test_u4_u5_rows_that_cannot_be(service: Service, tenant: Tenant, chang
             await tx.execute(INSERT, tenant.partner.id, *{**GOOD, **changed}.values())
 
 
+async def test_the_version_before_that_runs_beside_still_writes_documents(service: Service, tenant: Tenant) -> None:
+    older = INSERT.replace(", look_at)", ")").replace("$9, now())", "$9)")
+    async with service.db.write() as tx:
+        made = await tx.fetchval(older, tenant.partner.id, *GOOD.values())
+        look = "select look_at = created_at + interval '30 days' from document where id = $1"
+        assert await tx.fetchval(look, made)
+
+
 async def test_u5_a_scan_ends_once_and_what_was_received_stays(service: Service, tenant: Tenant) -> None:
     assert set(SCAN.arrows()) == {("pending_scan", "clean"), ("pending_scan", "rejected")}
     async with service.db.write() as tx:

@@ -12,8 +12,15 @@ down_revision = "0064"
 UPGRADE = """
 alter table document add column look_at timestamptz;
 update document set look_at = created_at + interval '30 days';
+alter table document alter column look_at set not null;
 -- The version before, which may run beside, does not know the column.
-alter table document alter column look_at set default now() + interval '30 days', alter column look_at set not null;
+create function look_at_document() returns trigger language plpgsql as $$
+begin
+    new.look_at := new.created_at + interval '30 days';
+    return new;
+end $$;
+create trigger document_look_at before insert on document for each row when (new.look_at is null)
+execute function look_at_document();
 comment on column document.look_at is 'when it is looked next for how long it is kept';
 create index document_to_look_at on document (look_at) where deleted_at is null;
 
