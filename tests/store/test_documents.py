@@ -54,7 +54,7 @@ async def test_u4_u5_rows_that_cannot_be(service: Service, tenant: Tenant, chang
 async def test_the_version_before_that_runs_beside_still_writes_documents(service: Service, tenant: Tenant) -> None:
     older = INSERT.replace(", look_at)", ")").replace("$9, now())", "$9)")
     async with service.db.write() as tx:
-        made = await tx.fetchval(older, tenant.partner.id, *GOOD.values())
+        made = await tx.fetchval(older, tenant.partner.id, *{**GOOD, "key": "2" * 26}.values())
         look = "select look_at = created_at + interval '30 days' from document where id = $1"
         assert await tx.fetchval(look, made)
 
