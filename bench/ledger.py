@@ -61,7 +61,7 @@ def _ours(db: Database, organisations: list[UUID], providers: int) -> Post:
         provider = f"provider{rng.randrange(providers)}"
         transfers = books.payment_received(uuid4(), provider, rng.choice(organisations), Money(2500, "USD"))
         async with db.single() as tx:
-            await ledger.post(tx, transfers)
+            ledger.post(tx, transfers)
 
     return post
 

@@ -8,6 +8,9 @@ from typing import Final
 from almoner.giving.bank_lines import service as bank_lines
 from almoner.giving.brakes import service as brakes
 from almoner.giving.disputes import service as disputes
+from almoner.giving.payees import service as payees
+from almoner.giving.refunds import service as refunds
+from almoner.giving.verifications import service as verifications
 from almoner.nonprofits.registers import service as registers
 from almoner.platform import audit_chain, dispatcher, queue
 from almoner.platform.bell import rest
@@ -60,12 +63,13 @@ async def _note(house: House, stop: asyncio.Event) -> None:
                 figures = await queue.figures(tx)
                 house.telemetry.tested_partners.set(len(await brakes.alerts(tx)))
                 house.telemetry.disputes_open.set(await disputes.count_open(tx))
-                waiting, unpaid = await bank_lines.count_open(tx)
-                house.telemetry.bank_lines_open.set(waiting)
-                house.telemetry.bank_reports_open.set(unpaid)
+                house.telemetry.refunds_refused.set(await refunds.count_unsent(tx))
+                await bank_lines.measure(tx, house.telemetry)
                 await registers.measure(tx, house.telemetry)
                 await watchlists.measure(tx, house.telemetry)
                 await reviews.measure(tx, house.telemetry)
+                await verifications.measure(tx, house.telemetry)
+                await payees.measure(tx, house.telemetry)
                 if next(turns) % _TURNS_OF_HISTORY == 0:
                     await reviews.measure_decided(tx, house.telemetry)
             for state, jobs in asdict(figures).items():

@@ -58,7 +58,7 @@ async def provider(service: Service, cause: UUID) -> str:
 async def post(service: Service, transfers: list[Transfer]) -> None:
     """In a transaction of its own."""
     async with service.db.write() as tx:
-        await ledger.post(tx, transfers)
+        ledger.post(tx, transfers)
 
 
 async def sides(service: Service, account: Account) -> tuple[int, int]:
@@ -303,6 +303,44 @@ async def test_m2_writers_who_open_the_same_new_accounts_at_once_wait_for_each_o
         ]
         await asyncio.gather(*(post(service, transfers) for transfers in both))
         assert await sides(service, books.liability(cause, "GBP")) == (0, 800)
+
+
+async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(service: Service) -> None:
+    """Each has posted to accounts that the other posts to next."""
+    first, second = [
+        books.payment_held(uuid4(), f"p{uuid4().hex[:12]}", Money(100, currency)) for currency in ("USD", "EUR")
+    ]
+    await post(service, first + second)  # the accounts are open
+    both = asyncio.Barrier(2)
+
+    async def steps(*currencies: str) -> None:
+        async with service.db.write() as tx:
+            for currency in currencies:
+                provider = first[0].debit.provider if currency == "USD" else second[0].debit.provider
+                ledger.post(tx, books.payment_held(uuid4(), str(provider), Money(100, currency)))
+                await both.wait()
+
+    await asyncio.gather(steps("USD", "EUR"), steps("EUR", "USD"))
+    assert [await sides(service, one[0].debit) for one in (first, second)] == [(300, 0), (300, 0)]
+
+
+async def test_m1_what_is_posted_in_a_savepoint_goes_with_it(service: Service, provider: str, cause: UUID) -> None:
+    liability = books.liability(cause, "USD")
+    async with service.db.write() as tx:
+        ledger.post(tx, books.payment_received(uuid4(), provider, cause, Money(100, "USD")))
+        with pytest.raises(asyncpg.CheckViolationError):
+            async with tx.savepoint():
+                ledger.post(tx, books.payout_sent(uuid4(), cause, Money(10_001, "USD")))
+        async with tx.savepoint():
+            ledger.post(tx, books.payout_sent(uuid4(), cause, Money(10_000, "USD")))
+    assert await sides(service, liability) == (10_000, 10_100)
+
+
+async def test_m1_nothing_is_posted_where_nothing_is_written(service: Service, provider: str, cause: UUID) -> None:
+    for mode in (service.db.read, service.db.single, service.db.snapshot):
+        with pytest.raises(RuntimeError, match=r"open db.write"):
+            async with mode() as tx:
+                ledger.post(tx, books.payment_received(uuid4(), provider, cause, Money(100, "USD")))
 
 
 async def test_m1_the_kinds_in_the_database_are_those_in_the_code(service: Service) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from almoner.kit.errors import IncorrectParams, KeyInUse, SameKeyDifferentData
 from almoner.platform import idempotency
-from almoner.platform.crypto import SealBroken, Vault
+from almoner.platform.crypto import SealBroken, Vault, digest
 from almoner.platform.db import Partner
 from almoner.platform.idempotency import Claim, Replayed
 
@@ -27,6 +27,14 @@ def claim(payload: object = None, *, partner: Partner = FIRST, key: str | None =
 
 def test_i3_key_order_makes_no_difference() -> None:
     assert claim({"a": 1, "b": {"d": [1, 2], "c": None}}) == claim({"b": {"c": None, "d": [1, 2]}, "a": 1})
+
+
+def test_k7_publishable_calls_are_marked_and_those_of_secret_keys_stay_readable_to_earlier_releases() -> None:
+    publicly = idempotency.make_claim(VAULT, FIRST, "k", ROUTE, {"a": 1}, publicly=True)
+    secretly = claim({"a": 1})
+    assert secretly.fingerprint == digest(b'POST /v1/users\n{"a":1}')
+    assert publicly.key_hash == secretly.key_hash
+    assert publicly.fingerprint != secretly.fingerprint
 
 
 @pytest.mark.parametrize(("one", "other"), list(combinations(PAYLOADS, 2)))

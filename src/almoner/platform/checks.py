@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from almoner.platform.event_blocks import SIZE
 from almoner.platform.selfcheck import Check
 
 checks: Final = (
@@ -18,6 +19,28 @@ checks: Final = (
         where e.highest - e.lowest + 1 <> e.n or (e.n > 0 and e.highest is distinct from c.last_sequence)
         """,
         "partner",
+    ),
+    Check(
+        "events.blocks_count_what_is_there",
+        "Blocks of events count what is there: those that lists add up, as far as they are said to reach",
+        "Delete the partner's rows of event_block and set its event_counter.blocked to 0: they are counted anew",
+        f"""
+        with kept as (
+            select c.partner_id, c.blocked, (l.lowest + {SIZE} - 2) / {SIZE} as first
+            from event_counter c cross join lateral (
+                select min(sequence) as lowest from event where partner_id = c.partner_id and sequence is not null
+            ) l where c.blocked >= {SIZE}
+        )
+        select coalesce(b.partner_id, e.partner_id) || ' ' || coalesce(b.block, e.block) from (
+            select b.* from event_block b join kept k on k.partner_id = b.partner_id and b.block >= k.first
+        ) b full join (
+            select e.partner_id, (e.sequence - 1) / {SIZE} as block, e.type, count(*) as n,
+                   min(e.created_at) as first_at, max(e.created_at) as last_at
+            from event e join kept k on k.partner_id = e.partner_id
+            where e.sequence > k.first * {SIZE} and e.sequence <= k.blocked group by 1, 2, 3
+        ) e on (e.partner_id, e.block, e.type) = (b.partner_id, b.block, b.type)
+        where b.n is distinct from e.n or e.first_at < b.first_at or e.last_at > b.last_at
+        """,
     ),
     Check(
         "events.prompt",

@@ -5,12 +5,12 @@ per request or job, and committed before the answer is sent (house 5).
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 from uuid import UUID
 
 import asyncpg
@@ -24,6 +24,7 @@ from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment, Links
 
 Mode = Literal["read", "write", "single", "around"]
+_Item = TypeVar("_Item")
 
 _inside: ContextVar[bool] = ContextVar("almoner_inside_transaction", default=False)
 
@@ -59,7 +60,7 @@ class Tx:
     change carry one moment.
     """
 
-    __slots__ = ("_after_commit", "_connection", "_deployment", "_statements", "mode", "now", "wall")
+    __slots__ = ("_after_commit", "_at_end", "_connection", "_deployment", "_statements", "mode", "now", "wall")
 
     def __init__(
         self, connection: "asyncpg.pool.PoolConnectionProxy[Record]", deployment: Deployment, mode: Mode
@@ -67,6 +68,7 @@ class Tx:
         self._connection = connection
         self._deployment = deployment
         self._after_commit: list[Callable[[], None]] = []
+        self._at_end: dict[Callable[[Tx, list[Any]], Awaitable[None]], list[Any]] = {}
         self._statements = 0
         self.mode = mode
         self.now: datetime = deployment.clock.now()
@@ -134,13 +136,28 @@ class Tx:
     @asynccontextmanager
     async def savepoint(self) -> AsyncIterator[None]:
         """Of a writing transaction: what the block did is undone when it raises, and the transaction goes on."""
-        waiting = len(self._after_commit)
+        waiting, outside = len(self._after_commit), self._at_end
+        self._at_end = {}
         try:
             async with self._connection.transaction():
                 yield
+                await self.finish()
         except BaseException:
             del self._after_commit[waiting:]
             raise
+        finally:
+            self._at_end = outside
+
+    def at_end(self, step: Callable[["Tx", list[_Item]], Awaitable[None]], items: Iterable[_Item]) -> None:
+        """Have ``step`` done once with all ``items`` that it is given, as the last of the transaction or savepoint."""
+        if self.mode not in {"write", "around"}:
+            raise RuntimeError("nothing is done at the end of such a transaction; open db.write() instead")
+        self._at_end.setdefault(step, []).extend(items)
+
+    async def finish(self) -> None:
+        """Do what was to be done last. Called by ``Database`` only."""
+        for step, items in self._at_end.items():
+            await step(self, items)
 
     def after_commit(self, call: Callable[[], None]) -> None:
         """Run ``call`` when the transaction has been committed; it is forgotten on rollback."""
@@ -208,6 +225,7 @@ class Database:
             try:
                 async with connection.transaction():
                     yield tx
+                    await tx.finish()
             finally:
                 _inside.reset(token)
             tx.committed()
@@ -231,6 +249,7 @@ class Database:
             tx = Tx(connection, self.deployment, "around")
             async with connection.transaction():
                 yield tx
+                await tx.finish()
             tx.committed()
 
     def open(self, mode: Mode) -> AbstractAsyncContextManager[Tx]:

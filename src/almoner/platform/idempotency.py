@@ -118,13 +118,19 @@ def checked_key(headers: Mapping[str, str]) -> str | None:
     return key
 
 
-def make_claim(vault: Vault, partner: Partner, key: str | None, route: str, payload: object) -> Claim:
-    """The claim of a call. ``payload``: the decoded JSON body, or what stands for it (hashes of a multipart body)."""
+def make_claim(
+    vault: Vault, partner: Partner, key: str | None, route: str, payload: object, *, publicly: bool = False
+) -> Claim:
+    """The claim of a call. ``payload``: the decoded JSON body, or what stands for it (hashes of a multipart body).
+
+    ``publicly``: with a publishable key, which is never told what a secret one was answered (settled 2).
+    """
     if key is None:
         return Claim(partner, route, b"", None, None)
     key_hash = vault.keyed_hash("idempotency-key", partner.id.bytes + key.encode())
     lock = int.from_bytes(key_hash[:8], signed=True)
-    return Claim(partner, route, digest(route.encode() + b"\n" + _canonical.encode(payload)), key_hash, lock)
+    whose = b"publishable\n" if publicly else b""  # no route begins so
+    return Claim(partner, route, digest(whose + route.encode() + b"\n" + _canonical.encode(payload)), key_hash, lock)
 
 
 async def claim(tx: Tx, held: Claim) -> None:

@@ -18,6 +18,7 @@ import msgspec
 from asyncpg import Record
 
 from almoner.kit.time import iso
+from almoner.platform import event_blocks
 from almoner.platform.bell import Bell
 from almoner.platform.db import Partner, Tx
 from almoner.platform.event_types import EVENT_TYPES as EVENT_TYPES
@@ -191,6 +192,8 @@ async def next_due(tx: Tx) -> datetime | None:
 
 
 async def purge(tx: Tx, limit: int = 1000) -> int:
-    """Sweep: remove events that partners were shown for 90 days; how many were removed."""
+    """Sweep: remove events that partners were shown for 90 days, and in the end their blocks; how many events."""
     removed: Any = await tx.fetchval(PURGE, tx.now - KEPT, limit)
+    if removed < limit:
+        await event_blocks.tidy(tx)
     return int(removed)

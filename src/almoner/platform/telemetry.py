@@ -83,10 +83,13 @@ class Telemetry:
             "Partners on whose pages stolen cards seem to be tried (H7).",
             registry=self.registry,
         )
-        self.disputes_open, self.bank_lines_open, self.bank_reports_open = _of_money(self.registry)
+        money = _of_money(self.registry)
+        self.disputes_open, self.refunds_refused, self.bank_lines_open, self.bank_reports_open = money
+        self.unreconciled = UnreconciledFigures(self.registry)
         self.register_data_age, self.register_loads = _of_registers(self.registry)
         self.watchlists = WatchlistFigures(self.registry)
         self.reviews = ReviewFigures(self.registry)
+        self.payees = PayeeFigures(self.registry)
         self.selfcheck_findings, self.selfcheck_at = _of_selfchecks(self.registry)
         self._bound: dict[tuple[str, int], tuple[Any, Any]] = {}
 
@@ -209,9 +212,50 @@ class ReviewFigures:
         )
 
 
-def _of_money(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge]:
+class PayeeFigures:
+    """What keeps nonprofits from being paid, of the whole deployment: ``what`` is verification, flag or account."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._open = Gauge(
+            "almoner_payees_open",
+            "What waits before nonprofits are paid: pending verifications, open flags, proposed accounts.",
+            ("what",),
+            registry=registry,
+        )
+        self._oldest = Gauge(
+            "almoner_payee_oldest_seconds", "How long the oldest has waited, by the business clock.", ("what",),
+            registry=registry,
+        )  # fmt: skip
+
+    def set(self, what: str, count: int, seconds: float) -> None:
+        """How many wait, and how long the oldest has."""
+        self._open.labels(what).set(count)
+        self._oldest.labels(what).set(max(0.0, seconds))
+
+
+class UnreconciledFigures:
+    """What providers and our bank tell of and the books do not show yet."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._open = Gauge(
+            "almoner_unreconciled_open", "What providers and our bank tell of and the books do not show.", ("what",),
+            registry=registry,
+        )  # fmt: skip
+        self._oldest = Gauge(
+            "almoner_unreconciled_oldest_seconds", "How long the oldest of it has waited, by the business clock.",
+            ("what",), registry=registry,
+        )  # fmt: skip
+
+    def set(self, what: str, count: int, seconds: float) -> None:
+        """How much waits, and how long the oldest has."""
+        self._open.labels(what).set(count)
+        self._oldest.labels(what).set(max(0.0, seconds))
+
+
+def _of_money(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge, Gauge]:
     return (
         Gauge("almoner_disputes_open", "Gifts that donors' banks want back.", registry=registry),
+        Gauge("almoner_refunds_refused", "Refunds that providers refused, for a person to see to.", registry=registry),
         Gauge("almoner_bank_lines_open", "Lines of bank statements that wait for a person.", registry=registry),
         Gauge("almoner_bank_reports_open", "Payouts of providers that no bank line tells of yet.", registry=registry),
     )

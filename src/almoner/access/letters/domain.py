@@ -28,6 +28,7 @@ Kind = Literal[
     "donation_request",
     "refund_refused",
     "refund_not_sent",
+    "refund_failed",
 ]
 
 LONGEST_NAME: Final = 80
@@ -152,6 +153,12 @@ _WORDS: Final[dict[Kind, _Words]] = {
         "A gift of {amount} does not go back by the payment provider, and is owed to its nonprofit again. `almoner "
         "refunds show` tells of it, docs/runbooks/refunds.md what can be done.",
         after="If the partner asked for it, its owners and finance people were told that nothing went back.",
+    ),
+    "refund_failed": _Words(
+        "A refund at {place} came back",
+        "A refund of {amount} failed after the provider had sent it: the donor does not have the money. `almoner "
+        "refunds refused` lists it, docs/runbooks/refunds.md says what to do.",
+        after="It waits until somebody has seen to it and noted how, with `almoner refunds let-rest`.",
     ),
     "refund_not_sent": _Words(
         "{place}: {amount} did not go back",

@@ -7,13 +7,16 @@ from almoner.giving.ledger.domain import Account, Balance, Transfer
 from almoner.platform.db import EVERYONE, Tx
 
 
-async def post(tx: Tx, transfers: Sequence[Transfer]) -> None:
-    """Post the transfers of one state change, in its transaction and as its last lock: accounts are locked here.
+def post(tx: Tx, transfers: Sequence[Transfer]) -> None:
+    """Post the transfers of a state change, with all others of its transaction, when that ends.
 
-    Once for each transaction, with all of its transfers, so that accounts are always taken in one order. Raises
-    UniqueViolationError when a movement was posted before, CheckViolationError when more would leave an account than
-    came to it.
+    So accounts are its last locks, and always taken in one order. Its end raises UniqueViolationError when a movement
+    was posted before, CheckViolationError when more would leave an account than came to it.
     """
+    tx.at_end(_post, transfers)
+
+
+async def _post(tx: Tx, transfers: list[Transfer]) -> None:
     accounts = {side for transfer in transfers for side in (transfer.debit, transfer.credit)}
     if len(transfers) == 1:
         if not await store.insert(tx, EVERYONE, transfers[0]):

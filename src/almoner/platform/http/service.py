@@ -17,11 +17,11 @@ from almoner.kit.errors import (
     ServiceUnavailable,
 )
 from almoner.platform import audit, idempotency
-from almoner.platform.crypto import digest
+from almoner.platform.crypto import Vault, digest
 from almoner.platform.db import Database
 from almoner.platform.failures import AWAY
 from almoner.platform.http import audited
-from almoner.platform.http.caller import Guard, KeyKind
+from almoner.platform.http.caller import Caller, Guard, KeyKind
 from almoner.platform.http.calls import Call
 from almoner.platform.http.endpoints import Raw, Routes
 from almoner.platform.http.paths import Address, Bound, Paths
@@ -119,11 +119,11 @@ class Service:
                 unread = [
                     digest(raw).hex() if isinstance(raw, bytes) else ""
                 ]  # no body that was answered is a list, so no stored answer has this one
-                await self._ensure_free(idempotency.make_claim(vault, caller.partner, key, route, unread))
+                await self._ensure_free(_claimed(vault, caller, key, route, unread))
             raise
         claim = None
         if endpoint.method == "POST" and caller is not None:
-            claim = idempotency.make_claim(vault, caller.partner, key, route, payload() if key else None)
+            claim = _claimed(vault, caller, key, route, payload() if key else None)
         for attempt in (1, 2):
             call = Call(
                 self._db,
@@ -225,3 +225,8 @@ class Service:
                 raise NotFound
             arguments[name] = value
         return arguments
+
+
+def _claimed(vault: Vault, caller: Caller, key: str | None, route: str, payload: object) -> Claim:
+    publicly = caller.kind is KeyKind.PUBLISHABLE
+    return idempotency.make_claim(vault, caller.partner, key, route, payload, publicly=publicly)

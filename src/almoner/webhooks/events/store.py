@@ -1,25 +1,84 @@
 """SQL that reads numbered events. The table is the outbox's, which alone writes it."""
 
 from collections.abc import Sequence
+from typing import Final
 from uuid import UUID
 
 from asyncpg import Record
 
 from almoner.platform.db import Partner, Tx
+from almoner.platform.event_blocks import SIZE
 from almoner.platform.http.paging import Page
 from almoner.webhooks.events.domain import Filter, NumberedEvent
 
-_COLUMNS = "id, sequence, type, payload, created_at"
-_MATCHING = """
-partner_id = $1 and sequence is not null and ($2::text is null or type = $2)
-and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)
+_COLUMNS: Final = "id, sequence, type, payload, created_at"
+_TYPED: Final = "($2::text is null or type = $2)"
+_MATCHING: Final = f"""
+{_TYPED} and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)
 """
 # Numbers have no gaps, so the last and the lowest that is kept make the total. Both sides see one snapshot (P7).
-_ALL = """
+_ALL: Final = """
 select coalesce((select last_sequence from event_counter where partner_id = $1) + 1
     - (select min(sequence) from event where partner_id = $1 and sequence is not null), 0) as total
 """
-_SOME = f"select count(*) as total from event where {_MATCHING}"
+# The blocks that have some of what is asked for; whole: all of that. Then what is in none yet.
+_SPANS: Final = f"""
+with kept as materialized (
+    select coalesce((select blocked from event_counter where partner_id = $1), 0) as blocked,
+           (select min(sequence) from event where partner_id = $1 and sequence is not null) as lowest
+), spans as materialized (
+    select block, n, ($3::timestamptz is null or first_at >= $3) and ($4::timestamptz is null or last_at < $4)
+                     and block * {SIZE} + 1 >= lowest as whole
+    from event_block, kept
+    where partner_id = $1 and block >= (lowest - 1) / {SIZE} and {_TYPED}
+      and ($3::timestamptz is null or last_at >= $3) and ($4::timestamptz is null or first_at < $4)
+)
+"""
+_OPEN: Final = f"""
+select block * {SIZE} as after, (block + 1) * {SIZE} as upto from (select distinct block from spans {{which}}) chosen
+union all select blocked, {2**63 - 1} from kept
+"""
+_WITHIN: Final = f"partner_id = $1 and sequence > s.after and sequence <= s.upto and {_MATCHING}"
+_SOME: Final = f"""
+select coalesce((select sum(n)::bigint from spans where whole), 0) + (
+    select coalesce(sum(read.n)::bigint, 0) from ({_OPEN.format(which="where not whole")}) s
+    cross join lateral (select count(*) as n from event where {_WITHIN}) read
+) as total
+"""
+
+
+def _every(order: str, comparison: str) -> str:
+    """A page of all events: $2 its position, $3 its length."""
+    return f"""
+    with counted as ({_ALL}), picked as (
+        select sequence from event
+        where partner_id = $1 and sequence is not null and ($2::bigint is null or sequence {comparison} $2)
+        order by sequence {order} limit $3
+    )
+    """
+
+
+def _matching(order: str, comparison: str, reaches: str) -> str:
+    """A page of those that match: block by block, without a look at the events themselves."""
+    return f"""
+    {_SPANS}, counted as ({_SOME}), picked as (
+        select p.sequence from ({_OPEN.format(which="")}) s cross join lateral (
+            select sequence from event where {_WITHIN} and ($5::bigint is null or sequence {comparison} $5)
+            order by sequence {order} limit $6
+        ) p where $5::bigint is null or {reaches} order by s.after {order}, p.sequence {order} limit $6
+    )
+    """
+
+
+_SHOWN: Final = f"""
+select {_COLUMNS}, total from counted left join lateral (
+    select {_COLUMNS} from picked join event using (sequence) where partner_id = $1
+) listed on true order by sequence
+"""
+DOWN: Final = _every("desc", "<") + _SHOWN + "desc"
+UP: Final = _every("asc", ">") + _SHOWN + "asc"
+MATCHING_DOWN: Final = _matching("desc", "<", "s.after + 1 < $5") + _SHOWN + "desc"
+MATCHING_UP: Final = _matching("asc", ">", "s.upto > $5") + _SHOWN + "asc"
 
 
 def _event(row: Record) -> NumberedEvent:
@@ -38,24 +97,12 @@ async def find(tx: Tx, partner: Partner, event_id: UUID) -> NumberedEvent | None
 
 async def page(tx: Tx, partner: Partner, page_: Page, filter_: Filter) -> tuple[list[NumberedEvent], int]:
     """One page of the partner's events by sequence in reading order, and the total, from one snapshot."""
-    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
-    rows = await tx.fetch(
-        f"""
-        select {_COLUMNS}, total from ({_ALL if filter_.everything else _SOME}) counted
-        left join lateral (
-            select {_COLUMNS} from event
-            where {_MATCHING} and ($5::bigint is null or sequence {comparison} $5)
-            order by sequence {order} limit $6
-        ) listed on true
-        order by sequence {order}
-        """,
-        partner.id,
-        filter_.type,
-        filter_.starts,
-        filter_.ends,
-        None if page_.position is None else page_.position[0],
-        page_.limit,
-    )
+    position = None if page_.position is None else page_.position[0]
+    if filter_.everything:
+        rows = await tx.fetch(DOWN if page_.reads_down else UP, partner.id, position, page_.limit)
+    else:
+        asked = (filter_.type, filter_.starts, filter_.ends, position, page_.limit)
+        rows = await tx.fetch(MATCHING_DOWN if page_.reads_down else MATCHING_UP, partner.id, *asked)
     return [_event(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
@@ -66,7 +113,8 @@ async def within(
     rows = await tx.fetch(
         f"""
         select id, sequence, type from event
-        where {_MATCHING} and ($5::text[] is null or type = any($5)) order by sequence limit $6
+        where partner_id = $1 and sequence is not null and {_MATCHING} and ($5::text[] is null or type = any($5))
+        order by sequence limit $6
         """,
         partner.id,
         filter_.type,

@@ -15,6 +15,10 @@ if (form && results && told) {
     asking = new AbortController();
     try {
       const answer = await fetch(`${form.dataset.search}?q=${encodeURIComponent(query)}`, { signal: asking.signal });
+      if (answer.redirected || answer.status === 404 || answer.status === 410) {
+        location.assign(form.action); // the form is sent or its link has ended: the page itself says so
+        return;
+      }
       if (!answer.ok) return;
       results.innerHTML = await answer.text();
       shown = query;
