@@ -11,6 +11,7 @@ from almoner.validation.agents import reviewing
 from almoner.validation.matches import service as matches
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, Filters, Review, ReviewRefused
+from almoner.validation.submissions import service as applications
 from tests.support import agents, appeals, factories, submissions
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -192,6 +193,35 @@ async def test_who_decided_about_the_applicant_or_the_match_does_not_decide_the_
     kind = "agent_verification"
     await appeals.reject_first(
         service, kind, "agentverification", made["agentVerification"]["id"], "other", "operator_2"
+    )
+    appeal = await appeals.made(api, await submissions.ended(service, api, made))
+    for by in ("operator_1", "operator_2"):
+        with pytest.raises(ReviewRefused, match="another operator"):
+            await appeals.decide(service, appeal, "rejected", by)
+        await appeals.release(service, appeal, by)
+    await appeals.decide(service, appeal, "rejected", "operator_3")
+
+
+async def test_who_decided_at_the_address_before_a_correction_does_not_decide_the_appeal(
+    service: Service, api: Client, lists: Lists
+) -> None:
+    await lists.load(LISTED)
+    only = await submissions.configured(api, "agent_verification")
+    nonprofit = await factories.nonprofit(service, website="https://relief.example")
+    made = await submissions.applied(api, organisationId=nonprofit, configurationId=only, **BODY)
+    await service.drain()
+    match = (await waiting(service))["match"].subject.id
+    named = service.db.deployment.ids.parse("validationsubmission", made["id"])
+    assert named is not None
+    async with service.db.write() as tx:
+        await matches.decide(tx, EVERYONE, match, SAME)
+    for number in range(2):
+        async with service.db.write() as tx:
+            assert await applications.correct_address(tx, EVERYONE, named, f"zinaida{number}@relief.example")
+        await service.drain()
+    now = await submissions.shown(api, made)
+    await appeals.reject_first(
+        service, "agent_verification", "agentverification", now["agentVerificationId"], "other", "operator_2"
     )
     appeal = await appeals.made(api, await submissions.ended(service, api, made))
     for by in ("operator_1", "operator_2"):

@@ -9,7 +9,7 @@ from almoner.validation.reviews.domain import ReviewRefused
 from tests.support import agents, appeals, factories
 from tests.support.client import Client, data
 from tests.support.service import Service
-from tests.support.submissions import PATH, SIMULATE, applied, configured, ended, shown, told
+from tests.support.submissions import CHOIRS, PATH, SIMULATE, applied, configured, ended, shown, simulate, told
 
 INVALID_STATE = (400, "validation_submission/invalid_state")
 SATURDAY = 5
@@ -110,6 +110,9 @@ async def test_a_reversal_accepts_the_request_and_takes_up_what_ended_with_it(se
     assert now["eligibility"]["status"] != "validation_request_failed"
     # Nobody has yet confirmed the applicant's address: the submission waits for that.
     assert (now["status"], now["agentVerification"]["status"]) == ("failed", "pending_user_verification")
+    assert [(one["check"], one["code"], one["from"]) for one in now["requirements"]] == [
+        ("agent_verification", "confirmation", "applicant")
+    ]
     email = now["agentVerification"]["email"]
     await agents.simulate(api, {"id": now["agentVerificationId"]}, "confirm_email")
     assert email is not None
@@ -117,6 +120,28 @@ async def test_a_reversal_accepts_the_request_and_takes_up_what_ended_with_it(se
     assert (done["status"], done["failureReasons"]) == ("succeeded", None)
     assert (await names(service, api, failed))[-2:] == ["updated", "succeeded"]
     assert (await names(service, api, failed)).count("succeeded") == 1
+
+
+@pytest.mark.parametrize("later", ["configuration", "eligibility"])
+async def test_what_was_reversed_stays_so_however_the_other_checks_end(
+    service: Service, api: Client, later: str
+) -> None:
+    organisation = await factories.nonprofit(service)
+    asked = await configured(api, "compliance", "eligibility", allowedActivitySubTags=[CHOIRS])
+    made = await applied(api, organisationId=f"{organisation}-complianceStatus:fail", configurationId=asked)
+    failed = await ended(service, api, made)
+    assert list(failed["failureReasons"]) == ["compliance"]
+    await appeals.decide(service, await appeals.made(api, failed), "accepted")
+    assert (await ended(service, api, failed))["status"] == "processed"
+    if later == "configuration":
+        data(await api.patch(f"/v1/validation-submission-configurations/{asked}", {"allowedActivitySubTags": None}))
+    else:
+        results = {"eligibilityStatus": "pass", "confirmedActivitySubTags": [CHOIRS]}
+        await simulate(api, made["eligibilitySubscriptionId"], "set_results", results=results)
+    done = await ended(service, api, failed)
+    assert (done["status"], done["failureReasons"]) == ("succeeded", None)
+    told_of = await names(service, api, failed)
+    assert (told_of.count("failed"), told_of.count("succeeded")) == (1, 1)
 
 
 async def test_a_reversal_succeeds_at_once_where_nothing_else_is_open(service: Service, api: Client) -> None:

@@ -3,6 +3,8 @@
 from itertools import count
 from typing import Any
 
+import pytest
+
 from almoner.platform.db import EVERYONE
 from almoner.validation.agents import service as agents_service
 from almoner.validation.requests.domain import MOST_CORRECTIONS
@@ -15,6 +17,7 @@ from tests.support.submissions import applied, ended, shown, simulate, told
 from tests.support.validation import evidence
 
 UNLISTED = {"country": "USA", "name": "Nobody Knows Us", "registry": "IRS", "website": "www.nobody.example"}
+ELIGIBILITY = "/v1/eligibility-subscriptions"
 _numbers = count(1)
 
 
@@ -129,6 +132,36 @@ async def test_u1_links_that_went_to_the_wrong_address_show_the_application_no_m
     assert (await finder.post(f"{home}/appeal", {"text": "Mine.", "csrf": "x"})).status_code in (303, 404)
     [fresh] = links(await mails(service, api, right), "application")
     assert "Your application to" in (await finder.open(fresh)).text
+
+
+async def test_u1_what_was_to_be_mailed_before_a_correction_leads_to_the_application_all_the_same(
+    service: Service, api: Client
+) -> None:
+    wrong, right = somebody(), somebody()
+    form, made, home = await sent(service, api, wrong, "99-1234598")
+    service.clock.advance(minutes=10, seconds=5)  # what is missing is due, and has not been mailed
+    await form.browser.open(home)
+    assert (await form.browser.post(f"{home}/email", {"email": right})).status_code == 303
+    written = await mails(service, api, right)
+    assert len([mail for mail in written if "Something is missing" in mail["subject"]]) == 1
+    for link in links(written, "application"):
+        assert "Your application to" in (await stranger(service).open(link)).text
+    assert not [mail for mail in await mails(service, api, wrong) if "Something is missing" in mail["subject"]]
+    assert (await shown(api, made))["status"] == "pending"
+
+
+async def test_u1_an_application_is_acknowledged_once_at_the_address_of_now(service: Service, api: Client) -> None:
+    wrong, right = somebody(), somebody()
+    form = Form(service, await invited(api))
+    await form.open()
+    await form.fill(email=wrong)
+    home = await form.send()  # nothing is mailed yet
+    service.clock.advance(seconds=5)
+    await form.browser.open(home)
+    assert (await form.browser.post(f"{home}/email", {"email": right})).status_code == 303
+    [link] = links(await mails(service, api, right), "application")
+    assert "Your application to" in (await stranger(service).open(link)).text
+    assert await mails(service, api, wrong) == []
 
 
 async def test_u1_mails_are_limited_exactly(service: Service, api: Client) -> None:
@@ -280,6 +313,34 @@ async def test_u2_a_request_that_others_rest_on_is_the_partners_to_correct(servi
     late = await form.browser.post(f"{home}/number", {"registry": "IRS", "number": "99-1234524", "csrf": csrf})
     assert late.status_code == 200
     assert (await shown(api, made))["requirements"][0]["registryId"] == "99-1234523"
+
+
+@pytest.mark.parametrize("path", ["/v1/agent-verifications", "/v1/monitoring-subscriptions", ELIGIBILITY])
+async def test_u2_what_the_partner_made_of_the_request_holds_its_number_too(
+    service: Service, api: Client, path: str
+) -> None:
+    number, other = (f"99-12346{next(_numbers):02}" for _ in range(2))
+    form, made, home = await sent(service, api, somebody(), number)
+    csrf = form.browser.csrf
+    named = {"firstName": "Ada", "lastName": "Byron", "email": somebody()} if "agent" in path else {}
+    tags: dict[str, Any] = {"suggestedActivitySubTags": []} if path == ELIGIBILITY else {}
+    data(await api.post(path, {"validationRequestId": made["validationRequestId"], **named, **tags}))
+    assert "Is the number right?" not in (await form.browser.open(home)).text
+    late = await form.browser.post(f"{home}/number", {"registry": "IRS", "number": other, "csrf": csrf})
+    assert late.status_code == 200
+    [missing, *_] = (await shown(api, made))["requirements"]
+    assert (missing["registryId"], "corrected_registry_number" in missing["accepted"]) == (number, False)
+
+
+async def test_u2_a_verification_that_was_replaced_holds_no_number(service: Service, api: Client) -> None:
+    number, other = (f"99-12346{next(_numbers):02}" for _ in range(2))
+    form, made, home = await sent(service, api, somebody(), number)
+    for path, given in (("email", {"email": somebody()}), ("email", {"email": somebody()})):
+        assert (await form.browser.post(f"{home}/{path}", given)).status_code == 303
+        await form.browser.open(home)
+    answer = await form.browser.post(f"{home}/number", {"registry": "IRS", "number": other})
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{home}?did=corrected")
+    assert (await ended(service, api, made))["requirements"][0]["registryId"] == other
 
 
 async def test_u3_whoever_applies_is_written_to_whatever_is_checked(service: Service, api: Client) -> None:

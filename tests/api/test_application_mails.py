@@ -159,3 +159,19 @@ async def test_what_the_registers_say_late_is_asked_for_later_and_once(service: 
     for minutes, told in ((11, 0), (20, 0), (60, 1), (60 * 24, 1), (60 * 24 * 20, 1)):
         service.clock.advance(minutes=minutes)
         assert (await subjects(service, api)).count(missing) == told, minutes
+
+
+async def test_whoever_applied_is_written_to_in_the_name_that_the_form_says(service: Service, api: Client) -> None:
+    """A mail of somebody else asks nobody to confirm: it is thrown away."""
+    harbour = await configured(
+        api, "validation_request", "agent_verification", branding={"displayName": "Harbour Fund"}
+    )
+    whom = {**ADA, "email": "harbour@elsewhere.example"}
+    await applied(api, configurationId=harbour, **whom)
+    await service.drain()
+    mails = data(await api.get("/v1/sandbox/mailbox", to=whom["email"], pageSize=100))
+    assert len(mails) == 2  # it has arrived; and: please confirm
+    assert all("Harbour Fund" in one[form] for one in mails for form in ("text", "html")), mails
+    [link] = [link for one in mails for link in one["links"] if "/confirm?" in link]
+    page = await Browser(service.app, service.db.deployment.links.pages).open(link)
+    assert "Harbour Fund" in page.text

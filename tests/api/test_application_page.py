@@ -2,14 +2,19 @@
 
 from typing import Any
 
+import pytest
+
 from almoner.platform.db import EVERYONE
 from almoner.validation.appeals import service as services
 from tests.support import appeals
 from tests.support.applications import PERSON, Form, invited
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
+from tests.support.hostile_files import HONEST, PDF
 from tests.support.service import Service
-from tests.support.submissions import ADA, applied, ended, simulate
+from tests.support.submissions import ADA, applied, configured, ended, shown, simulate
+
+LATE = "the application has moved on in the meantime"
 
 
 async def mailed(service: Service, api: Client, email: str) -> list[dict[str, Any]]:
@@ -100,8 +105,46 @@ async def test_a_page_that_was_left_open_appeals_no_second_time(service: Service
     appeal = await appeals.last_of(service, done)
     await appeals.decide(service, appeal, "rejected")
     again = await form.browser.post(path, {"text": "Twice.", "csrf": csrf})
-    assert (again.status_code, "The decision stands" in again.text) == (200, True)
+    assert (again.status_code, "The decision stands" in again.text, LATE in again.text) == (200, True, True)
     assert await appeals.last_of(service, done) == appeal
+
+
+@pytest.mark.parametrize(("content", "kind"), [(HONEST[PDF], PDF), (b"no picture", PDF), (b"", PDF)])
+async def test_a_page_that_was_left_open_takes_no_document_after_the_answer_and_says_so(
+    service: Service, api: Client, content: bytes, kind: str
+) -> None:
+    alone = await configured(api, "validation_request")
+    made = await ended(service, api, await applied(api, configurationId=alone, registryId="99-7654321"))
+    assert made["status"] == "pending", made
+    [link] = (await mailed(service, api, ADA["email"]))[0]["links"]
+    browser = Browser(service.app, service.db.deployment.links.pages)
+    assert 'name="file"' in (await browser.open(link)).text
+    sending = {"csrf": browser.csrf, "type": "validation_request"}
+    await simulate(api, made["validationRequestId"], "accept")
+    done = await ended(service, api, made)
+    path, headers = f"/application/{made['id']}/documents", {"Sec-Fetch-Site": "same-origin"}
+    answer = await browser.request(
+        "POST", path, data=sending, files={"file": ("proof.pdf", content, kind)}, headers=headers
+    )
+    assert (answer.status_code, LATE in answer.text, 'role="alert"' in answer.text) == (200, True, True)
+    assert "Your application was accepted" in answer.text
+    assert 'href="#file"' not in answer.text
+    assert data(await api.get(f"/v1/validation-submissions/{made['id']}/documents")) == []
+    assert await shown(api, done) == done
+
+
+async def test_a_page_that_was_left_open_corrects_no_confirmed_address(service: Service, api: Client) -> None:
+    form = Form(service, await invited(api))
+    await form.open()
+    await form.fill(first_name="test_accept", email="left.open@relief.example")
+    await form.send()
+    made = data(await api.get("/v1/validation-submissions"))[0]
+    await form.browser.open(f"/application/{made['id']}")
+    csrf = form.browser.csrf
+    assert (await ended(service, api, made))["status"] == "succeeded"
+    for email in ("other@relief.example", "no address"):
+        answer = await form.browser.post(f"/application/{made['id']}/email", {"email": email, "csrf": csrf})
+        assert (answer.status_code, LATE in answer.text, 'href="#email"' in answer.text) == (200, True, False), email
 
 
 async def test_what_goes_wrong_is_told_in_the_language_of_the_application(service: Service, api: Client) -> None:

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from almoner.platform.pages.catalogue import Catalogues
 from tests.support import factories
@@ -230,6 +231,59 @@ async def test_an_organisation_that_is_gone_is_told_at_the_end(service: Service,
     assert data(await api.get(f"/v1/validation-invites/{form.invite['id']}"))["status"] == "open"
 
 
+async def test_a_nonprofit_that_is_not_active_is_shown_and_not_chosen(service: Service, api: Client) -> None:
+    form = await opened(service, api)
+    closed = await factories.nonprofit(service, name="Zephyrine Closed Shelter", active=False)
+    for path in ("/nonprofit?q=zephyrine closed", "/nonprofit/results?q=zephyrine closed"):
+        page = await form.page(path)
+        assert "Zephyrine Closed Shelter" in page
+        assert "Its register does not list it as active" in page
+        assert closed not in page, "there is no button"
+    await form.page("/nonprofit?q=zephyrine closed")
+    answer = await form.browser.post(f"{form.home}/nonprofit", {"organisation": closed, "q": "zephyrine"})
+    assert answer.status_code == 422
+    assert "cannot apply just now" in answer.text.split('id="q-problem"')[1].split("</p>")[0]
+    assert await drafts(service, form) == 0
+
+
+async def test_a_register_that_is_gone_leads_back_to_the_nonprofit_and_is_logged(service: Service, api: Client) -> None:
+    form = await opened(service, api)
+    await form.fill()
+    typed = {"name": "Hidden Words", "country": "USA", "registry": "NOWHERE", "number": "53-0196605"}
+    typed["website"] = "https://relief.example"
+    async with service.db.write() as tx:
+        await tx.execute(
+            """
+            update application_draft set answers = answers - 'organisation' || jsonb_build_object('unlisted', $2::jsonb)
+            where invite_id = $1
+            """,
+            tx.ids.parse("validationinvite", form.invite["id"]),
+            typed,
+        )
+    await form.page("/review")
+    with capture_logs() as lines:
+        answer = await form.browser.post(f"{form.home}/review", {})
+    assert answer.status_code == 422
+    assert "could not be sent" in answer.text.split('id="part-nonprofit"')[1], (lines, answer.text)
+    [line] = [line for line in lines if line["event"] == "application_refused"]
+    assert (line["code"], line["invite"]) == ("validation_request/registry_not_found", form.invite["id"])
+    assert "NOWHERE" not in str(line)
+    assert "0196605" not in str(line)
+
+
+@pytest.mark.parametrize("field", ["file", "photo"])
+async def test_what_is_wrong_with_a_file_stands_at_the_form_that_sent_it(
+    service: Service, api: Client, field: str
+) -> None:
+    form = await opened(service, api)
+    source = "?source=photo" if field == "photo" else ""
+    for content in (b"", bytes(5_242_881)):
+        answer = await form.upload(content, PNG, source=source)
+        assert answer.status_code == 422
+        assert [name for name in ("file", "photo") if f'id="{name}-problem"' in answer.text] == [field]
+        assert f'<a href="#{field}">' in answer.text
+
+
 async def test_pages_of_a_partner_show_its_brand_and_no_other_partners_organisations(
     service: Service, api: Client, tenant: Tenant
 ) -> None:
@@ -256,3 +310,18 @@ async def test_every_page_speaks_every_language_and_weighs_little(service: Servi
     await form.answer("/questions", ANSWERS)
     await form.fill(organisation)
     assert "Quarry Lane School" in await form.page("/review")
+
+
+@pytest.mark.parametrize(
+    ("checks", "next_step"), [(["compliance"], False), (["compliance", "validation_request"], True)]
+)
+async def test_a_search_that_finds_nothing_says_what_there_is_to_do(
+    service: Service, api: Client, checks: list[str], next_step: bool
+) -> None:
+    made = await configured(api, checks=checks, branding={"displayName": "Harbour & Fund"})
+    form = await opened(service, api, hostedConfigId=made["id"])
+    for path in ("/nonprofit?q=zzqx nobody", "/nonprofit/results?q=zzqx nobody"):
+        page = await form.page(path)
+        assert ("tell us that it is not listed" in page) == next_step, path
+        assert ("please ask Harbour &amp; Fund." in page) != next_step, path
+    assert ("My nonprofit is not listed" in await form.page("/nonprofit?q=zzqx nobody")) == next_step

@@ -170,3 +170,32 @@ async def test_v6_agents_are_forgotten_a_term_after_the_decision_and_cannot_be_l
     assert (await shown(api, refused))["failureReasons"]["agent_verification"][
         "rejectionReasonCode"
     ] == "no_online_presence"
+
+
+async def test_v6_an_agent_stays_known_while_the_application_waits_and_may_be_appealed_against(
+    service: Service, api: Client
+) -> None:
+    both = await configured(api, "validation_request", "agent_verification")
+    late = {"firstName": "test_reject_user_verification_expired", "configurationId": both}
+    waiting = await ended(service, api, await applied(api, registryId="99-1234568", **late))
+    assert (waiting["status"], waiting["agentVerification"]["status"]) == ("pending", "rejected")
+    await later(service, days=60)
+    assert (await shown(api, waiting))["agentVerification"]["email"] == ADA["email"]
+    data(
+        await api.post(
+            "/v1/sandbox/simulate",
+            {"id": waiting["validationRequestId"], "action": "reject", "rejectionReasonCode": "other"},
+        )
+    )
+    failed = await ended(service, api, waiting)
+    assert failed["status"] == "failed"
+    mails = data(await api.get("/v1/sandbox/mailbox", to=ADA["email"], pageSize=100))
+    assert any("application?" in link for link in mails[0]["links"]), "the refusal reaches somebody"
+    await later(service, days=29)
+    assert (await shown(api, failed))["agentVerification"]["email"] == ADA["email"]
+    appeal = await appeals.made(api, failed)
+    await appeals.decide(service, appeal, "rejected")
+    await later(service, days=29)
+    assert (await shown(api, failed))["agentVerification"]["email"] == ADA["email"]
+    await later(service, days=2)
+    assert (await shown(api, failed))["agentVerification"]["email"] is None

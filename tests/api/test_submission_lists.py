@@ -10,6 +10,8 @@ from tests.support.service import Service
 from tests.support.submissions import ADA, PATH, applied, configured, of_organisation
 from tests.support.validation import UNHEARD_OF, requested
 
+EARLIER = "/v1/validation-submissions-organisations"
+
 
 async def found(api: Client, **query: Any) -> set[str]:
     """The names that a list shows, which is whole."""
@@ -70,6 +72,22 @@ async def test_each_filter_narrows(api: Client, some: dict[str, dict[str, Any]])
 @pytest.mark.usefixtures("some")
 async def test_words_are_looked_for_in_name_and_number(api: Client, query: str, names: set[str]) -> None:
     assert await found(api, query=query) == names
+
+
+@pytest.mark.parametrize("path", [PATH, "/v1/validation-requests", "/v1/monitoring-subscriptions", EARLIER])
+async def test_of_many_words_every_one_must_be_there(api: Client, path: str) -> None:
+    many = "alpha bravo charlie delta echoes foxtrot golfer hotel india juliet kilos"
+    record = await applied(api, organisationName=f"{many} of x9", **UNHEARD_OF)
+    assert record["organisationName"].startswith("alpha")
+
+    async def count(query: str) -> int:
+        told = data(await api.get(path, query=query))
+        return len(told["results"] if path == EARLIER else told)
+
+    whole = await count(f"{many} x9 of of")
+    assert whole == 1
+    assert await count(f"{many} x9 zz") == 0  # a short one comes last, and counts
+    assert await count(" ".join(f"w{number:03}" for number in range(100))) == 0
 
 
 async def test_all_filters_must_hold(api: Client, some: dict[str, dict[str, Any]]) -> None:

@@ -258,10 +258,10 @@ async def test_those_of_another_partner_are_not_there(api: Client, other: Client
 async def test_k7_a_publishable_key_applies_with_an_open_invite_alone(
     service: Service, api: Client, publishable: Client
 ) -> None:
-    body = {**ADA, **DETAILS, "metadata": {"a": "b"}}
+    body = {**ADA, **DETAILS}
     without = await publishable.post(PATH, body)
     assert (without.status_code, without.json()["error"]["code"]) == (403, "forbidden")
-    invite = data(await api.post("/v1/validation-invites", {}))["id"]
+    invite = data(await api.post("/v1/validation-invites", {"metadata": {"a": "b"}}))["id"]
     answer = await publishable.request(
         "POST", PATH, json={**body, "validationInviteId": invite}, headers={"Origin": "https://shop.example"}
     )

@@ -140,3 +140,16 @@ async def asked(service: Service) -> str | None:
         steps = await tx.fetchval("select count(*) from agent_verification_step where facts::text ~ 'office@'")
     assert steps == 0, "an address is nowhere else"
     return found
+
+
+async def test_v6_a_refused_nonprofit_appeals_after_the_applicant_was_forgotten(service: Service, api: Client) -> None:
+    """No agent was refused: nobody is let through whom nobody knows."""
+    without = await configured(api, "validation_request")
+    made = await applied(api, organisationName="test_reject_other", configurationId=without)
+    failed = await ended(service, api, made)
+    await later(service, days=32)
+    assert (await known(service, api, failed))[2] is None
+    appeal = await appeals.made(api, failed)
+    await appeals.decide(service, appeal, "accepted")
+    done = await ended(service, api, failed)
+    assert (done["status"], done["organisationId"] is not None) == ("succeeded", True)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from almoner.validation.eligibility import service as eligibility
+from almoner.validation.monitoring import service as monitoring
 from tests.concurrency.test_submissions import answered
 from tests.support import factories
 from tests.support.client import Client, data
@@ -147,6 +149,24 @@ async def test_what_the_partner_cancels_ends_before_or_after_its_request(
     # What was cancelled before anything was known cannot be decided; a refusal is one in either order.
     await ended(service, api, made)
     await answered(service, api, made, "processed" if request_passes else "failed")
+
+
+@pytest.mark.parametrize("last", [monitoring.EVALUATE, eligibility.EVALUATE])
+async def test_a_check_that_fails_with_its_request_may_do_so_last(service: Service, api: Client, last: str) -> None:
+    made = await applied(
+        api, registryId=f"91-111{len(last):04}", organisationName="Last Of All", firstName="test_accept"
+    )
+    await service.drain()
+    await simulate(api, made["validationRequestId"], "reject", rejectionReasonCode="other")
+    while await service.house.background.dispatcher.batch():
+        pass
+    async with service.db.write() as tx:
+        await tx.execute("update job set due_at = due_at + interval '1 hour' where kind = $1", last)
+    await service.drain()
+    assert (await shown(api, made))["status"] == "pending"
+    service.clock.advance(hours=1)
+    await ended(service, api, made)
+    await answered(service, api, made, "failed")
 
 
 async def test_a_listed_nonprofit_ends_each_check_by_itself_in_whatever_order(service: Service, api: Client) -> None:

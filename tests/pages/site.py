@@ -26,6 +26,7 @@ AXE = PROJECT / ".cache" / "axe-core" / "axe.min.js"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+HEAVIEST = 100_000
 GOOD, DECLINED, POOR, CHALLENGED = "4242424242424242", "4000000000000002", "4000000000009995", "4000000000003220"
 
 
@@ -134,6 +135,25 @@ async def findings(page: Page) -> list[str]:
         TAGS,
     )
     return list(found)
+
+
+async def shortcomings(page: Page) -> list[str]:
+    """What is wrong with the page for anybody: what axe finds, and whether it is too wide or heavy, or asks others."""
+    found = await findings(page)
+    wide, weight, hosts = await page.evaluate(
+        """() => {
+            const root = document.documentElement;
+            const got = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
+            const weight = got.reduce((sum, one) => sum + one.encodedBodySize, 0);
+            const hosts = got.map(one => new URL(one.name).host);
+            return [root.scrollWidth > root.clientWidth, weight, hosts.filter(host => host !== location.host)];
+        }"""
+    )
+    if wide:
+        found.append("it scrolls sideways")
+    if not 0 < weight < HEAVIEST:
+        found.append(f"it weighs {weight} bytes, cached parts included")
+    return found + [f"it asks {host}" for host in hosts]
 
 
 async def fill(

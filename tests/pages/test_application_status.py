@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from almoner.platform.pages.catalogue import Catalogues
-from tests.pages.site import Site, findings
+from tests.pages.site import Site, shortcomings
 from tests.support import agents, appeals
 from tests.support.client import data
 from tests.support.hostile_pdfs import pdf
@@ -51,10 +51,8 @@ async def waiting(site: Site, **body: Any) -> tuple[dict[str, Any], str]:
 
 
 async def is_fine(page: Page) -> None:
-    """axe finds nothing and nothing is wider than the window."""
-    assert await findings(page) == []
-    wide = await page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
-    assert not wide, f"{page.url} scrolls sideways"
+    """Nothing is wrong with it for anybody."""
+    assert await shortcomings(page) == [], page.url
 
 
 async def reach(page: Page, selector: str) -> None:
@@ -126,18 +124,19 @@ async def test_h8_axe_finds_nothing_in_any_state(
     made, missing = await waiting(site, language=language, look={"primaryColor": "#ffd400"})
     _, link = await refused(site, language=language)
     async with site.donor(color_scheme=scheme, **PHONE) as page:
-        for width in (320, 1280):
+        for width in (1280, 320):
             await page.set_viewport_size({"width": width, "height": 800})
-            await page.goto(missing)
-            await is_fine(page)
-            await page.locator("form.upload button").click()
-            await expect(page.locator("#file")).to_have_attribute("aria-invalid", "true")
-            await is_fine(page)
-            await page.goto(link)
-            await is_fine(page)
-            await page.locator("form[action$=appeal] button").click()
-            await expect(page.locator("#text")).to_have_attribute("aria-invalid", "true")
-            await is_fine(page)
+            for url in (missing, link):
+                await page.goto(url)
+                await is_fine(page)
+        await page.goto(missing)
+        await page.locator("form.upload button").click()
+        await expect(page.locator("#file")).to_have_attribute("aria-invalid", "true")
+        await is_fine(page)
+        await page.goto(link)
+        await page.locator("form[action$=appeal] button").click()
+        await expect(page.locator("#text")).to_have_attribute("aria-invalid", "true")
+        await is_fine(page)
         await page.locator("#text").fill("Please look again.")
         await page.locator("form[action$=appeal] button").click()
         await expect(page.locator("#text")).to_have_count(0)

@@ -42,7 +42,7 @@ ELSEWHERE = {
         r"|gift\.(reassigned|wait\.|returned|refunded|void|next\.sent|step\.settled\.done)|embed\."
         r"|receipt\.(title|void|refunded|kept|corrected)$"
         r"|statement\.(many|london|now|void|given|back|left|as_of)$"
-        r"|remittance\.|give\.transfer$|transfer\."
+        r"|remittance\.|give\.transfer(_held\.\w+)?$|transfer\."
         r"|give\.(giftaid|problem\.(giftaid|title|house|road|city|postcode))",
         key,
     )

@@ -154,12 +154,11 @@ async def walk_the_form(service: Service, api: Client, reader: Reader) -> None:
     for organisation in (gone, many[0]):
         await walk.open(f"{home}/nonprofit?q=Q")
         await walk.post(f"{home}/nonprofit", {"organisation": organisation})
-        await walk.open(f"{home}/nonprofit")
-        await walk.open(f"{home}/review")
-        if organisation != gone:
-            await walk_a_change_while_it_is_sent(service, walk, invite)
-            await walk.open(f"{home}/review")
-        await walk.post(f"{home}/review")
+    await walk.open(f"{home}/nonprofit")
+    await walk.open(f"{home}/review")
+    await walk_a_change_while_it_is_sent(service, walk, invite)
+    await walk.open(f"{home}/review")
+    await walk.post(f"{home}/review")
     await walk.open(invite["url"])
     await walk_a_used_link(service, reader, invite)
     await walk.open(f"/apply?token={invite['url'].rsplit('=', 1)[1]}x")
@@ -313,6 +312,7 @@ async def walk_corrections(service: Service, api: Client, reader: Reader) -> Non
     plain = Form(service, await invited(api, hostedConfigId=alone["id"]))
     walk.browser = plain.browser
     await plain.open()
+    await walk.open(f"{plain.home}/nonprofit?q=nothing-is-called-so")
     await walk.open(f"{plain.home}/person")
 
 
@@ -334,6 +334,7 @@ async def walk_a_refusal(service: Service, api: Client, reader: Reader) -> None:
     await walk.post(f"{home}/appeal", {"text": "x" * 5001})
     await walk.post(f"{home}/appeal", {"text": "Q"})
     await walk.open(f"{home}?did=appealed")
+    await walk.post(f"{home}/appeal", {"text": "Too late."})
     await appeals.decide(service, await appeals.last_of(service, failed), "rejected")
     await walk.open(home)
     await appeals.decide(service, await appeals.made(api, failed), "accepted")

@@ -8,11 +8,15 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from almoner.validation.appeals import domain
+from almoner.platform.db import EVERYONE
+from almoner.validation.appeals import domain, store
 from almoner.validation.appeals.domain import APPEAL
+from almoner.validation.submissions import service as submissions
 from tests.support import appeals
 from tests.support.client import Client
-from tests.support.service import Service
+from tests.support.database import TestDatabase
+from tests.support.plans import Explaining
+from tests.support.service import Service, serving
 from tests.support.submissions import PATH, applied, configured, ended
 
 
@@ -121,6 +125,41 @@ async def test_two_operators_who_decide_at_once_decide_once(service: Service, ap
     async with service.db.read() as tx:
         assert await tx.fetchval("select count(*) from review_decision where kind = 'appeal'") >= 1
     assert (await appeals.shown(api, made))["status"] in ("upheld", "reversed")
+
+
+COMPARED = """
+insert into screening_subject (
+    id, type, subject_id, partner_id, kind, names, countries, identifiers, watched, screened_at
+)
+select gen_random_uuid(), 'organisation', gen_random_uuid(), $1, 'organisation', '{a}', '{}', '{}',
+    false, $2
+from generate_series(1, 3000)
+"""
+DECIDED = """
+insert into review_decision (id, kind, subject_id, partner_id, verdict, note, decided_by, decided_at)
+select gen_random_uuid(), 'match', gen_random_uuid(), $1, 'accepted', 'x', 'operator_a', $2
+from generate_series(1, 3000)
+"""
+
+
+async def test_who_may_not_decide_is_found_by_indexes(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as service:
+        tenant = await service.tenant()
+        failed = await refused(service, service.client(tenant.secret))
+        made = service.db.deployment.ids.parse("validationsubmission", failed["id"])
+        assert made is not None
+        connection = await asyncpg.connect(service.database.owner_dsn)
+        for rows in (COMPARED, DECIDED):
+            await connection.execute(rows, tenant.partner.id, service.clock.now())
+        await connection.execute("analyze screening_subject, screening_match, review_decision, agent_verification")
+        await connection.close()
+        async with service.db.read() as tx:
+            held = await submissions.get(tx, EVERYONE, made)
+            asking: Any = Explaining(tx)
+            assert await store.deciders(asking, tenant.partner, held, [made]) == ()
+    small = {"agent_verification", "appeal", "screening_match"}
+    assert not asking.scans() - small
+    assert asking.indexes() >= {"review_decision_of_subject"}
 
 
 @pytest.mark.parametrize(("day", "expected"), [(2, 16), (6, 20), (7, 20), (8, 20)])  # Monday, Friday, the weekend

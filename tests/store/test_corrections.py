@@ -12,6 +12,8 @@ from almoner.validation.agents import service as agents
 from almoner.validation.agents import store, store_mails
 from almoner.validation.agents.domain import Ended, InvalidState
 from almoner.validation.requests import service as requests
+from almoner.validation.requests.checks import checks
+from almoner.validation.submissions import store as submissions
 from tests.support.agents import create
 from tests.support.client import Client
 from tests.support.service import Service
@@ -107,8 +109,41 @@ async def test_v6_a_stranger_whom_a_slip_has_named_is_forgotten_after_30_days(se
         second = await agents.correct(tx, EVERYONE, first, "right@corrected.example")
         assert second is not None
         ended: Ended = "replaced"
-        gone = await store.forget(tx, EVERYONE, ended, tx.now, 1000)
+        gone = await store.forget(tx, EVERYONE, ended, tx.now, 1_000_000)
         assert first in [verification_id for verification_id, _ in gone]
         assert second.id not in [verification_id for verification_id, _ in gone]
         # Mails of both are counted for the second one.
         assert len(await store_mails.sent(tx, EVERYONE, second.id)) == 2
+
+
+SEEN = """
+    insert into validation_request_evaluation (
+        id, validation_request_id, occasion, outcome, reasons, threshold, evaluated_at
+    ) values ($1, $2, 'register_loaded', 'review', '{not_listed}', 0.9, $3)
+"""
+"""As the version before writes it, which knows nothing of corrections."""
+
+
+async def test_what_the_version_before_sees_of_a_corrected_number_counts(service: Service, api: Client) -> None:
+    request = named(service, "validationrequest", await requested(api, **UNHEARD_OF))
+    await service.drain()
+    async with service.db.write() as tx:
+        await requests.correct(tx, EVERYONE, request, "HMRC", "X6246")
+        assert await requests.newest_evaluation(tx, request) is None, "the last one is of the other number"
+    async with service.db.write() as tx:
+        seen = tx.new_id()
+        await tx.execute(SEEN, seen, request, tx.now)
+        newest = await requests.newest_evaluation(tx, request)
+        assert newest is not None
+        assert newest.id == seen
+        assert request in await submissions.evaluated(tx, EVERYONE, [request])
+
+
+async def test_the_self_check_knows_that_a_correction_is_looked_up_first(service: Service, api: Client) -> None:
+    request = named(service, "validationrequest", await requested(api, **UNHEARD_OF))
+    await service.drain()
+    [asked] = [check for check in checks if check.name == "requests.undecided_are_asked"]
+    async with service.db.write() as tx:
+        await requests.correct(tx, EVERYONE, request, "HMRC", "X6247")
+        found = await tx.fetch(f"with moment as (select $1::timestamptz as at) {asked.sql}", tx.now)
+    assert request not in [row["id"] for row in found]

@@ -8,6 +8,8 @@ import pytest
 
 from almoner.platform.db import EVERYONE, Partner
 from almoner.platform.http.paging import Page
+from almoner.validation.agents import store as agents
+from almoner.validation.agents.domain import Ended
 from almoner.validation.submissions import parts, store, store_earlier
 from almoner.validation.submissions.domain import SUBMISSION, Filters
 from tests.support import factories
@@ -231,8 +233,12 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
             assert await store.of_checks(asking, EVERYONE, "compliance", [uuid4()]) == []
             assert await store.of_checks(asking, EVERYONE, "eligibility", [uuid4()]) == []
             assert await store.undecided(asking, partner, some["configuration_id"]) == []
+            assert await store.alone(asking, EVERYONE, [some["id"]]) == {some["id"]}
+            several = [row["id"] for row in await reading.fetch(f"select id from {RECORD} limit 100")]
+            assert await store.alone(asking, EVERYONE, several) == set(several)
         assert not asking.scans() & {RECORD, "agent_verification", "validation_request"}
         assert {f"{RECORD}_of_{check}" for check in ("organisation", "request", "agent")} <= asking.indexes()
+        assert "agent_verification_of_request" in asking.indexes()
 
 
 async def test_a_page_of_submissions_costs_a_handful_of_statements(service: Service, api: Client) -> None:
@@ -271,6 +277,37 @@ async def test_what_is_to_be_forgotten_is_found_by_an_index_however_much_there_i
             assert await store.forget(asking, EVERYONE, tx.now, 10) == 10
         assert RECORD not in asking.scans()
         assert f"{RECORD}_to_forget" in asking.indexes()
+
+
+@pytest.mark.parametrize("ended", ["unconfirmed", "rejected"])
+async def test_agents_to_forget_are_found_by_indexes_however_many_applications_wait(
+    empty_database: TestDatabase, ended: Ended
+) -> None:
+    async with serving(empty_database) as service:
+        await fill(service, [(await service.tenant()).partner.id for _ in range(50)])
+        connection = await asyncpg.connect(service.database.owner_dsn)
+        await connection.execute(
+            """
+            update agent_verification set status = 'rejected', rejection_code = 'user_verification_expired',
+                expires_at = null, processed_at = created_at
+            """
+        )
+        await connection.execute(f"vacuum analyze {RECORD}, agent_verification")
+        await connection.close()
+        async with service.db.write() as tx:
+            asking: Any = Explaining(tx)
+            assert await agents.next_forgotten(asking, EVERYONE, ended, tx.now) == tx.now
+            assert len(await agents.forget(asking, EVERYONE, ended, tx.now, 10)) == 10
+            waiting = await tx.fetchval(
+                f"""
+                select count(*) from {RECORD} s join agent_verification a on a.id = s.agent_verification_id
+                where s.status = 'pending' and a.email is null
+                """
+            )
+        assert waiting == 0
+        assert not asking.scans() & {RECORD, "agent_verification"}
+        assert asking.indexes() & {"agent_verification_ended", "agent_verification_to_forget"}
+        assert f"{RECORD}_of_agent" in asking.indexes()
 
 
 async def test_earlier_applications_are_found_from_indexes(empty_database: TestDatabase) -> None:

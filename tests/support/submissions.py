@@ -64,12 +64,12 @@ async def ended(service: Service, api: Client, record: dict[str, Any]) -> dict[s
 
 
 async def told(service: Service, api: Client) -> list[tuple[str, dict[str, Any]]]:
-    """What the partner was told of submissions, in order: (last word of the type, record)."""
+    """What the partner was told last of submissions, in order: (last word of the type, record)."""
     await service.drain()
-    events = data(await api.get("/v1/events", direction="ASC", pageSize=100))
+    events = data(await api.get("/v1/events", direction="DESC", pageSize=100))
     return [
         (event["eventType"].rsplit(".", 1)[1], event["eventData"])
-        for event in events
+        for event in reversed(events)
         if event["eventType"].startswith("validation_submission.")
     ]
 

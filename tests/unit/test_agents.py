@@ -21,9 +21,9 @@ from almoner.validation.agents.domain import (
     Agent,
     AgentVerification,
     Confirmation,
+    ContactRefused,
     InvalidState,
     Nonprofit,
-    PersonalMailbox,
     TypedCode,
 )
 
@@ -212,7 +212,7 @@ def test_an_office_is_asked(office: str) -> None:
 
 @pytest.mark.parametrize("person", ["ada@a.example", "ada.byron@a.example", "a.b-1815@a.example", "informal@a.example"])
 def test_a_person_is_not_asked(person: str) -> None:
-    with pytest.raises(PersonalMailbox):
+    with pytest.raises(ContactRefused):
         offices.ensure_office(person)
 
 

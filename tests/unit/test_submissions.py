@@ -1,6 +1,7 @@
 """The one answer of a submission: pure, and the same in whichever order its checks end (spec 3.5; settled 5)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import permutations, product
 from typing import Any, get_args
@@ -161,6 +162,7 @@ def submission(status: SubmissionStatus = "pending", checks: tuple[Check, ...] =
         "monitoring": watched(),
         "eligibility": judged(),
         "agent": agent(),
+        "alone": True,
         **parts,
     }
     return Submission(
@@ -251,12 +253,15 @@ DOCUMENT = Document(A, P, "application/pdf", 1, b"", "k", "clean", (), NOW, None
 GONE = Document(A, P, "application/pdf", 1, b"", "k", "clean", (), NOW, NOW, None)
 INFECTED = Document(A, P, "application/pdf", 1, b"", "k", "rejected", (), NOW, None, None)
 IN_REVIEW = Evaluated(("not_listed",), LATER)
+CORRECTED_OUT = request(corrections=requests.MOST_CORRECTIONS, corrected_at=NOW)
 EVIDENCE = Requirement(
     *("validation_request", "registration_evidence", "applicant", LATER, None),
     ("corrected_registry_number", "registration_certificate"),
     ("not_listed",),
     *("IRS", "53-0196605"),
 )
+NOT_TO_CORRECT = replace(EVIDENCE, accepted=("registration_certificate",))
+MIXED = Evaluated(("not_listed", "insolvent"), LATER)
 CONFIRMATION = Requirement(
     *("agent_verification", "confirmation", "applicant", NOW, NOW + agents.LIFETIME), ("link", "code")
 )
@@ -284,6 +289,9 @@ COMPARED = watched("live", screened_at=LATER)
         # Until the registers were asked nothing is known to be missing.
         ({"agent": APPROVED, "evaluated": Evaluated((), LATER)}, []),
         ({"agent": APPROVED, "evaluated": IN_REVIEW}, [EVIDENCE]),
+        ({"agent": APPROVED, "evaluated": IN_REVIEW, "alone": False}, [NOT_TO_CORRECT]),  # others rest on the number
+        ({"agent": APPROVED, "evaluated": IN_REVIEW, "request": CORRECTED_OUT}, [NOT_TO_CORRECT]),
+        ({"agent": APPROVED, "evaluated": MIXED}, [replace(NOT_TO_CORRECT, reasons=MIXED.reasons)]),
         ({"agent": APPROVED, "evaluated": IN_REVIEW, "request": request(documents=(GONE,))}, [EVIDENCE]),
         ({"agent": APPROVED, "evaluated": IN_REVIEW, "request": request(documents=(INFECTED,))}, [EVIDENCE]),
         (
@@ -306,9 +314,13 @@ def test_what_is_missing(parts: dict[str, Any], missing: list[Requirement]) -> N
     assert requirements_of(submission(**parts)) == missing
 
 
-@pytest.mark.parametrize("status", ["succeeded", "failed"])
-def test_nothing_is_missing_of_what_has_ended(status: SubmissionStatus) -> None:
-    assert requirements_of(submission(status, evaluated=IN_REVIEW)) == []
+def test_nothing_is_missing_of_what_has_ended() -> None:
+    assert requirements_of(submission("succeeded", evaluated=IN_REVIEW)) == []
+    assert requirements_of(submission("failed", organisation=organisation(), checks=("validation_request",))) == []
+
+
+def test_what_an_appeal_has_taken_up_tells_what_is_missing_again() -> None:
+    assert requirements_of(submission("failed", organisation=organisation())) == [CONFIRMATION]
 
 
 def test_without_checks_of_people_nothing_is_missing() -> None:

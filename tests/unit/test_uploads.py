@@ -193,6 +193,7 @@ async def test_u8_a_child_that_is_killed_costs_its_file_only(checker: Checker) -
     begun = checker._nursery._process
     assert begun is not None
     nursery = psutil.Process(begun.pid)
+    await eventually(lambda: not living(nursery))  # the child of the honest file is gone
 
     async def kill() -> None:
         for child in await eventually(lambda: living(nursery)):

@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 
 from almoner.validation.documents.ports import ScannerDown
 
-SCHEME: Final = "clamd"
 PORT: Final = 3310
 
 _PATIENCE_SECONDS: Final = 30.0

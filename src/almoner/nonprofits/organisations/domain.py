@@ -7,7 +7,9 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from almoner.nonprofits.countries.domain import currency_of
+from almoner.nonprofits.organisations.words import MOST_PATTERNS as MOST_PATTERNS
 from almoner.nonprofits.organisations.words import searchable as searchable
+from almoner.nonprofits.organisations.words import sought as sought
 
 OrganisationType = Literal["nonprofit", "social_impact", "education"]
 Kind = Literal[

@@ -23,6 +23,9 @@ WEAK: Final = frozenset(
 MOST_WORDS: Final = 12
 """Words of a query that are looked up; further ones only rank."""
 
+MOST_PATTERNS: Final = 8
+"""Words of a query that a list looks up in its index; further ones are compared with what these have found."""
+
 LONGEST: Final = 20
 """Words of a query that are read at all."""
 
@@ -83,6 +86,11 @@ def words(text: str) -> list[str]:
 def searchable(text: str | None) -> str:
     """The words with one blank between, as they are stored."""
     return " ".join(words(text)) if text else ""
+
+
+def sought(text: str) -> tuple[str, ...]:
+    """The words that a text must hold to be found in a list: each once, the longest first, as fewest texts hold it."""
+    return tuple(sorted(dict.fromkeys(words(text)), key=len, reverse=True))
 
 
 def canonical(words: Iterable[str]) -> list[str]:

@@ -130,7 +130,7 @@ class AgentVerification:
     ``first_name``, ``last_name``, ``email``: None once they were forgotten. ``expires_at``: until then somebody outside
     has to act, None when nobody has. ``confirmed_at``: when the applicant confirmed; ``processed_at``: when it ended.
     ``spoken``: the language that the applicant has chosen since. ``replaces``: the verification of the same
-    applicant at an address that was wrong.
+    applicant at an address that was wrong. ``asked_by``: the partner's name on the form, if it has another.
     """
 
     id: UUID
@@ -149,10 +149,11 @@ class AgentVerification:
     rejection_code: AgentRejection | None
     created_at: datetime
     expires_at: datetime | None
-    confirmed_at: datetime | None
-    processed_at: datetime | None
+    confirmed_at: datetime | None = None
+    processed_at: datetime | None = None
     spoken: str | None = None
     replaces: UUID | None = None
+    asked_by: str | None = None
 
     @property
     def tongue(self) -> str:
@@ -363,8 +364,8 @@ class Contact:
     source: str
 
 
-class PersonalMailbox(ValueError):
-    """The mailbox of a person is no address of the nonprofit."""
+class ContactRefused(ValueError):
+    """It is the mailbox of a person, or who records it also says where the nonprofit is paid."""
 
 
 def received(
@@ -395,6 +396,4 @@ def received(
         rejection_code=None,
         created_at=now,
         expires_at=now + LIFETIME if email_check else None,
-        confirmed_at=None,
-        processed_at=None,
     )

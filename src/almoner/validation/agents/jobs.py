@@ -8,11 +8,12 @@ from uuid import UUID
 
 import msgspec
 
+from almoner.platform import mailing
 from almoner.platform.db import Tx
-from almoner.platform.mail import Mail, MailDelayed, MailRefused, MailTransport
+from almoner.platform.mail import MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Done, Drop, Job, Result, Retry
+from almoner.platform.queue import Done, Job, Result, Retry
 from almoner.platform.work import Handler, Schedule, Work
 from almoner.screening.screenings.domain import CHANGED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
@@ -21,9 +22,6 @@ from almoner.validation.agents.ports import MailHosts
 from almoner.validation.documents.domain import Kept
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
-_FIRST_WAIT: Final = timedelta(minutes=1)
-_LONGEST_WAIT: Final = timedelta(hours=6)
-_MOST_ATTEMPTS: Final = 16  # about three days
 _MOST_LOOK_UPS: Final = 5  # a quarter of an hour; then a person looks
 
 
@@ -68,7 +66,7 @@ def handlers(pages: Pages, transport: MailTransport, hosts: MailHosts, screener:
             domain = await reviewing.to_look_up(tx, verification_id)
         takes_mail = None if domain is None else await hosts.takes_mail(domain)
         if domain is not None and takes_mail is None and job.attempt < _MOST_LOOK_UPS:
-            return Retry(_wait(job.attempt), f"nobody tells whether {domain} takes mail")
+            return Retry(mailing.DAYS.wait(job.attempt), f"nobody tells whether {domain} takes mail")
         await screener.comparing(
             work.db,
             partial(reviewing.review, screener=screener, verification_id=verification_id, takes_mail=takes_mail),
@@ -78,28 +76,11 @@ def handlers(pages: Pages, transport: MailTransport, hosts: MailHosts, screener:
     async def send_confirmation(work: Work, job: Job) -> Result:
         async with work.db.read() as tx:
             mail = await writing.confirmation(tx, pages, UUID(job.payload["confirmation"]), job.due_at)
-        return await _carry(transport, mail, job)
+        return await mailing.carry(transport, mail, job)
 
     async def ask_nonprofit(work: Work, job: Job) -> Result:
         async with work.db.read() as tx:
             mail = await writing.question(tx, pages, UUID(job.payload["verification"]), job.due_at)
-        return await _carry(transport, mail, job)
+        return await mailing.carry(transport, mail, job)
 
     return {reviewing.REVIEW: review, confirming.SEND: send_confirmation, reviewing.ASK: ask_nonprofit}
-
-
-async def _carry(transport: MailTransport, mail: Mail | None, job: Job) -> Result:
-    if mail is None:
-        return Done()
-    try:
-        await transport.send(mail)
-    except MailRefused as refused:
-        return Drop(str(refused))
-    except MailDelayed as delayed:
-        return Retry(_wait(job.attempt), str(delayed)) if job.attempt < _MOST_ATTEMPTS else Drop(str(delayed))
-    return Done()
-
-
-def _wait(attempt: int) -> timedelta:
-    """1 minute, doubled after each attempt, at most six hours."""
-    return min(_FIRST_WAIT * (1 << (attempt - 1)), _LONGEST_WAIT)

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from almoner.validation.agents.domain import PersonalMailbox
+from almoner.validation.agents.domain import ContactRefused
 
 _OFFICES: Final = frozenset(
     "accueil admin administracion administration ask association bestuur board buero buro charity charities clerk "
@@ -16,7 +16,7 @@ _OFFICES: Final = frozenset(
 
 
 def ensure_office(address: str) -> None:
-    """Raises PersonalMailbox unless the part before the @ names an office: info, contact, secretary and the like."""
+    """Raises ContactRefused unless the part before the @ names an office: info, contact, secretary and the like."""
     words = re.split(r"[^a-z]+", address.rpartition("@")[0].lower())
     if not any(word in _OFFICES for word in words):
-        raise PersonalMailbox("this looks like the mailbox of a person: give one of an office, such as info@...")
+        raise ContactRefused("this looks like the mailbox of a person: give one of an office, such as info@...")

@@ -15,11 +15,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from almoner.access.partners import service as partners
 from almoner.kit.errors import NotFound
 from almoner.platform import audit
 from almoner.platform.audit import Actor
-from almoner.platform.db import EVERYONE, Database, Partner, Tx
+from almoner.platform.db import EVERYONE, Database, Tx
 from almoner.platform.pages import formats, visits
 from almoner.platform.pages.broken import Broken
 from almoner.platform.pages.catalogue import Language
@@ -28,7 +27,7 @@ from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.visits import CSRF_FIELD, Visit
 from almoner.validation.agents import confirming, reviewing, service
 from almoner.validation.agents.domain import AgentVerification, Answer, ConfirmedBy, InvalidState, TypedCode
-from almoner.validation.agents.writing import ANSWER, CONFIRM
+from almoner.validation.agents.writing import ANSWER, CONFIRM, asker
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -243,7 +242,7 @@ class AgentPages:
             return self.pages.message("agent.replaced", language, status=410, icon="mail")
         if not known or found.status == "rejected":
             return self.pages.message("agent.closed", language, status=410)
-        partner = (await partners.get(tx, Partner(found.partner_id))).name
+        partner = await asker(tx, found)
         return self.pages.message("agent.done", language, status=200, icon="check", partner=partner)
 
     async def _question(self, tx: Tx, verification_id: UUID, visit: Visit, *, status: int = 200) -> Response:
@@ -260,9 +259,8 @@ class AgentPages:
         return self.pages.page("agent_answer.html", language, status=status, **facts, notice=notice, action=action)
 
     async def _facts(self, tx: Tx, found: AgentVerification, language: Language) -> dict[str, Any]:
-        partner = await partners.get(tx, Partner(found.partner_id))
         return {
-            "partner": partner.name,
+            "partner": await asker(tx, found),
             "organisation": found.speaks_for,
             "name": formats.full_name(found.first_name or "", found.last_name or "", language.locale),
             "title": found.title,

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from asyncpg import CheckViolationError
+
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, Source
@@ -14,7 +16,15 @@ from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.screening.screenings.domain import Asked, Who
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import domain, judging, moving, offices, store, store_mails
-from almoner.validation.agents.domain import AgentVerification, Answer, Contact, InvalidState, Nonprofit, Question
+from almoner.validation.agents.domain import (
+    AgentVerification,
+    Answer,
+    Contact,
+    ContactRefused,
+    InvalidState,
+    Nonprofit,
+    Question,
+)
 from almoner.validation.agents.judging import Known, Outcome, Step
 from almoner.validation.matches import service as matches
 from almoner.validation.requests import service as requests
@@ -23,6 +33,8 @@ from almoner.validation.reviews.domain import Decision
 
 REVIEW: Final = "agent_verifications.review"
 ASK: Final = "agent_verifications.ask_nonprofit"
+_PAYEE: Final = "payee_and_contact"
+"""The constraint that keeps apart who says where a nonprofit is paid, and where it is asked."""
 
 _BY_RULE: Final = Decision("accepted", None, "rules", "The e-mail is on the nonprofit's own domain, and takes mail.")
 
@@ -206,11 +218,18 @@ def _denied(asked: Question) -> Step:
 async def set_contact(tx: Tx, contact: Contact, by: str) -> int:
     """Record where an organisation can be asked, and ask about its agents in review; about how many.
 
-    Raises NotFound, PersonalMailbox.
+    Raises NotFound, ContactRefused.
     """
     offices.ensure_office(contact.email)
     await organisations.get(tx, EVERYONE, contact.organisation_id)
-    await store_mails.set_contact(tx, contact, by)
+    try:
+        await store_mails.set_contact(tx, contact, by)
+    except CheckViolationError as refused:
+        if refused.constraint_name != _PAYEE:
+            raise
+        raise ContactRefused(
+            "you have proposed an account of this organisation: somebody else has to record where it is asked"
+        ) from refused
     waiting = await store.in_review_of(tx, EVERYONE, contact.organisation_id)
     for verification_id in waiting:
         await enqueue(tx, verification_id)

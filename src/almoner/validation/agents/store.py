@@ -16,7 +16,7 @@ from almoner.validation.agents.judging import Step
 _COLUMNS: Final = (
     "organisation_website, first_name, last_name, email, title, language, metadata, email_check, status, "
     "rejection_code, created_at, expires_at, confirmed_at, processed_at, spoken, "
-    "replaces"
+    "replaces, asked_by"
 )
 _SELECTED: Final = f"""
     a.id, a.partner_id, a.organisation_id, coalesce(o.display_name, o.name) as organisation_name,
@@ -44,7 +44,7 @@ _IS_NOW: Final = {
 def _verification(row: Record) -> AgentVerification:
     organisation = None if row[2] is None else Nonprofit(row[2], row[3], row[4])
     request = None if row[5] is None else Nonprofit(row[5], row[6])
-    return AgentVerification(row[0], row[1], organisation, request, *row[7:23])
+    return AgentVerification(row[0], row[1], organisation, request, *row[7:24])
 
 
 async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:
@@ -53,8 +53,8 @@ async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:
         """
         insert into agent_verification (
             id, partner_id, organisation_id, validation_request_id, organisation_website, first_name, last_name, email,
-            title, language, email_check, status, created_at, expires_at, spoken, replaces, status_changed_at
-        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $13)
+            title, language, email_check, status, created_at, expires_at, spoken, replaces, asked_by, status_changed_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $13)
         """,
         new.id,
         partner.id,
@@ -72,6 +72,7 @@ async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:
         new.expires_at,
         new.spoken,
         new.replaces,
+        new.asked_by,
     )
 
 
@@ -263,13 +264,22 @@ _TO_FORGET: Final[dict[Ended, str]] = {
     ended: f"""
     agent_verification v where email is not null and {condition}
         and not exists (
+            select from validation_submission s
+            where s.agent_verification_id = v.id
+                and (s.status in ('pending', 'processed') or s.processed_at > $1::timestamptz)
+        )
+        and not exists (
             select from validation_submission s join appeal a on a.validation_submission_id = s.id
             where s.agent_verification_id = v.id and (a.status = 'open' or a.decided_at > $1::timestamptz)
         )
     """
     for ended, condition in _ENDED.items()
 }
-"""Those who ended so and whose names are still here, and who do not appeal, nor did after that moment."""
+"""Those who ended so and whose names are still here.
+
+Not whose application waits, or was answered after that moment: they are written to, and may appeal. Nor who appeals, or
+did so until after that moment.
+"""
 
 
 async def next_forgotten(tx: Tx, _scope: Everyone, ended: Ended, appealed_until: datetime) -> datetime | None:
@@ -281,17 +291,26 @@ async def next_forgotten(tx: Tx, _scope: Everyone, ended: Ended, appealed_until:
 
 
 async def forget(tx: Tx, _scope: Everyone, ended: Ended, ended_until: datetime, limit: int) -> list[tuple[UUID, UUID]]:
-    """Forget who ended so until then; which, each with its partner."""
+    """Forget who ended so until then; which, each with its partner.
+
+    They are held first and looked at again: a statement sees only what was there when it began, and no appeal that was
+    made before it held the row.
+    """
+    held = await tx.fetch(
+        f"""
+        select id from {_TO_FORGET[ended]} and processed_at <= $1
+        order by processed_at limit $2 for no key update skip locked
+        """,
+        ended_until,
+        limit,
+    )
     rows = await tx.fetch(
         f"""
-        with old as (
-            select id from {_TO_FORGET[ended]} and processed_at <= $1
-            order by processed_at limit $2 for no key update skip locked
-        )
+        with old as (select id from {_TO_FORGET[ended]} and v.id = any($2::uuid[]))
         update agent_verification a set first_name = null, last_name = null, email = null, title = null
         from old where a.id = old.id returning a.id, a.partner_id
         """,
         ended_until,
-        limit,
+        [row["id"] for row in held],
     )
     return [(row["id"], row["partner_id"]) for row in rows]

@@ -70,10 +70,14 @@ async def question(tx: Tx, pages: Pages, verification_id: UUID, at: datetime) ->
     )
 
 
+async def asker(tx: Tx, verification: AgentVerification) -> str:
+    """Who asks, by the name that the applicant knows."""
+    return verification.asked_by or (await partners.get(tx, Partner(verification.partner_id))).name
+
+
 async def _names(tx: Tx, verification: AgentVerification) -> dict[str, str]:
     """Who asks, and for whom the applicant speaks."""
-    partner = await partners.get(tx, Partner(verification.partner_id))
-    return {"partner": partner.name, "organisation": verification.speaks_for}
+    return {"partner": await asker(tx, verification), "organisation": verification.speaks_for}
 
 
 def _link(tx: Tx, purpose: str, verification_id: UUID) -> str:

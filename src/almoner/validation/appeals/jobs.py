@@ -39,7 +39,7 @@ reactions: Final = (
     Reaction(monitoring.UPDATED, _on("monitoring", "monitoringsubscription")),
     Reaction(monitoring.MOVED, _on("monitoring", "monitoringsubscription")),
     Reaction(eligibility.UPDATED, _on("eligibility", "eligibilitysubscription")),
-    Reaction(eligibility.CANCELLED, _on("eligibility", "eligibilitysubscription")),
+    Reaction(eligibility.ENDED, _on("eligibility", "eligibilitysubscription")),
 )
 schedules: Final = (Schedule("appeals.forget_texts", service.next_forgotten, service.forget, every=timedelta(days=1)),)
 handlers: Final[Mapping[str, Handler]] = {service.SETTLE: settle}

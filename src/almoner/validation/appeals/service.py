@@ -10,6 +10,7 @@ from almoner.platform import outbox, queue
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.queue import NewJob
 from almoner.validation.agents import service as agents
+from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.appeals import domain, schemas, store
 from almoner.validation.appeals.domain import CHANGED, Appeal, AppealChanged, AppealStatus, Appellant
 from almoner.validation.appeals.schemas import AppealOut
@@ -38,7 +39,7 @@ async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant
         raise InvalidState("an appeal is open already: it is decided first")
     if before is not None and before.status == "reversed" and _waits(held, before):
         raise InvalidState("an appeal has reversed the decision: what was not looked at before is checked now")
-    if not domain.is_reversible(held.parts.agent):
+    if not domain.is_reversible(await _agent(tx, held)):
         raise InvalidState(domain.FORGOTTEN)
     made = Appeal(
         id=tx.new_id(),
@@ -154,6 +155,14 @@ async def next_forgotten(tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
     decided = await store.next_forgotten(tx, EVERYONE)
     return None if decided is None else decided + domain.FORGOTTEN_AFTER
+
+
+async def _agent(tx: Tx, held: Submission) -> AgentVerification | None:
+    """Its agent, held: who is being forgotten at this moment is waited for, and who appeals is forgotten no more."""
+    if held.agent_verification_id is None:
+        return None
+    await agents.hold(tx, held.agent_verification_id)
+    return await agents.get(tx, EVERYONE, held.agent_verification_id)
 
 
 async def _deciders(tx: Tx, held: Submission) -> tuple[str, ...]:

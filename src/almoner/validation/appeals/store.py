@@ -118,21 +118,29 @@ async def forget(tx: Tx, _scope: Everyone, decided_until: datetime, limit: int) 
 async def deciders(tx: Tx, partner: Partner, submission: Submission, records: Sequence[UUID]) -> tuple[str, ...]:
     """The operators who decided what a submission failed by, and earlier appeals of it.
 
+    The applicant is the same at an address that was corrected: what was decided of the verification before counts, too.
     ``records``: those of its organisation in whichever register: each is compared with watch lists by itself.
     """
     rows = await tx.fetch(
         """
-        select distinct by from (
-            select d.decided_by as by from review_decision d
-            where (d.kind, d.subject_id) in (('validation_request', $1::uuid), ('agent_verification', $2::uuid))
-                and d.partner_id = $5
+        with recursive applicant (id) as (
+            select $2::uuid
             union all
-            select d.decided_by from screening_subject s
+            select a.replaces from applicant join agent_verification a on a.id = applicant.id
+            where a.replaces is not null
+        ), subject (kind, id) as (
+            select 'validation_request', $1::uuid union all select 'agent_verification', id from applicant
+        ), compared (type, id) as (
+            select 'organisation', unnest($3::uuid[]) union all select 'agent_verification', id from applicant
+        )
+        select distinct by from (
+            select d.decided_by as by from subject
+            join review_decision d on d.kind = subject.kind and d.subject_id = subject.id and d.partner_id = $5
+            union all
+            select d.decided_by from compared c
+            join screening_subject s on s.type = c.type and s.subject_id = c.id and s.partner_id = $5
             join screening_match m on m.subject = s.id
             join review_decision d on d.kind = 'match' and d.subject_id = m.id
-            where s.partner_id = $5
-                and (s.type = 'organisation' and s.subject_id = any($3::uuid[])
-                    or s.type = 'agent_verification' and s.subject_id = $2)
             union all
             select decided_by from appeal where validation_submission_id = $4 and partner_id = $5
         ) found where by ~ '^(sandbox_)?operator_' order by by

@@ -26,6 +26,7 @@ from almoner.platform.uploads.problems import (
     TooManyFiles,
 )
 from almoner.validation.applications import wording
+from almoner.validation.applications.drafts import Problems
 from almoner.validation.applications.form_views import Notice
 from almoner.validation.applications.opening import Again, FormBase, Opened, kindly, to
 from almoner.validation.documents import service as documents
@@ -94,7 +95,9 @@ class DocumentPages(FormBase):
         except Problem as problem:
             if (key := problem_key(problem)) is None:
                 raise
-            return await self._page(opened, problem=key, chosen=chosen)
+            # The address says which form it was: a body that is refused tells nothing of its fields.
+            field = "photo" if opened.request.query_params.get("source") == "photo" else "file"
+            return await self._page(opened, problems={field: key}, chosen=chosen)
         return to(f"{opened.face.home}/documents?did=added")
 
     @kindly
@@ -127,7 +130,12 @@ class DocumentPages(FormBase):
         return opened
 
     async def _page(
-        self, opened: Opened, *, problem: str | None = None, notice: Notice | None = None, chosen: str | None = None
+        self,
+        opened: Opened,
+        *,
+        problems: Problems | None = None,
+        notice: Notice | None = None,
+        chosen: str | None = None,
     ) -> Response:
         async with self.db.read() as tx:
             found = await handed_in.of_invite(tx, opened.application.invite)
@@ -135,8 +143,8 @@ class DocumentPages(FormBase):
         return self.views.documents(
             opened.face,
             listed,
-            status=422 if problem else 200,
-            problems={"file": problem} if problem else None,
+            status=422 if problems else 200,
+            problems=problems,
             notice=notice,
             chosen_kind=chosen,
         )

@@ -21,6 +21,7 @@ from almoner.validation.applications.form_views import Notice
 from almoner.validation.applications.opening import FormBase, Opened, kindly, to
 from almoner.validation.applications.searching import Search
 from almoner.validation.invites.domain import PAGE
+from almoner.validation.submissions.domain import OrganisationNotActive
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -85,6 +86,8 @@ class FormPages(FormBase):
                 await self.record(tx, opened, "application.saved", {"step": "nonprofit"})
         except NotFound:
             return await self._search_page(opened, str(form.get("q", "")), "apply.problem.organisation.missing")
+        except OrganisationNotActive:
+            return await self._search_page(opened, str(form.get("q", "")), "apply.problem.organisation.gone")
         changed = replace(opened.face, application=replace(opened.application, draft=draft))
         return self.onwards(replace(opened, face=changed), "nonprofit")
 

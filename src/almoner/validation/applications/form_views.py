@@ -11,7 +11,7 @@ from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.pages import formats
 from almoner.platform.pages.catalogue import Language
 from almoner.platform.pages.headers import origin_of
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import Pages, isolated
 from almoner.validation.applications import drafts, wording
 from almoner.validation.applications.drafts import Person, Problems, Step, Unlisted
 from almoner.validation.applications.service import Application
@@ -176,7 +176,7 @@ class FormViews:
             "nonprofit",
             status=422 if problems else 200,
             problems=problems,
-            values={"register": names.get(given.registry, "")},
+            values={"register": isolated(names.get(given.registry, ""))},
             given=given,
             registries=list(names.items()),
             country_name=formats.country(given.country, face.language.locale),
@@ -330,7 +330,7 @@ class FormViews:
             status=status,
             problems=problems,
             notice=notice,
-            values={"email": Markup("<bdi>{}</bdi>").format(email)},
+            values={"email": isolated(email)},
             email="" if notice and not notice.alert else email,
         )
 

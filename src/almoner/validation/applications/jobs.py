@@ -7,21 +7,18 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.platform.db import Tx
-from almoner.platform.mail import Mail, MailDelayed, MailRefused, MailTransport
+from almoner.platform import mailing
+from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.mail import MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Done, Drop, Job, Result, Retry
+from almoner.platform.queue import Drop, Job, Result
 from almoner.platform.work import Handler, Schedule, Work
 from almoner.validation.appeals import domain as appeals
-from almoner.validation.applications import letters, service, telling, writing
+from almoner.validation.applications import letters, service, store, telling, writing
 from almoner.validation.applications.telling import TELL, Kind, tell
 from almoner.validation.documents import domain as documents
 from almoner.validation.submissions import domain as submissions
-
-_FIRST_WAIT: Final = timedelta(minutes=1)
-_LONGEST_WAIT: Final = timedelta(hours=6)
-_MOST_ATTEMPTS: Final = 16  # about three days
 
 _FIRST_LOOK: Final = timedelta(minutes=10)
 """By then the registers have said what they know, as a rule; where they have not, it is looked at again later."""
@@ -33,7 +30,11 @@ _OF_APPEALS: Final[Mapping[appeals.AppealStatus, Kind]] = {
 
 
 async def on_created(tx: Tx, events: Sequence[Event]) -> None:
-    """Applications came in."""
+    """Applications came in; what was answered in the form of an invite is of no more use, whoever applied with it."""
+    for event in events:
+        made: Any = event.record()
+        if invite_id := tx.ids.parse("validationinvite", made["validationInviteId"] or ""):
+            await store.forget(tx, EVERYONE, invite_id)
     for submission_id in _named(tx, events):
         await tell(tx, submission_id, "received")
         await tell(tx, submission_id, "missing", after=_FIRST_LOOK)
@@ -90,7 +91,7 @@ def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
     async def hand_over(work: Work, job: Job) -> Result:
         async with work.db.read() as tx:
             mail = await writing.handover(tx, pages, UUID(job.payload["handover"]), job.due_at)
-        return await _carry(transport, mail, job)
+        return await mailing.carry(transport, mail, job)
 
     async def write(work: Work, job: Job) -> Result:
         said = job.payload
@@ -101,19 +102,6 @@ def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
         if mail is None and kind == "missing":
             async with work.db.write() as tx:
                 await telling.look_again(tx, UUID(said["submission"]), said["of"])
-        return await _carry(transport, mail, job)
+        return await mailing.carry(transport, mail, job)
 
     return {service.HAND_OVER: hand_over, TELL: write}
-
-
-async def _carry(transport: MailTransport, mail: Mail | None, job: Job) -> Result:
-    if mail is None:
-        return Done()
-    try:
-        await transport.send(mail)
-    except MailRefused as refused:
-        return Drop(str(refused))
-    except MailDelayed as delayed:
-        wait = min(_FIRST_WAIT * (1 << (job.attempt - 1)), _LONGEST_WAIT)
-        return Retry(wait, str(delayed)) if job.attempt < _MOST_ATTEMPTS else Drop(str(delayed))
-    return Done()

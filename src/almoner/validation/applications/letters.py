@@ -12,6 +12,7 @@ from almoner.validation.applications import status, status_views
 from almoner.validation.applications.sending import status_link
 from almoner.validation.applications.status_views import Known
 from almoner.validation.applications.telling import Kind
+from almoner.validation.submissions import service as submissions
 
 
 async def write(tx: Tx, pages: Pages, submission_id: UUID, kind: Kind, of: str, at: datetime) -> Mail | None:
@@ -23,6 +24,11 @@ async def write(tx: Tx, pages: Pages, submission_id: UUID, kind: Kind, of: str, 
     submission, applicant = known.submission, known.submission.applicant
     if applicant.email is None or not _holds(known, kind):
         return None
+    corrected = await submissions.corrected_at(tx, submission_id)
+    if corrected is not None:
+        if kind == "received" and of != str(submission.agent_verification_id):
+            return None  # another one tells it, since the address was corrected
+        at = max(at, corrected)  # what was due before goes to the address of now, and its link has to open there
     language = pages.language(known.language)
     names = {"partner": known.partner, "organisation": submission.organisation_name}
     subject = language.text(

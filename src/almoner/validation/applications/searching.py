@@ -2,10 +2,13 @@
 
 from typing import Any, Final
 
+from markupsafe import Markup
+
 from almoner.kit.text import typed
 from almoner.platform.db import Tx
+from almoner.platform.pages.rendering import embed
 from almoner.platform.ratelimit import Limit, RateLimiter
-from almoner.validation.applications import service, wording
+from almoner.validation.applications import drafts, service, wording
 from almoner.validation.applications.form_views import Face
 
 _OFTEN: Final = Limit("application_search", 2, 60)
@@ -32,5 +35,14 @@ class Search:
         chosen = application.draft.organisation
         bodies = [wording.body_of(tx, one, language.locale, chosen=one.id == chosen) for one in found.organisations]
         count = len(bodies)
-        told = language.html("apply.nonprofit.found", count=count) if count else language.html("apply.nonprofit.none")
+        told = language.html("apply.nonprofit.found", count=count) if count else _none(face)
         return {"bodies": bodies, "more": found.total > count, "found": told}
+
+
+def _none(face: Face) -> Markup:
+    """What is to be done; the script shows it as plain text, and so it has no marks."""
+    configuration, language = face.application.configuration, face.language
+    if drafts.takes_unlisted(configuration):
+        return language.html("apply.nonprofit.none")
+    partner = embed(configuration.display_name, language.direction)
+    return language.html("apply.nonprofit.none.ask", partner=partner)

@@ -1,22 +1,29 @@
 """The end of the form: what was answered becomes a submission, once, and the applicant is led on."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 from urllib.parse import urlencode, urlsplit, urlunsplit
 from uuid import UUID
 
-from almoner.kit.errors import BadRequest, IncorrectParams
+import structlog
+
+from almoner.kit.errors import BadRequest, IncorrectParams, Problem
 from almoner.platform.db import EVERYONE, Tx
 from almoner.validation.applications import drafts, service, store
 from almoner.validation.applications.drafts import Person, Step
 from almoner.validation.applications.service import Application
 from almoner.validation.invites import service as invites
 from almoner.validation.invites.domain import Invite, InviteExpired, InviteInvalidState
+from almoner.validation.requests.domain import InvalidRegistryId, RegistryNotFound
 from almoner.validation.submission_documents import service as handed_in
 from almoner.validation.submission_documents.domain import SubmissionDocument
 from almoner.validation.submissions import service as submissions
 from almoner.validation.submissions.domain import Asked, Details, OrganisationNotActive, OrganisationNotFound
+
+_log: Final = structlog.get_logger("almoner.validation")
+_FIELD: Final = re.compile(r"^body\.[A-Za-z0-9.]+")
 
 STATUS_PAGE: Final = "application"
 """Purpose of the token that mails lead with to the page where an application stands, and its path."""
@@ -62,8 +69,8 @@ async def send(tx: Tx, invite_id: UUID, language: str) -> Sent:
     invite = await invites.lock(tx, EVERYONE, invite_id)
     invite.ensure_open(tx.now)
     application = await service.load(tx, invite_id)
-    if drafts.open_step(application.draft, application.configuration) != "review":
-        raise NotSent("apply.problem.sending")
+    if (step := drafts.open_step(application.draft, application.configuration)) != "review":
+        raise NotSent("apply.problem.sending", step)
     try:
         made = await submissions.create(tx, application.partner, _asked(tx, application, language))
     except (InviteExpired, InviteInvalidState):
@@ -71,10 +78,18 @@ async def send(tx: Tx, invite_id: UUID, language: str) -> Sent:
     except (OrganisationNotActive, OrganisationNotFound):
         raise NotSent("apply.problem.organisation.gone", "nonprofit") from None
     except (BadRequest, IncorrectParams) as refused:
-        raise NotSent("apply.problem.sending") from refused
+        name = tx.ids.text("validationinvite", invite_id)
+        _log.warning("application_refused", invite=name, code=refused.code, fields=_fields(refused))
+        of_number = isinstance(refused, RegistryNotFound | InvalidRegistryId)
+        raise NotSent("apply.problem.sending", "nonprofit" if of_number else None) from refused
     await store.forget(tx, EVERYONE, invite_id)
     name = tx.ids.text("validationsubmission", made.id)
     return Sent(made.id, name, _onwards(invite, name))
+
+
+def _fields(refused: Problem) -> list[str]:
+    """What was refused, by name: the reasons themselves may quote what was typed."""
+    return sorted({field for reason in refused.reasons for field in _FIELD.findall(reason)})
 
 
 def _onwards(invite: Invite, submission: str) -> str:

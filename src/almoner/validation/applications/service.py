@@ -24,6 +24,7 @@ from almoner.validation.configurations.domain import Configuration
 from almoner.validation.invites import service as invites
 from almoner.validation.invites.domain import Invite
 from almoner.validation.submission_documents import service as handed_in
+from almoner.validation.submissions.domain import OrganisationNotActive
 
 MAILS: Final = Path(__file__).parent / "mails"
 HAND_OVER: Final = "applications.hand_over"
@@ -80,8 +81,13 @@ async def change(tx: Tx, invite_id: UUID, step: Callable[[Draft], Draft]) -> Dra
 
 
 async def choose(tx: Tx, invite_id: UUID, partner: Partner, organisation_id: UUID) -> Draft:
-    """Apply for an organisation that was found. Raises NotFound, and what ``change`` raises."""
+    """Apply for an organisation that was found.
+
+    Raises NotFound, OrganisationNotActive, and what ``change`` raises.
+    """
     found = await organisations.get(tx, partner, organisation_id)
+    if not found.active:  # it would be refused at the end, after every step
+        raise OrganisationNotActive
     return await change(tx, invite_id, lambda draft: replace(draft, organisation=found.id, unlisted=None))
 
 

@@ -57,7 +57,7 @@ class CorrectionPages(StatusBase):
             async with self.db.write() as tx:
                 done = await self._write_to(tx, seen, email)
         except _TOO_LATE:
-            return await self.page(seen)
+            return await self.page(seen, late=True)
         if not done:
             return await self.page(seen, code=429, problems={"email": "agent.later"}, typed={"email": email})
         return to(f"{seen.home}?did=mailed")
@@ -106,5 +106,5 @@ class CorrectionPages(StatusBase):
         except requests.NothingCorrected:
             return await self.page(seen, code=422, problems={"number": "applied.number.same"}, typed=given)
         except _TOO_LATE:
-            return await self.page(seen)
+            return await self.page(seen, late=True)
         return to(f"{seen.home}?did=corrected")

@@ -103,7 +103,7 @@ class StatusPages(StatusBase):
                 await appeals.create(tx, EVERYONE, seen.id, text, "applicant" if seen.mailed else "visitor")
                 await self._record(tx, seen, "application.appealed")
         except InvalidState:
-            return await self.page(seen)
+            return await self.page(seen, late=True)
         return to(f"{seen.home}?did=appealed")
 
     @kindly
@@ -143,10 +143,12 @@ class StatusPages(StatusBase):
                 held = await submissions.hold(tx, EVERYONE, seen.id)
                 kinds = status.takes_documents(held, await appeals.last(tx, EVERYONE, held.id))
                 if not kinds:
-                    raise NotFound
+                    raise InvalidState("the page takes no documents any more")  # it was open since before the answer
                 kind, partner = kind_of(uploaded.fields.get("type", ""), kinds), Partner(held.partner_id)
                 await handed_in.add_to_submission(tx, partner, held.id, held.validation_request_id, kind, stored)
                 await self._record(tx, seen, "application.evidence_added")
+        except InvalidState:
+            return await self.page(seen, late=True)
         except Problem as problem:
             if (key := problem_key(problem)) is None:
                 raise

@@ -12,7 +12,7 @@ from almoner.access.partners.domain import PartnerAccount
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.db import EVERYONE, Partner, Tx
-from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.rendering import Pages, isolated
 from almoner.validation.appeals import service as appeals
 from almoner.validation.appeals.domain import Appeal
 from almoner.validation.applications import service, status, store
@@ -61,8 +61,8 @@ class Known:
     @property
     def unconfirmed(self) -> str | None:
         """The address that has yet to be confirmed; None where none has."""
-        agent = self.submission.parts.agent
-        return agent.email if self.submission.open and agent is not None and agent.unconfirmed else None
+        agent, waits = self.submission.parts.agent, self.submission.open or self.submission.taken_up
+        return agent.email if waits and agent is not None and agent.unconfirmed else None
 
     @property
     def partner(self) -> str:
@@ -92,9 +92,21 @@ async def know(tx: Tx, submission_id: UUID) -> Known:
 
 async def registries_to_correct(tx: Tx, known: Known) -> Sequence[Registry]:
     """The registers that the number may be of; none where it is not corrected."""
-    if not await submissions.may_correct_number(tx, known.submission):
+    if not submissions.may_correct_number(known.submission):
         return []
     return await service.registries_of(tx, known.submission.country_code)
+
+
+def fields_of(known: Known, *, sender: bool, number: bool) -> set[str]:
+    """What the page asks for now, by the names of its fields. ``number``: whether that may be corrected."""
+    asked = {
+        "file": bool(status.takes_documents(known.submission, known.appeal)),
+        "text": status.may_appeal(known.submission, known.appeal),
+        "email": sender and known.unconfirmed is not None,
+        "registry": number,
+        "number": number,
+    }
+    return {field for field, there in asked.items() if there}
 
 
 class StatusViews:
@@ -114,6 +126,7 @@ class StatusViews:
         code: int,
         problems: Mapping[str, str],
         notice: str | None,
+        late: bool,
         typed: Mapping[str, str],
     ) -> HTMLResponse:
         """The page. ``problems`` and ``notice``: keys; ``typed``: what was posted and not taken, by field.
@@ -123,6 +136,7 @@ class StatusViews:
         submission, language = known.submission, self._pages.language(known.language)
         names = {one.code: registry_name(one) for one in registries}
         values = self._values(known, names.get(typed.get("registry", ""), ""), sender=sender)
+        told = {name: isolated(value) for name, value in values.items()}
         kinds = status.takes_documents(submission, known.appeal)
         return self._pages.page(
             "application.html",
@@ -149,8 +163,9 @@ class StatusViews:
             email=values["email"],
             sender=sender,
             number=self._number(known, names, typed),
-            problems={field: language.html(key, **values) for field, key in problems.items()},
-            notice=language.html(notice, **values) if notice else None,
+            problems={field: language.html(key, **told) for field, key in problems.items()},
+            notice=language.html(notice, **told) if notice else None,
+            late=late,
         )
 
     def _values(self, known: Known, register: str, *, sender: bool) -> dict[str, str]:

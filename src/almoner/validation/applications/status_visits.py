@@ -112,12 +112,19 @@ class StatusBase(FormBase):
         code: int = 200,
         problems: Mapping[str, str] | None = None,
         typed: Mapping[str, str] | None = None,
+        late: bool = False,
     ) -> Response:
-        """The page. ``problems``: keys by field; ``typed``: what was posted and not taken, by field."""
+        """The page. ``problems``: keys by field; ``typed``: what was posted and not taken, by field.
+
+        ``late``: what was posted came from a page that stood open while something was decided.
+        """
         async with self.db.read() as tx:
             known: Known = await status_views.know(tx, seen.id)
             registries = await status_views.registries_to_correct(tx, known)
         seen.request.state.language = known.language  # what goes wrong later is told in it
+        asked = status_views.fields_of(known, sender=seen.sender, number=bool(registries))
+        if problems and asked.isdisjoint(problems):
+            code, problems, late = 200, None, True  # what is wrong with it says nothing where it is asked for no more
         notice = None if problems else _NOTICES.get(seen.request.query_params.get("did", ""))
         return self._status.page(
             known,
@@ -127,6 +134,7 @@ class StatusBase(FormBase):
             registries=registries,
             code=code,
             problems=problems or {},
-            notice=notice,
+            notice="applied.late" if late else notice,
+            late=late,
             typed=typed or {},
         )

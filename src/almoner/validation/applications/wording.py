@@ -25,13 +25,11 @@ def body_of(tx: Tx, organisation: Organisation, locale: Locale, *, chosen: bool 
     """A nonprofit of the register as the form shows it."""
     city = organisation.city
     city = city.title() if city and city.isupper() else city  # registers write in capitals
-    place = ", ".join(
-        part for part in (city, organisation.state, formats.country(organisation.country_code, locale)) if part
-    )
+    town = ", ".join(part for part in (city, organisation.state) if part)
     return {
         "id": tx.ids.text("organisation", organisation.id),
         "name": organisation.shown_name,
-        "place": place,
+        "place": [part for part in (town, formats.country(organisation.country_code, locale)) if part],
         "register": organisation.registry_code,
         "number": organisation.registry_number,
         "active": organisation.active,

@@ -39,8 +39,8 @@ FOLLOWING: Final[tuple[SubscriptionStatus, ...]] = ("pending", "live", "cannot_d
 """Those whose results depend on what is known of the organisation."""
 
 UPDATED: Final = "eligibility_subscription.updated"
-CANCELLED: Final = "internal.eligibility_subscription_cancelled"
-"""Told when a partner cancels one: {id}."""
+ENDED: Final = "internal.eligibility_subscription_ended"
+"""Told when one is cancelled, or fails with its validation request: {id}."""
 BY_SANDBOX: Final = "sandbox"
 """The rule of what a partner of the sandbox said."""
 

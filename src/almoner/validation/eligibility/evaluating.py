@@ -10,6 +10,7 @@ from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.validation.configurations import service as configurations
 from almoner.validation.eligibility import domain, schemas, store, store_evidence
 from almoner.validation.eligibility.domain import (
+    ENDED,
     EVERY,
     FOLLOWING,
     UPDATED,
@@ -53,8 +54,8 @@ async def _follow_request(tx: Tx, held: Subscription) -> Subscription:
     request = await requests.get(tx, Partner(held.partner_id), held.validation_request_id)
     if request.status == "rejected":
         failed = held.failed(tx.now)
-        await stored(tx, failed)
-        return failed  # its results are what they were: nobody is told (settled 5)
+        await ended(tx, failed)
+        return failed  # its results are what they were: no partner is told (settled 5)
     if request.organisation_id is None:
         return held
     organisation = await organisations.get(tx, Partner(held.partner_id), request.organisation_id)
@@ -112,6 +113,13 @@ async def stored(tx: Tx, moved: Subscription, *, stays: bool = False) -> None:
     """Store a state that was reached under the lock."""
     if not await store.move(tx, moved, stays=stays):
         raise LookupError(f"subscription {moved.id} is not where its holder saw it")
+
+
+async def ended(tx: Tx, subscription: Subscription) -> None:
+    """Store the end of a locked one, and let who waits for it know."""
+    await stored(tx, subscription)
+    told = {"id": tx.ids.text("eligibilitysubscription", subscription.id)}
+    await outbox.emit(tx, subscription.partner_id, ENDED, told)
 
 
 async def tell(tx: Tx, subscription: Subscription) -> None:

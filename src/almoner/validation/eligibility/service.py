@@ -13,7 +13,7 @@ from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform import outbox, queue
+from almoner.platform import queue
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.queue import NewJob
@@ -167,9 +167,7 @@ async def change_metadata(
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> Subscription:
     """End it: nothing is evaluated any more, the last results stay. Raises NotFound, AlreadyCancelled."""
     cancelled = (await _hold(tx, partner, subscription_id)).cancelled(tx.now)
-    await evaluating.stored(tx, cancelled)
-    told = {"id": tx.ids.text("eligibilitysubscription", cancelled.id)}
-    await outbox.emit(tx, partner.id, domain.CANCELLED, told)
+    await evaluating.ended(tx, cancelled)
     return cancelled
 
 

@@ -9,7 +9,7 @@ from pydantic.config import JsonDict, JsonValue
 
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso
-from almoner.nonprofits.organisations.domain import searchable
+from almoner.nonprofits.organisations.domain import sought
 from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import In, Out, PageQuery, either
@@ -44,7 +44,7 @@ class MonitoringSubscriptionsQuery(PageQuery):
 
 def filters_of(query: MonitoringSubscriptionsQuery) -> Filters:
     """What the query narrows the list by."""
-    words = tuple(searchable(query.query).split()) or (_NEVER,) if query.query else ()
+    words = sought(query.query) or (_NEVER,) if query.query else ()
     return Filters(query.status, words, query.has_organisation)
 
 

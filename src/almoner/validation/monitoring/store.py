@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
+from almoner.nonprofits.organisations.domain import MOST_PATTERNS
 from almoner.platform import counters, lists
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
@@ -230,8 +231,10 @@ def _conditions(filters: Filters) -> tuple[str, list[object]]:
         narrow("status = {}", filters.status)
     if filters.has_organisation is not None:
         conditions.append("organisation_id is not null" if filters.has_organisation else "organisation_id is null")
-    for word in filters.words:
+    for word in filters.words[:MOST_PATTERNS]:
         narrow("search_name like {}", f"%{word}%")
+    if further := filters.words[MOST_PATTERNS:]:
+        narrow("(search_name || '') like all({}::text[])", [f"%{word}%" for word in further])
     return " and ".join(conditions), values
 
 

@@ -30,7 +30,10 @@ checks: Final = (
         """
         select r.id from validation_request r
         where r.status = 'pending'
-            and exists (select from validation_request_evaluation e where e.validation_request_id = r.id)
+            and exists (
+                select from validation_request_evaluation e
+                where e.validation_request_id = r.id and e.corrections = r.corrections
+            )
             and not exists (
                 select from review v
                 where v.kind = 'validation_request' and v.subject_id = r.id and v.status = 'open'

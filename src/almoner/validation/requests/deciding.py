@@ -86,7 +86,7 @@ async def _keep(
         organisation_id=led_to.id if led_to else listed.id if listed else None,
         evaluated_at=tx.now,
     )
-    await store_evidence.insert(tx, request.id, made, request.corrections)
+    await store_evidence.insert(tx, request.id, made)
     return made
 
 

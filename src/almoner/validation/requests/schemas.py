@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from almoner.kit import email, web
 from almoner.kit.text import typed
 from almoner.kit.time import iso, iso_or_none
-from almoner.nonprofits.organisations.domain import OrganisationType, searchable
+from almoner.nonprofits.organisations.domain import OrganisationType, sought
 from almoner.platform.db import Tx
 from almoner.platform.http.wire import CountryCode, DayOrMoment, In, Out, PageQuery, Text255, WindowEnd
 from almoner.validation.documents import service as documents
@@ -31,7 +31,7 @@ class ValidationRequestsQuery(PageQuery):
 
 def filters_of(query: ValidationRequestsQuery) -> Filters:
     """What the query narrows the list by."""
-    words = tuple(searchable(query.query).split()) or (_NEVER,) if query.query else ()
+    words = sought(query.query) or (_NEVER,) if query.query else ()
     return Filters(query.status, words, query.start_date, query.end_date)
 
 

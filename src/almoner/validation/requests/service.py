@@ -203,7 +203,7 @@ async def evaluations(tx: Tx, request_id: UUID) -> list[Evaluation]:
 
 
 async def newest_evaluation(tx: Tx, request_id: UUID) -> Evaluation | None:
-    """The last evaluation of a request; None before the first."""
+    """The last evaluation of a request as it is now; None before the first, and right after a correction."""
     return await store_evidence.newest(tx, EVERYONE, request_id)
 
 
@@ -220,6 +220,11 @@ async def find_held(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest
     """One request, held until the transaction ends; None where there is none."""
     held = await store.lock(tx, scope, request_id)
     return (await _with_documents(tx, [held]))[0] if held else None
+
+
+async def hold_alone(tx: Tx, request_id: UUID) -> None:
+    """Until the transaction ends nothing comes to rest on the request; what does at this moment is waited for."""
+    await store.lock_alone(tx, EVERYONE, request_id)
 
 
 async def _hold(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:

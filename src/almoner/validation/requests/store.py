@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.organisations.domain import searchable
+from almoner.nonprofits.organisations.domain import MOST_PATTERNS, searchable
 from almoner.platform import counters, lists
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
@@ -99,6 +99,11 @@ async def lock(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | No
         _owner(scope),
     )
     return _request(row) if row else None
+
+
+async def lock_alone(tx: Tx, _: Everyone, request_id: UUID) -> None:
+    """One request, held until the transaction ends, also against rows that are to refer to it."""
+    await tx.execute("select from validation_request where id = $1 for update", request_id)
 
 
 async def decide(tx: Tx, decided: ValidationRequest) -> bool:
@@ -225,8 +230,10 @@ def _conditions(filters: Filters) -> tuple[str, list[object]]:
         narrow("created_at >= {}", filters.starts)
     if filters.ends is not None:
         narrow("created_at < {}", filters.ends)
-    for word in filters.words:
+    for word in filters.words[:MOST_PATTERNS]:
         narrow((_TEXT if len(word) >= _INDEXED else _UNINDEXED) + " like {}", f"%{word}%")
+    if further := filters.words[MOST_PATTERNS:]:
+        narrow(f"{_UNINDEXED} like all({{}}::text[])", [f"%{word}%" for word in further])
     return " and ".join(conditions), values
 
 

@@ -12,14 +12,13 @@ from almoner.platform.db import Everyone, Tx
 from almoner.validation.requests.domain import Evaluation, Outcome, Step, StepVerdict
 
 
-async def insert(tx: Tx, request_id: UUID, made: Evaluation, corrections: int) -> None:
-    """Keep an evaluation with its steps. ``corrections``: how many of the request it has seen."""
+async def insert(tx: Tx, request_id: UUID, made: Evaluation) -> None:
+    """Keep an evaluation with its steps. How many corrections of its request it has seen, the database adds."""
     await tx.execute(
         """
         insert into validation_request_evaluation (
-            id, validation_request_id, occasion, outcome, reasons, agreement, threshold, organisation_id, evaluated_at,
-            corrections
-        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            id, validation_request_id, occasion, outcome, reasons, agreement, threshold, organisation_id, evaluated_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         """,
         made.id,
         request_id,
@@ -30,7 +29,6 @@ async def insert(tx: Tx, request_id: UUID, made: Evaluation, corrections: int) -
         made.threshold,
         made.organisation_id,
         made.evaluated_at,
-        corrections,
     )
     await tx.execute(
         """
@@ -74,8 +72,14 @@ async def of(tx: Tx, _: Everyone, request_id: UUID) -> list[Evaluation]:
 
 
 async def newest(tx: Tx, _: Everyone, request_id: UUID) -> Evaluation | None:
-    """The last evaluation of a request; None before the first."""
-    row = await tx.fetchrow(f"{_EVALUATIONS} where e.validation_request_id = $1 order by e.id desc limit 1", request_id)
+    """The last evaluation of a request as it is now; None before the first, and right after a correction."""
+    row = await tx.fetchrow(
+        f"""
+        {_EVALUATIONS} join validation_request r on r.id = e.validation_request_id
+        where e.validation_request_id = $1 and e.corrections = r.corrections order by e.id desc limit 1
+        """,
+        request_id,
+    )
     return _evaluation(row) if row else None
 
 

@@ -5,14 +5,15 @@ A submission keeps what was asked: another address is another verification, and 
 
 from uuid import UUID
 
+from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations.domain import searchable
 from almoner.platform import outbox
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.agents import service as agents
-from almoner.validation.requests import domain as requests_domain
 from almoner.validation.requests import service as requests
 from almoner.validation.submissions import domain, evaluating, parts, schemas, store
 from almoner.validation.submissions.domain import Submission
+from almoner.validation.submissions.requirements import may_correct_number
 
 Scope = Partner | Everyone
 
@@ -38,23 +39,17 @@ async def number(tx: Tx, scope: Scope, submission_id: UUID, registry_name: str, 
 
     Raises NotFound, InvalidState, and what ``requests.correct`` raises.
     """
+    if (row := await store.lock(tx, scope, submission_id)) is None:
+        raise NotFound
+    if (request_id := row["validation_request_id"]) is not None:
+        # What rests on the request, or decides it, at this moment is waited for, and seen below.
+        await requests.hold_alone(tx, request_id)
     held = await evaluating.hold(tx, scope, submission_id)
-    if held.validation_request_id is None or not await may_correct_number(tx, held):
+    if held.validation_request_id is None or not may_correct_number(held):
         raise domain.InvalidState("its number is corrected no more")
     await requests.correct(tx, Partner(held.partner_id), held.validation_request_id, registry_name, given)
     await store.add_words(tx, held.id, searchable(given))
     return await _told(tx, held)
-
-
-async def may_correct_number(tx: Tx, submission: Submission) -> bool:
-    """Whether its number may be the reason why nobody has decided, and is the applicant's alone to correct."""
-    request, evaluated = submission.parts.request, submission.parts.evaluated
-    if not submission.open or request is None or evaluated is None or request.status != "pending":
-        return False
-    if request.corrections >= requests_domain.MOST_CORRECTIONS:
-        return False
-    wrong = all(requests_domain.may_be_of_another(reason) for reason in evaluated.reasons)
-    return wrong and bool(evaluated.reasons) and await store.is_own(tx, EVERYONE, submission.id)
 
 
 async def _told(tx: Tx, held: Submission) -> Submission:

@@ -126,7 +126,7 @@ class Parts:
     """What its checks have come to, as their own slices tell now. None: it runs no such check.
 
     ``asked_nonprofit``: since when the nonprofit is asked about the applicant. ``evaluated``: None until it was, and
-    for requests that are decided.
+    for requests that are decided. ``alone``: whether such a request was made with it, and bears nothing else.
     """
 
     configuration: Configuration
@@ -136,6 +136,7 @@ class Parts:
     eligibility: EligibilitySubscription | None = None
     agent: AgentVerification | None = None
     evaluated: Evaluated | None = None
+    alone: bool = False
     asked_nonprofit: datetime | None = None
 
 
@@ -145,7 +146,8 @@ class Submission:
 
     ``checks``: those of its configuration when it was made. ``organisation_name``: as it was given, or that of the
     organisation then. ``own_applicant``: where no agent is verified. ``partner_fields``: answers by the ids of the
-    partner's own questions. ``failure_reasons``: by check, as partners see them.
+    partner's own questions. ``failure_reasons``: by check, as partners see them. ``overruled``: checks that count as
+    passed since an appeal was reversed.
     """
 
     id: UUID
@@ -169,11 +171,17 @@ class Submission:
     created_at: datetime
     processed_at: datetime | None
     parts: Parts
+    overruled: tuple[Check, ...] = ()
 
     @property
     def open(self) -> bool:
         """Whether what becomes of its checks may still move it."""
         return self.status in ("pending", "processed")
+
+    @property
+    def taken_up(self) -> bool:
+        """Whether it failed, an appeal was reversed since, and a check has yet to end."""
+        return self.status == "failed" and "pending" in standings(self).values()
 
     @property
     def applicant(self) -> Applicant:
@@ -196,7 +204,10 @@ def standings(submission: Submission) -> dict[Check, Standing]:
         "eligibility": _eligibility,
         "agent_verification": _agent,
     }
-    return {check: made[check](submission.parts) for check in CHECKS if check in submission.checks}
+    own: dict[Check, Standing] = {
+        check: made[check](submission.parts) for check in CHECKS if check in submission.checks
+    }
+    return own | {check: "passed" for check in submission.overruled if check in own}
 
 
 def status_of(standings: Mapping[Check, Standing]) -> SubmissionStatus:

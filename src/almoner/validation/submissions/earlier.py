@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import IncorrectParams
-from almoner.nonprofits.organisations.domain import searchable
+from almoner.nonprofits.organisations.domain import sought
 from almoner.platform.db import Partner, Tx
 from almoner.validation.submissions import store_earlier
 
@@ -41,6 +41,6 @@ async def find(
     requests = ids("validationRequestIds[]", request_ids, "validationrequest")
     if wrong:
         raise IncorrectParams(*wrong)
-    words = (searchable(query).split() or [_NEVER]) if query else []
+    words = (sought(query) or (_NEVER,)) if query else ()
     rows = await store_earlier.earlier(tx, partner, organisations, requests, words, _MOST)
     return [Earlier(*row) for row in rows]

@@ -4,7 +4,6 @@ Its row is held while the checks are read: of two that end at the same moment th
 second, so that the answer is given once, and by all of them.
 """
 
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -14,7 +13,6 @@ import msgspec
 from almoner.kit.errors import NotFound
 from almoner.platform import outbox
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
-from almoner.validation.configurations.domain import Check
 from almoner.validation.eligibility import service as eligibility
 from almoner.validation.monitoring import service as monitoring
 from almoner.validation.submissions import domain, parts, schemas, store
@@ -61,9 +59,9 @@ async def moved(tx: Tx, held: Submission, new: Submission) -> Submission:
     return new
 
 
-async def restated(tx: Tx, held: Submission, passed: Collection[Check]) -> Submission:
+async def restated(tx: Tx, held: Submission) -> Submission:
     """A failed one, held, says why it fails now; told where that is something else."""
-    reasons = {check: why for check, why in failure_reasons(tx, held).items() if check not in passed}
+    reasons = failure_reasons(tx, held)
     if reasons == held.failure_reasons:
         return held
     await store.set_reasons(tx, held.id, reasons)

@@ -62,7 +62,7 @@ reactions: Final = (
     Reaction(monitoring.UPDATED, _on_monitoring),
     Reaction(monitoring.MOVED, _on_monitoring),
     Reaction(eligibility.UPDATED, _on_eligibility),
-    Reaction(eligibility.CANCELLED, _on_eligibility),
+    Reaction(eligibility.ENDED, _on_eligibility),
     Reaction(configurations.CHANGED, on_configuration),
 )
 schedules: Final = (

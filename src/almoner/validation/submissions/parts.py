@@ -33,6 +33,8 @@ async def read(tx: Tx, partner: Partner, rows: Sequence[Record]) -> list[Submiss
     known_organisations = await store.organisations_of(tx, EVERYONE, [row["id"] for row in rows])
     pending = [request.id for request in known_requests.values() if request.status == "pending"]
     evaluated = await store.evaluated(tx, EVERYONE, pending) if pending else {}
+    waiting = [row["id"] for row in rows if row["validation_request_id"] in evaluated]
+    alone = await store.alone(tx, EVERYONE, waiting) if waiting else set()
     asking = [agent.id for agent in known_agents.values() if agent.status == "pending_review"]
     asked = await store.asked_nonprofits(tx, EVERYONE, asking) if asking else {}
 
@@ -45,6 +47,7 @@ async def read(tx: Tx, partner: Partner, rows: Sequence[Record]) -> list[Submiss
             eligibility=known_eligibility.get(members["eligibility_subscription_id"]),
             agent=known_agents.get(members["agent_verification_id"]),
             evaluated=evaluated.get(members["validation_request_id"]),
+            alone=members["id"] in alone,
             asked_nonprofit=asked.get(members["agent_verification_id"]),
         )
         if parts.organisation is not None:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from almoner.validation.configurations.domain import Check
-from almoner.validation.requests.domain import MOST_CORRECTIONS, REVIEW_REASONS, ValidationRequest, may_be_of_another
+from almoner.validation.requests.domain import MOST_CORRECTIONS, REVIEW_REASONS, may_be_of_another
 from almoner.validation.submissions.domain import Submission, standings
 
 Source = Literal["applicant", "nonprofit", "reviewer"]
@@ -78,7 +78,7 @@ class Requirement:
 
 def requirements_of(submission: Submission) -> list[Requirement]:
     """All that is missing, in the order of the checks; empty when nobody outside must act."""
-    if not submission.open:
+    if not (submission.open or submission.taken_up):
         return []
     looks = {
         "validation_request": _of_nonprofit,
@@ -102,6 +102,7 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
     # What the scanner has refused nobody can look at.
     if any(one.deleted_at is None and one.scan_status != "rejected" for one in request.documents):
         return [Requirement("validation_request", "review", "reviewer", evaluated.since)]
+    correctable = may_correct_number(submission)
     return [
         Requirement(
             "validation_request",
@@ -114,22 +115,31 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
             registry_name=request.asked.registry_name,
             registry_number=request.asked.registry_number,
         )
-        for accepted, reasons in _answers(request, evaluated.reasons)
+        for accepted, reasons in _answers(evaluated.reasons, correctable=correctable)
     ]
 
 
-def _answers(request: ValidationRequest, reasons: Sequence[str]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+def may_correct_number(submission: Submission) -> bool:
+    """Whether its number may be the reason why nobody has decided, and is the applicant's alone to correct."""
+    request, evaluated = submission.parts.request, submission.parts.evaluated
+    if not submission.open or request is None or evaluated is None or request.status != "pending":
+        return False
+    if request.corrections >= MOST_CORRECTIONS or not submission.parts.alone:
+        return False
+    return bool(evaluated.reasons) and all(may_be_of_another(reason) for reason in evaluated.reasons)
+
+
+def _answers(reasons: Sequence[str], *, correctable: bool) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     """What answers all reasons at once, else each by itself."""
-    each = [_answer(request, reason) for reason in reasons]
+    each = [_answer(reason, correctable=correctable) for reason in reasons]
     common = tuple(one for one in each[0] if all(one in other for other in each))
     if common:
         return [(common, tuple(reasons))]
     return [(answer, (reason,)) for answer, reason in zip(each, reasons, strict=True)]
 
 
-def _answer(request: ValidationRequest, reason: str) -> tuple[str, ...]:
+def _answer(reason: str, *, correctable: bool) -> tuple[str, ...]:
     documents = _EVIDENCE.get(reason, ACCEPTED["registration_evidence"])
-    correctable = may_be_of_another(reason) and request.corrections < MOST_CORRECTIONS
     return (CORRECTION, *documents) if correctable else documents
 
 

@@ -81,12 +81,25 @@ async def list_validation_submissions(
 async def create_validation_submission(call: Call, body: ValidationSubmissionIn) -> ValidationSubmissionOut:
     """Apply: every check of the configuration starts, and the application ends in one answer.
 
-    With a publishable key an open invite is required, and the answer shows nothing personal.
+    With a publishable key an open invite is required, `metadata` and `validationRequestId` are refused, and the answer
+    shows nothing personal.
     """
-    if call.caller.kind is not SECRET and body.validation_invite_id is None:
-        raise Forbidden("a publishable key applies with an open invite: body.validationInviteId is required")
+    if call.caller.kind is not SECRET:
+        _ensure_may_apply(body)
     made = submission_out(call.tx, await submissions.create(call.tx, call.partner, body.asked()))
     return made if call.caller.kind is SECRET else without_people(made)
+
+
+def _ensure_may_apply(body: ValidationSubmissionIn) -> None:
+    """A publishable key creates an invite's submission, and nothing else (settled 2). Raises Forbidden."""
+    wrong = []
+    if body.validation_invite_id is None:
+        wrong.append("a publishable key applies with an open invite: body.validationInviteId is required")
+    # What the partner says of the invite, and what the partner has asked before, are not the applicant's to say.
+    said = {"metadata": body.metadata, "validationRequestId": body.validation_request_id}
+    wrong += [f"body.{name} needs the secret key" for name, value in said.items() if value is not None]
+    if wrong:
+        raise Forbidden(*wrong)
 
 
 @routes.get("/v1/validation-submissions/{id}", key=SECRET, scope="validation_submissions:read")

@@ -10,7 +10,7 @@ from almoner.kit import email as emails
 from almoner.kit import web
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.text import typed
-from almoner.nonprofits.organisations.domain import searchable
+from almoner.nonprofits.organisations.domain import sought
 from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import LanguageTag
@@ -56,7 +56,7 @@ def filters_of(tx: Tx, query: ValidationSubmissionsQuery) -> Filters:
             wrong.append(f"query.{name} must hold ids of type {type_}")
         return tuple(one for one in found if one) if texts else None
 
-    words = tuple(searchable(query.query).split()) or (_NEVER,) if query.query else ()
+    words = sought(query.query) or (_NEVER,) if query.query else ()
     made = Filters(
         tuple(query.statuses),
         ids("configurationIds[]", query.configuration_ids, "hostedconfiguration"),
@@ -140,7 +140,9 @@ class ValidationSubmissionIn(In):
     suggested_activity_sub_tags: list[Annotated[str, IdText("activitysubtag")]] = Field(
         default_factory=list, max_length=100, description="What you believe that it does, for the check `eligibility`."
     )
-    metadata: Metadata | None = None
+    metadata: Metadata | None = Field(
+        None, description="That of the invite if absent; with a publishable key always that of the invite."
+    )
     partner_fields: Annotated[dict[str, Answer], Field(max_length=MOST_FIELDS)] | None = Field(
         None,
         description="Answers to the questions of the configuration, by their ids; with an invite all that are "

@@ -4,7 +4,7 @@ Whatever changes one holds its row first. The checks tell by events what became 
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -39,6 +39,7 @@ from almoner.validation.submissions.domain import (
 )
 from almoner.validation.submissions.requirements import Requirement as Requirement
 from almoner.validation.submissions.requirements import RequirementCode as RequirementCode
+from almoner.validation.submissions.requirements import may_correct_number as may_correct_number
 from almoner.validation.submissions.requirements import requirements_of as requirements_of
 from almoner.validation.submissions.schemas import ValidationSubmissionOut
 from almoner.validation.submissions.starting import Whom
@@ -251,7 +252,7 @@ async def _started(
         country_code=known.country_code if known else request.asked.country_code if request else "",
         language=language,
         own_applicant=Applicant() if agent else Applicant(asked.first_name, asked.last_name, asked.email),
-        metadata=asked.metadata,
+        metadata=invite.metadata if invite and asked.metadata is None else asked.metadata,
         partner_fields=asked.partner_fields,
         failure_reasons=None,
         created_at=tx.now,
@@ -290,12 +291,13 @@ async def overturn(
 
     ``passed``: the checks that count as passed since. Told once. Raises NotFound, InvalidState.
     """
-    held = await evaluating.hold(tx, scope, submission_id)
+    held = replace(await evaluating.hold(tx, scope, submission_id), overruled=tuple(passed))
+    await store.overrule(tx, held.id, held.overruled)
     if held.organisation_id is not None:
         await store.set_organisation(tx, held.id, held.organisation_id)
     if status != "failed":
         return await evaluating.moved(tx, held, held.moved(status, None, tx.now))
-    return await evaluating.restated(tx, held, passed)
+    return await evaluating.restated(tx, held)
 
 
 async def correct_address(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Submission | None:
@@ -309,11 +311,6 @@ async def correct_number(tx: Tx, scope: Scope, submission_id: UUID, registry_nam
     Raises NotFound, InvalidState, and what ``requests.correct`` raises.
     """
     return await correcting.number(tx, scope, submission_id, registry_name, number)
-
-
-async def may_correct_number(tx: Tx, submission: Submission) -> bool:
-    """Whether the applicant may have it looked up by another number."""
-    return await correcting.may_correct_number(tx, submission)
 
 
 async def corrected_at(tx: Tx, submission_id: UUID) -> datetime | None:

@@ -42,7 +42,8 @@ async def agent(
         asked.details.website if asked.details else None,
         language,
     )
-    return (await agents.create(tx, partner, said, email_check=configuration.email_verification)).id
+    by = configuration.display_name  # as its form and its mails call the partner
+    return (await agents.create(tx, partner, said, email_check=configuration.email_verification, asked_by=by)).id
 
 
 async def compliance(tx: Tx, partner: Partner, configuration: Configuration, whom: Whom) -> UUID | None:

@@ -7,9 +7,11 @@ from uuid import UUID
 
 from asyncpg import Record
 
+from almoner.nonprofits.organisations.domain import MOST_PATTERNS
 from almoner.platform import counters, lists
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.validation.configurations.domain import Check
 from almoner.validation.submissions.domain import (
     SUBMISSION,
     Applicant,
@@ -27,24 +29,26 @@ LIST: Final = "validation_submission"
 _COLUMNS: Final = (
     "id, partner_id, configuration_id, validation_invite_id, status, checks, organisation_id, validation_request_id, "
     "monitoring_subscription_id, eligibility_subscription_id, agent_verification_id, organisation_name, country_code, "
-    "language, first_name, last_name, email, metadata, partner_fields, failure_reasons, created_at, processed_at"
+    "language, first_name, last_name, email, metadata, partner_fields, failure_reasons, created_at, processed_at, "
+    "overruled"
 )
 _SELECT: Final = f"select {_COLUMNS} from validation_submission"
-_UNINDEXED: Final = "(search_name || '')"
+UNINDEXED: Final = "(search_name || '')"
 """The same, for words too short for the index of words."""
 _INDEXED: Final = 3
 
 
 def worded(word: str) -> str:
     """Where a word is looked for: in the index of words, if it is long enough for that."""
-    return "search_name" if len(word) >= _INDEXED else _UNINDEXED
+    return "search_name" if len(word) >= _INDEXED else UNINDEXED
 
 
 def row_of(row: Record) -> dict[str, object]:
     """The members of a submission that its own row has."""
     values = {name: row[name] for name in _COLUMNS.split(", ")}
     applicant = Applicant(values.pop("first_name"), values.pop("last_name"), values.pop("email"))
-    return {**values, "checks": tuple(row["checks"]), "own_applicant": applicant}
+    listed = {"checks": tuple(row["checks"]), "overruled": tuple(row["overruled"])}
+    return {**values, **listed, "own_applicant": applicant}
 
 
 def _owner(scope: Scope) -> UUID | None:
@@ -125,6 +129,11 @@ async def move(tx: Tx, moved: Submission, before: SubmissionStatus) -> bool:
     )
 
 
+async def overrule(tx: Tx, submission_id: UUID, checks: Sequence[Check]) -> None:
+    """The checks of a locked one that count as passed from now on."""
+    await tx.execute("update validation_submission set overruled = $2 where id = $1", submission_id, checks)
+
+
 async def set_reasons(tx: Tx, submission_id: UUID, reasons: Mapping[str, object]) -> None:
     """Why a locked one, which has failed, fails now."""
     await tx.execute("update validation_submission set failure_reasons = $2 where id = $1", submission_id, reasons)
@@ -196,19 +205,33 @@ async def add_words(tx: Tx, submission_id: UUID, words: str) -> None:
     )
 
 
-async def is_own(tx: Tx, _: Everyone, submission_id: UUID) -> bool:
-    """Whether its validation request was made with it, and nothing else rests on that."""
-    return bool(
-        await tx.fetchval(
-            """
-            select r.created_at = s.created_at and not exists (
-                select from validation_submission o where o.validation_request_id = r.id and o.id <> s.id
-            ) from validation_submission s join validation_request r on r.id = s.validation_request_id
-            where s.id = $1
-            """,
-            submission_id,
+async def alone(tx: Tx, _: Everyone, submission_ids: Sequence[UUID]) -> set[UUID]:
+    """Those whose validation request was made with them, and bears nothing but themselves and their own checks."""
+    rows = await tx.fetch(
+        """
+        with recursive own (id) as (
+            select agent_verification_id from validation_submission where id = any($1::uuid[])
+            union all
+            select a.replaces from own join agent_verification a on a.id = own.id where a.replaces is not null
         )
+        select s.id from validation_submission s join validation_request r on r.id = s.validation_request_id
+        where s.id = any($1::uuid[]) and r.created_at = s.created_at
+            and not exists (
+                select from validation_submission o where o.validation_request_id = r.id and o.id <> s.id
+            ) and not exists (
+                select from agent_verification a
+                where a.validation_request_id = r.id and not exists (select from own where own.id = a.id)
+            ) and not exists (
+                select from monitoring_subscription m
+                where m.validation_request_id = r.id and m.id is distinct from s.monitoring_subscription_id
+            ) and not exists (
+                select from eligibility_subscription e
+                where e.validation_request_id = r.id and e.id is distinct from s.eligibility_subscription_id
+            )
+        """,
+        submission_ids,
     )
+    return {row["id"] for row in rows}
 
 
 async def corrected_at(tx: Tx, _: Everyone, submission_id: UUID) -> datetime | None:
@@ -288,18 +311,26 @@ async def next_forgotten(tx: Tx, _: Everyone, appealed_until: datetime) -> datet
 
 
 async def forget(tx: Tx, _: Everyone, ended_until: datetime, limit: int) -> int:
-    """Forget what is personal of those that ended until then; how many they were."""
+    """Forget what is personal of those that ended until then; how many they were.
+
+    They are held first and looked at again: no appeal is seen that was made after the first statement began.
+    """
+    held = await tx.fetch(
+        f"""
+        select id from {_TO_FORGET} and processed_at <= $1
+        order by processed_at limit $2 for no key update skip locked
+        """,
+        ended_until,
+        limit,
+    )
     rows = await tx.fetch(
         f"""
-        with old as (
-            select id from {_TO_FORGET} and processed_at <= $1
-            order by processed_at limit $2 for no key update skip locked
-        )
+        with old as (select id from {_TO_FORGET} and s.id = any($2::uuid[]))
         update validation_submission v set first_name = null, last_name = null, email = null, partner_fields = null
         from old where v.id = old.id returning v.id
         """,
         ended_until,
-        limit,
+        [row["id"] for row in held],
     )
     return len(rows)
 
@@ -356,6 +387,8 @@ def _conditions(filters: Filters) -> tuple[str, list[object]]:
             "where a.partner_id = $1 and lower(a.email) = lower({0}))",
             filters.email,
         )
-    for word in filters.words:
+    for word in filters.words[:MOST_PATTERNS]:
         narrow(worded(word) + " like {}", f"%{word}%")
+    if further := filters.words[MOST_PATTERNS:]:
+        narrow(f"{UNINDEXED} like all({{}}::text[])", [f"%{word}%" for word in further])
     return " and ".join(conditions), values

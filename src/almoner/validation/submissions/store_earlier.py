@@ -6,8 +6,9 @@ from uuid import UUID
 
 from asyncpg import Record
 
+from almoner.nonprofits.organisations.domain import MOST_PATTERNS
 from almoner.platform.db import Partner, Tx
-from almoner.validation.submissions.store import worded
+from almoner.validation.submissions.store import UNINDEXED, worded
 
 _EARLIER: Final = """
 select coalesce(o.display_name, o.name, s.organisation_name) as name, s.organisation_id, s.id, s.validation_request_id
@@ -36,8 +37,11 @@ async def earlier(
         if ids is not None:
             values.append(list(ids))
             conditions.append(f"{column} = any(${len(values) + 2}::uuid[])")
-    for word in words:
+    for word in words[:MOST_PATTERNS]:
         values.append(f"%{word}%")
         conditions.append(f"{worded(word)} like ${len(values) + 2}")
+    if further := words[MOST_PATTERNS:]:
+        values.append([f"%{word}%" for word in further])
+        conditions.append(f"{UNINDEXED} like all(${len(values) + 2}::text[])")
     statement = _EARLIER.format(where=" and ".join(conditions))
     return await tx.fetch(statement, partner.id, limit, *values)
