@@ -15,6 +15,7 @@ from almoner.kit.time import iso
 from almoner.platform.db import Tx
 from almoner.platform.http.paging import Page
 from tests.support import factories
+from tests.support.claims import cause
 from tests.support.client import Client
 from tests.support.giftaid import charity, declared
 from tests.support.payouts import uuid_of
@@ -49,6 +50,23 @@ async def test_gift_aid_is_for_sterling_and_of_the_same_partner(service: Service
             async with service.db.write() as tx:
                 await tx.execute("update donation set gift_aid_id = $2 where id = $1", donation, declaration)
         assert refused.value.constraint_name == constraint
+
+
+async def test_whoever_passes_a_gift_on_takes_its_declaration_off(service: Service, api: Client) -> None:
+    of, other = await cause(service, api), uuid_of(service, "organisation", await charity(service))
+    moved = uuid_of(service, "donation", (await of.gift())["id"])
+    before = """
+    update donation set reassigned_from = organisation_id, organisation_id = $2, reassigned_at = $3,
+        gift_aid_id = case when $4 then gift_aid_id end
+    where id = $1 returning gift_aid_id
+    """  # as the version before does it
+    async with service.db.write() as tx:
+        declaration = await tx.fetchval("select gift_aid_id from donation where id = $1", moved)
+        assert await tx.fetchval(before, moved, other, tx.now, True) is None
+    with pytest.raises(asyncpg.CheckViolationError) as refused:
+        async with service.db.write() as tx:
+            await tx.execute("update donation set gift_aid_id = $2 where id = $1", moved, declaration)
+    assert (declaration is not None, refused.value.constraint_name) == (True, "donation_gift_aid_own")
 
 
 async def test_a_donation_gets_no_declaration_that_does_not_hold(service: Service, api: Client) -> None:

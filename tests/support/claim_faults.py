@@ -59,3 +59,11 @@ def of_claims() -> Iterator[Fault]:
         update gift_aid_claim set status_changed_at = {OLD}
         """,
     )
+    for span in ("covers_from = d.created_at + interval '1 ms', covers_to = null", "covers_to = d.created_at"):
+        yield Fault(
+            "gift_aid_claims.are_adjusted",
+            f"""
+            update gift_aid_declaration g set {span} from donation d where d.id = {LIVE} and g.id = d.gift_aid_id;
+            update gift_aid_claim set status_changed_at = {OLD}
+            """,
+        )

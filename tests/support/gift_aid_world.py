@@ -184,7 +184,7 @@ class World:
         chosen.refunded += minor
 
     async def reassign(self) -> None:
-        """A gift goes to another organisation; abroad it loses its declaration for good."""
+        """A gift goes to another organisation; it loses its declaration for good, which names the first."""
         if not (found := [one for one in self.gifts if not one.disputed]):
             return
         chosen, at = self.chance.choice(found), self.chance.randrange(3)
@@ -192,8 +192,7 @@ class World:
             return
         await simulate(self.api, chosen.id, "reassign", organisationId=self.causes[at].organisation)
         chosen.charity = at
-        if at == 2:
-            chosen.declaration = None
+        chosen.declaration = None
 
     async def draft(self) -> None:
         """One of the charities drafts a claim, if there is something to claim."""

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.giving.giftaid import domain
-from almoner.giving.giftaid.domain import Declaration, Declarer, Span
+from almoner.giving.giftaid.domain import Declaration, Declarer
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 DECLARER = Declarer("Ms", "Ada", "Byron", "12", "St James's Square", "London", "United Kingdom", "SW1Y 4JH")
@@ -57,17 +57,12 @@ def covers(one: Declaration, hour: int) -> bool:
 
 
 @given(declarations())
-def test_coverage_is_that_of_every_moment_asked_alone(made: list[Declaration]) -> None:
-    spans = domain.coverage(made)
+def test_what_covers_a_gift_is_the_newest_that_a_plain_model_finds(made: list[Declaration]) -> None:
     for hour in range(LAST + 4):
         moment = NOW + hour * HOUR
         model = [one for one in made if covers(one, hour)]
-        assert any(span.holds(moment) for span in spans) == bool(model)
-        found = domain.covering(made, moment)
         newest = max(model, key=lambda one: (one.created_at, one.id), default=None)
-        assert found == newest
-    ends = [span.end for span in spans]
-    assert all(end is not None and end < later.start for end, later in zip(ends, spans[1:], strict=False))
+        assert domain.covering(made, moment) == newest
 
 
 @given(declarations(), hours)
@@ -93,12 +88,6 @@ def test_a_cancellation_takes_nothing_from_gifts_made_before_it(made: list[Decla
         assert (domain.covering(cancelled, moment) is not None) == (
             asked < hour and domain.covering(kept, moment) is not None
         )
-
-
-def test_spans_that_touch_are_one_and_an_open_one_takes_all_that_follow() -> None:
-    assert domain.coverage([declaration(1, 0, 5), declaration(2, 5, 9)]) == [Span(NOW, NOW + 9 * HOUR)]
-    assert domain.coverage([declaration(1, 3), declaration(2, 5, 9)]) == [Span(NOW + 3 * HOUR, None)]
-    assert domain.coverage([declaration(1, 5, 9, cancelled=5)]) == []
 
 
 @pytest.mark.parametrize(

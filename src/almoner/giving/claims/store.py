@@ -65,8 +65,11 @@ async def insert_entries(tx: Tx, claim_id: UUID, entries: Sequence[Entry]) -> No
 
 # What goes back on its way out, and what the bank took of a gift that was paid out: the one or the other is behind.
 _LEFT: Final = "d.amount_minor - greatest(d.withdrawn_minor, d.refunded_minor)"
-# A declaration may be cancelled at the moment at which a gift gets it, which bears it then.
-_HOLDS: Final = "(g.cancelled_from is null or d.created_at < g.cancelled_from)"
+# As the guard of a donation asks (`donation_gift_aid_holds`): a declaration may be cancelled after a gift got it.
+_HOLDS: Final = (
+    "(d.created_at >= g.covers_from and (g.covers_to is null or d.created_at < g.covers_to) "
+    "and (g.cancelled_from is null or d.created_at < g.cancelled_from))"
+)
 
 CLAIMABLE: Final = f"""
 select d.id, d.gift_aid_id, d.created_at, {_LEFT} as minor, {_DECLARER}

@@ -118,19 +118,6 @@ def covering(declarations: Iterable[Declaration], moment: datetime) -> Declarati
     return max(found, key=lambda one: (one.created_at, one.id)) if found else None
 
 
-def coverage(declarations: Iterable[Declaration]) -> list[Span]:
-    """What several declarations cover together: spans in order, none of which touch."""
-    spans = sorted((one.span for one in declarations if one.span is not None), key=lambda span: span.start)
-    joined: list[Span] = []
-    for span in spans:
-        last = joined[-1] if joined else None
-        if last is None or (last.end is not None and last.end < span.start):
-            joined.append(span)
-        elif last.end is not None and (span.end is None or span.end > last.end):
-            joined[-1] = Span(last.start, span.end)
-    return joined
-
-
 def eligible(currency: str, organisation: Organisation) -> bool:
     """Whether a gift may have gift aid: sterling, for a charity of the United Kingdom."""
     return currency == CURRENCY and organisation.country_code == COUNTRY and "nonprofit" in organisation.types

@@ -1,5 +1,6 @@
 """Giving a gift to another nonprofit."""
 
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -46,20 +47,24 @@ async def reassign(
     except PayoutRefused as refused:
         raise InvalidState(str(refused)) from refused
     domain.ensure_possible(held, target)
-    assert target is not None, "it is possible"
-    given = await donations.hand_over(tx, held, target)
+    given = await donations.hand_over(tx, held, organisation_id)
     money = domain.owed(held)
     source = held.organisation_id
     made = Reassignment(tx.new_id(), held.id, source, organisation_id, money, ground, reason, reassigned_by)
     await store.insert(tx, EVERYONE, made)
     if money:
-        await ledger.post(tx, books.reassigned(made.id, source, organisation_id, money))
+        ledger.post(tx, books.reassigned(made.id, source, organisation_id, money))
     return given
 
 
 async def newest(tx: Tx, donation_id: UUID) -> Reassignment | None:
     """How a gift came to the nonprofit that it is for now; None when it was made for it."""
     return await store.newest(tx, EVERYONE, donation_id)
+
+
+async def whose(tx: Tx, donation: Donation, moment: datetime) -> UUID:
+    """The nonprofit that a gift was for at a moment."""
+    return await store.former(tx, EVERYONE, donation.id, moment) or donation.organisation_id
 
 
 async def left_behind(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:

@@ -1,5 +1,6 @@
 """SQL of reassignments; only ever added to."""
 
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -43,6 +44,17 @@ async def newest(tx: Tx, _scope: Everyone, donation_id: UUID) -> Reassignment | 
         return None
     made, donation, source, target, minor, currency, *why = row
     return Reassignment(made, donation, source, target, Money(minor, currency), *why)
+
+
+FORMER: Final = """
+select from_organisation from reassignment where donation_id = $1 and reassigned_at > $2 order by id limit 1
+"""
+
+
+async def former(tx: Tx, _scope: Everyone, donation_id: UUID, moment: datetime) -> UUID | None:
+    """Whose a gift was at a moment, if it was passed on after that."""
+    found: UUID | None = await tx.fetchval(FORMER, donation_id, moment)
+    return found
 
 
 LEFT_BEHIND: Final = """
