@@ -1,7 +1,10 @@
 """Who takes payments: Stripe where it is set up, else in the sandbox the built-in provider, else nobody."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Protocol
+
+from starlette.routing import BaseRoute
 
 from almoner.adapters.on_use import stripe_provider
 from almoner.adapters.payments_test import TestProvider
@@ -9,8 +12,16 @@ from almoner.adapters.till_closed import ClosedTill
 from almoner.adapters.till_test import TestTill
 from almoner.giving.bank_files import service as bank_files
 from almoner.giving.bank_files.domain import BankFileRefused
+from almoner.giving.disputes import flows as disputes
+from almoner.giving.disputes.flows import DisputeWork
+from almoner.giving.donations.flows import PaymentWork
+from almoner.giving.donations.pages import callback_routes
 from almoner.giving.payments.domain import Tariff
 from almoner.giving.payments.ports import PaymentProvider
+from almoner.giving.payouts.domain import Rules
+from almoner.giving.refunds import flows as refunds
+from almoner.giving.refunds.flows import RefundWork
+from almoner.giving.refunds.ports import RefundLooks
 from almoner.giving.settlements.ports import PayoutReports
 from almoner.giving.transfers.domain import PayTo
 from almoner.platform.db import Database
@@ -24,6 +35,9 @@ from almoner.settings import Settings, UnsafeSettings
 
 class Provider(PaymentProvider, Protocol):
     """A payment provider that holds connections open."""
+
+    def looks(self) -> RefundLooks | None:
+        """How refunds stand that it has sent, where they may yet fail."""
 
     def reports(self) -> PayoutReports | None:
         """What it has paid out, where it tells that by itself."""
@@ -56,6 +70,13 @@ def provider_of(
     url, secret = settings.provider_base_url, db.deployment.vault.keyed_hash("provider-test", b"merchant").hex()
     outside = ProviderTest(db, outbound, telemetry, url=url, secret=secret, catalogues=catalogues)
     return TestProvider(url, secret), outside
+
+
+def callbacks(work: PaymentWork, looks: RefundLooks | None, rules: Rules) -> list[BaseRoute]:
+    """Where the provider sends its notices, and who acts on those about more than a payment."""
+    disputed = partial(disputes.hear, DisputeWork(work.db, work.provider, rules))
+    refunded = partial(refunds.hear, RefundWork(work.db, looks)) if looks else None
+    return callback_routes(work, disputed, refunded)
 
 
 def till_of(settings: Settings, db: Database) -> Till:

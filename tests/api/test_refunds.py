@@ -310,6 +310,25 @@ async def test_the_donor_is_told_of_each_refund_once(service: Service, api: Clie
         assert one["id"] in mail["text"]
 
 
+async def test_the_mail_names_the_nonprofit_that_the_gift_was_for_then(service: Service, api: Client) -> None:
+    to = f"{factories.unique('ada')}@example.org".lower().replace(" ", "")
+    first, second, third = [
+        await factories.nonprofit(service, name=f"{one} Aid") for one in ("First", "Second", "Third")
+    ]
+    one = await factories.donation(service, api, organisation=first, amount=10_000, email=to)
+    for part, target in ((2500, second), (1500, third)):
+        await back.by_hand(service, (await back.begun(service, one, part)).id, factories.unique("tpr"))
+        service.clock.advance(timedelta(seconds=1))
+        await simulate(api, one["id"], "reassign", organisationId=target)
+        service.clock.advance(timedelta(seconds=1))
+    await back.refund(api, one)
+    for _ in range(3):
+        await service.drain()
+    told = {mail["subject"].split()[0]: mail["text"] for mail in await mailed(api, to)}
+    for amount, name in (("$25.00", "First"), ("$15.00", "Second"), ("$60.00", "Third")):
+        assert f"{amount} of your gift to {name} Aid back to you" in told[amount]
+
+
 async def test_of_a_direct_gift_the_partner_tells_its_donor(service: Service, api: Client) -> None:
     to = f"{factories.unique('ada')}@example.org".lower().replace(" ", "")
     request = await asking.asked(service, api, 4000, email=to)

@@ -14,8 +14,9 @@ from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.giving import PAID, gift
 from tests.support.service import Service, serving
-from tests.support.stripe_account import CHALLENGED, DELAYED, signed
+from tests.support.stripe_account import CHALLENGED, DELAYED, SECRET, signed
 from tests.support.stripe_giving import AtStripe, Stripe, serving_at_stripe
+from tests.support.stripe_stub import KEY
 
 DECLINED = "4000000000000002"
 
@@ -151,7 +152,7 @@ async def test_a_payment_that_we_did_not_ask_for_is_not_touched(giving: AtStripe
     number = giving.session["id"]
     account.sessions[number]["metadata"] = {}
     account.pay(number)
-    assert await giving.deliver() == [400]
+    assert await giving.deliver() == [204]
     assert await giving.held() == []
 
 
@@ -237,6 +238,22 @@ async def test_stripe_that_fails_is_no_loss(giving: AtStripe) -> None:
         await giving.giving.begin()
     giving.stripe.stub.faults.fail = 0
     assert (await giving.giving.begin()).url == giving.session["url"]
+
+
+async def test_v7_a_key_that_stripe_refuses_is_in_no_answer_and_no_log(giving: AtStripe) -> None:
+    service = giving.giving.service
+    await giving.giving.begin()
+    giving.stripe.account.pay(giving.session["id"])
+    start = len(service.lines)
+    giving.stripe.stub.rolled = True
+    (notice,) = giving.stripe.account.notices
+    answer = await giving.send(notice)
+    assert answer.status_code == 503
+    await service.drain()
+    written = b"".join(service.lines[start:]) + answer.content
+    assert b"503" in written
+    assert KEY.encode() not in written
+    assert SECRET.encode() not in written
 
 
 async def test_a_call_that_the_librarys_types_do_not_allow_is_refused(stripe: Stripe) -> None:

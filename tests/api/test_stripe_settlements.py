@@ -8,6 +8,7 @@ import pytest
 from almoner.giving.settlements import jobs, service
 from almoner.giving.settlements.domain import Mismatch, Unbooked
 from almoner.giving.settlements.jobs import FETCH, fetch
+from almoner.kit.money import Money
 from almoner.platform.queue import Done, Job, Retry
 from almoner.platform.work import Work
 from tests.support.client import Client
@@ -129,6 +130,23 @@ async def test_m7_a_payment_that_is_twice_in_one_payout_is_settled_once_and_list
     async with stripe.service.db.read() as tx:
         (settlement,) = await service.newest(tx, 10)
     assert (settlement.lines, settlement.matched, settlement.net_minor) == (2, 1, payout["amount"])
+
+
+async def test_m7_a_refund_that_a_bank_sent_back_is_listed_for_a_person(stripe: Stripe, partner: Client) -> None:
+    giving = await paid(stripe, partner)
+    account, number = stripe.account, giving.session["id"]
+    made = await stripe.provider.refund(number, "sandbox:giftrefund:failed", Money(500, "USD"))
+    back = account._book("refund_failure", 500, 0, "usd", made.id)
+    came_back = account.pay_out()
+    returned = account._book("payout_failure", came_back["amount"], 0, "usd", came_back["id"])
+    account.pay_out()
+    assert await fetched(stripe) == Done()
+    found = {one.stored.line.payment: one.stored for one in await unbooked(stripe)}
+    assert {name: stored.line.signed_net for name, stored in found.items()} == {
+        number: -500,  # nobody here knows of this refund
+        back: 500,
+        returned: came_back["amount"],
+    }
 
 
 async def test_m7_a_payment_that_we_know_otherwise_is_an_exception(stripe: Stripe, partner: Client) -> None:

@@ -13,6 +13,7 @@ from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.stripe_line import Line
 from almoner.giving.payments.domain import NoSuchPayment, ProviderFailure, Tariff
 from almoner.kit.money import Money
+from tests.support.client import Client
 from tests.support.service import Service
 from tests.support.stripe_account import SECRET
 from tests.support.stripe_giving import serving_at_stripe
@@ -48,7 +49,8 @@ WRONG = [
     {"currency": "kwd"},
     {"livemode": "no"},
     {"livemode": None},
-    {"metadata": None},
+    {"metadata": "none"},
+    {"object": "charge"},
     {"id": "ch_1"},
     {"payment_intent": "pi_1"},
     {"payment_intent": {**SESSION["payment_intent"], "amount_received": None}},
@@ -125,3 +127,21 @@ async def test_a_wrong_key_says_nothing_of_itself() -> None:
         with pytest.raises(ProviderFailure) as failure:
             await provider.refund("cs_test_1", "key", Money(1, "USD"))
         assert KEY not in str(failure.value)
+
+
+@pytest.mark.parametrize(("minor", "others"), [(2500, 0), (500, 101)])
+async def test_i6_a_refund_is_made_once_however_late_it_is_asked_again(
+    service: Service, api: Client, minor: int, others: int
+) -> None:
+    async with serving_at_stripe(service) as stripe:
+        giving = await stripe.open_session(api)
+        await giving.giving.begin()
+        number = giving.session["id"]
+        intent = stripe.account.pay(number)["id"]
+        money = Money(minor, "USD")
+        made = await stripe.provider.refund(number, "sandbox:giftrefund:late", money)
+        for _ in range(others):  # newer ones, so that ours is on the second page
+            stripe.account.new_refund({"payment_intent": intent, "amount": 1})
+        stripe.stub.forget_keys()  # as Stripe does after a day; our answer may have been lost
+        assert await stripe.provider.refund(number, "sandbox:giftrefund:late", money) == made
+        assert len(stripe.account.refunds) == 1 + others

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from almoner.giving.refunds import service as refunding
 from tests.support import factories, refunds
 from tests.support import payouts as support
 from tests.support import requests as asking
@@ -100,3 +101,43 @@ async def test_what_will_not_be_sent_is_owed_again(service: Service, api: Client
     gone = service.db.deployment.ids.example("donation")
     for words in (("show", gone), ("begin", gone, "--note", "x")):
         assert f"there is no donation {gone}" in (await almoner("refunds", *words))[1]
+
+
+async def test_what_a_provider_refused_waits_for_a_person(
+    service: Service, api: Client, almoner: Type, olive: Operator
+) -> None:
+    anew, rests = [await factories.donation(service, api) for _ in range(2)]
+    names = []
+    for made in (anew, rests):
+        begun = await refunds.begun(service, made, 1000)
+        async with service.db.write() as tx:
+            await refunding.record_refused(tx, begun.id, "the card is closed")
+        names.append(service.db.deployment.ids.text("refund", begun.id))
+    listed = (await almoner("refunds", "refused"))[1]
+    for name in names:
+        assert name in listed
+    assert (" 0 d " in listed, "the card is closed" in listed) == (True, True)
+    assert "almoner_refunds_refused 2.0" in await measured(service)
+    await refunds.begun(service, anew, 500)
+    status, told = await almoner("refunds", "let-rest", names[1], "--note", "the donor keeps to the gift")
+    assert (status, told) == (0, f"{names[1]} of 10.00 USD is refused.\n")
+    listed = (await almoner("refunds", "refused"))[1]
+    assert not any(name in listed for name in names)
+    assert "almoner_refunds_refused 0.0" in await measured(service)
+    assert "let rest before" in (await almoner("refunds", "let-rest", names[1], "--note", "x"))[1]
+
+
+async def test_what_a_person_refused_waits_for_nobody(service: Service, api: Client, almoner: Type) -> None:
+    begun = await refunds.begun(service, await factories.donation(service, api))
+    name = service.db.deployment.ids.text("refund", begun.id)
+    assert "the refund is begun" in (await almoner("refunds", "let-rest", name, "--note", "x"))[1]
+    await almoner("refunds", "refuse", name, "--note", "kept")
+    assert name not in (await almoner("refunds", "refused"))[1]
+    assert "is refused by a person" in (await almoner("refunds", "let-rest", name, "--note", "x"))[1]
+
+
+async def measured(service: Service) -> str:
+    """What a worker measures of it."""
+    async with service.db.read() as tx:
+        service.house.telemetry.refunds_refused.set(await refunding.count_unsent(tx))
+    return service.house.telemetry.exposition().decode()

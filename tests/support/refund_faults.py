@@ -55,6 +55,21 @@ def of_refunds() -> Iterator[Fault]:
             f"update refund set {change} where id = (select id from refund where payment_id is not null limit 1)",
         )
     yield Fault("refunds.arrive", f"update refund set status_changed_at = {OLD} where id = {BEGUN}")
+    yield Fault(
+        "refunds.refused_are_seen_to",
+        f"""
+        update refund set begun_at = {OLD} - interval '1 day'
+        where donation_id in (select donation_id from refund where status = 'begun');
+        update refund set status = 'refused', given_back_minor = 0, ended_at = {OLD} where status = 'begun'
+        """,
+    )
+    yield Fault(
+        "refunds.refused_are_seen_to",
+        f"""
+        insert into refund_failure (refund_id, why, heard_at)
+        select id, 'failed: the card is closed', {OLD} from refund where status = 'sent' limit 1
+        """,
+    )
     yield Fault("suspense.clearing_closes", f"update refund set amount_minor = amount_minor + 1 where id = {BEGUN}")
     yield Fault(
         "settlements.lines_are_posted",

@@ -119,6 +119,7 @@ class StripeAccount:
             "charge": charge["id"],
             "created": self.seconds(),
             "currency": charge["currency"],
+            "metadata": asked.get("metadata", {}),
             "payment_intent": intent["id"],
             "status": "succeeded",
         }
@@ -127,6 +128,16 @@ class StripeAccount:
         return made
 
     # What others do.
+
+    def fail_refund(self, number: str, reason: str = "lost_or_stolen_card", status: str = "failed") -> Thing:
+        """The donor's bank does not take a refund: its money is in the balance again."""
+        made = known(self.refunds, number)
+        made |= {"status": status, "failure_reason": reason}
+        self.charges[made["charge"]]["amount_refunded"] -= made["amount"]
+        self._book("refund_failure", made["amount"], 0, made["currency"], number)
+        for kind in ("refund.failed", "refund.updated", "charge.refund.updated"):
+            self.tell(kind, made)
+        return made
 
     def pay(self, number: str, card: str = "4242424242424242", **tampered: Any) -> Thing:
         """A donor types a card on the page; ``tampered``: members of session or intent that come out otherwise."""

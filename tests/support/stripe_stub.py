@@ -36,13 +36,22 @@ class Faults:
     """What goes wrong, besides what was done wrong. ``lost``: which share of the answers never arrives.
 
     ``lose``, ``in_use``, ``fail``: the next so many calls are done and not answered, find their key in use, fail.
+    ``often``: every so many calls one is too many; ``left``: after so many calls all are.
     """
 
     lost: float = 0.0
     lose: int = 0
     in_use: int = 0
     fail: int = 0
+    often: int = 0
+    left: int | None = None
     random: Random = field(default_factory=lambda: Random(20261122))
+
+    def limits(self, calls: int) -> bool:
+        """Whether this call is one too many."""
+        if self.left is not None:
+            self.left -= 1
+        return bool(self.often and calls % self.often == 0) or (self.left is not None and self.left < 0)
 
     def loses(self) -> bool:
         """Whether this answer gets lost."""
@@ -53,13 +62,14 @@ class Faults:
 
 
 class StripeStub:
-    """The HTTP interface of an account. ``calls``: how often each was called."""
+    """The HTTP interface of an account. ``calls``: how often each was called. ``rolled``: its key was deleted."""
 
     def __init__(self, account: StripeAccount, *, key: str = KEY) -> None:
         self.account = account
         self.faults = Faults()
         self.calls: Counter[str] = Counter()
         self._key = key
+        self.rolled = False
         self._answers: dict[str, tuple[str, int, Thing]] = {}
         api = [Route(path, self._api, methods=[method]) for method, path in stripe_types.CALLS]
         pages = [Route("/c/pay/{id}", self._page, methods=["GET", "POST"])]
@@ -95,11 +105,18 @@ class StripeStub:
             status, answer = refusal.status, refusal.body
         return JSONResponse(answer, status_code=status, headers={"Request-Id": "req_stub"})
 
+    def forget_keys(self) -> None:
+        """A day has passed: what a key was used for is not known any more."""
+        self._answers.clear()
+
     def _ensure_caller(self, request: Request) -> None:
-        if request.headers.get("authorization") != f"Bearer {self._key}":
-            raise Refusal(401, "Invalid API Key provided.")
+        given = request.headers.get("authorization")
+        if given != f"Bearer {self._key}" or self.rolled:
+            raise Refusal(401, f"Invalid API Key provided: {given}")  # Stripe itself shows less of it
         if request.headers.get("stripe-version") != stripe.api_version:
             raise Refusal(400, "The version of the API is not the library's.")
+        if self.faults.limits(self.calls.total()):
+            raise Refusal(429, "Request rate limit exceeded.", code="rate_limit")
         if self.faults.fail:
             self.faults.fail -= 1
             raise Refusal(500, "An unknown error occurred.", kind="api_error")
@@ -146,10 +163,11 @@ class StripeStub:
                 return _page([self._session(one, within) for one in found], asked)
             case "POST", "/v1/refunds":
                 return account.new_refund(asked)
-            case "GET", "/v1/disputes":
-                return _page(_of(account.disputes, payment_intent=asked["payment_intent"]), asked)
-            case "GET", "/v1/charges":
-                return _page(_of(account.charges, payment_intent=asked["payment_intent"]), asked)
+            case "GET", "/v1/refunds/{id}":
+                return known(account.refunds, number)
+            case "GET", "/v1/refunds" | "/v1/disputes" | "/v1/charges":
+                things = {"refunds": account.refunds, "disputes": account.disputes, "charges": account.charges}
+                return _page(_of(things[route[4:]], payment_intent=asked["payment_intent"]), asked)
             case "GET", "/v1/payouts/{id}":
                 return known(account.payouts, number)
             case "GET", "/v1/payouts":

@@ -22,6 +22,8 @@ CALLS: dict[tuple[str, str], type] = {
     ("GET", "/v1/checkout/sessions/{id}"): checkout.SessionRetrieveParams,
     ("POST", "/v1/checkout/sessions/{id}/expire"): checkout.SessionExpireParams,
     ("POST", "/v1/refunds"): params.RefundCreateParams,
+    ("GET", "/v1/refunds"): params.RefundListParams,
+    ("GET", "/v1/refunds/{id}"): params.RefundRetrieveParams,
     ("GET", "/v1/disputes"): params.DisputeListParams,
     ("GET", "/v1/charges"): params.ChargeListParams,
     ("GET", "/v1/payouts"): params.PayoutListParams,

@@ -6,21 +6,33 @@ name of it. What Stripe answers is read strictly; what it does not say in the fo
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Final
 
-import msgspec
 import stripe
-from stripe.params import ChargeListParams, DisputeListParams, RefundCreateParams
+from stripe.params import ChargeListParams, DisputeListParams, RefundCreateParams, RefundListParams
 from stripe.params.checkout import SessionCreateParams
 
 from almoner.adapters import stripe_currencies as currencies
 from almoner.adapters import stripe_notices as notices
 from almoner.adapters.payouts_stripe import StripePayouts
 from almoner.adapters.stripe_currencies import NoSuchAmount
+from almoner.adapters.stripe_forms import (
+    Charges,
+    Dispute,
+    Disputes,
+    Intent,
+    Mark,
+    Marks,
+    Refund,
+    Refunds,
+    Session,
+    Sessions,
+)
 from almoner.adapters.stripe_line import Line, calling, told
 from almoner.giving.payments.domain import (
     DisputeStatus,
     NoSuchPayment,
+    NotOurs,
     ProviderDispute,
     ProviderEvent,
     ProviderFailure,
@@ -31,15 +43,17 @@ from almoner.giving.payments.domain import (
     Tariff,
 )
 from almoner.giving.payments.ports import Order
+from almoner.giving.refunds.domain import SentBack
 from almoner.kit.money import Money
 
 NAME: Final = "stripe"
 OURS: Final = "almoner"
-"""The key of the metadata that says that we have asked for a payment; its value is our reference."""
+"""The key of the metadata that says that we asked for it: of a payment it is our reference, of a refund its key."""
 TRIES: Final = "almoner_tries"
 """The key of how many cards may be tried on it: Stripe does not count, so this adapter does (H6)."""
 _LONGEST_NAME: Final = 250
 _PAGE: Final = 100
+_NOT_ARRIVED: Final = frozenset({"failed", "canceled"})
 _FOR_LATER: Final = frozenset({"lock_timeout", "insufficient_funds", "balance_insufficient", "api_key_expired"})
 _LOCALES: Final = frozenset(
     "bg cs da de el en en-GB es es-419 et fi fil fr fr-CA hr hu id it ja ko lt lv ms mt nb nl pl pt pt-BR ro ru sk sl "
@@ -54,71 +68,6 @@ _DISPUTES: Final = {
     "appeal_under_review": DisputeStatus.LOST,
 }
 """Those of them that have drawn money; inquiries (``warning_...``) and ``prevented`` have not."""
-
-_Amount = Annotated[int, msgspec.Meta(ge=0)]
-
-
-class _Intent(msgspec.Struct, frozen=True):
-    """A PaymentIntent. ``on_behalf_of``, ``transfer_data``, ``application``: set when others have a hand in it."""
-
-    id: Annotated[str, msgspec.Meta(pattern=r"^pi_[0-9A-Za-z_]+\Z")]
-    status: str
-    amount_received: _Amount
-    currency: str
-    on_behalf_of: Any = None
-    transfer_data: Any = None
-    application: Any = None
-    last_payment_error: Any = None
-
-
-class _Session(msgspec.Struct, frozen=True):
-    """A Checkout Session."""
-
-    id: Annotated[str, msgspec.Meta(pattern=r"^cs_[0-9A-Za-z_]+\Z", max_length=255)]
-    status: Literal["open", "complete", "expired"]
-    payment_status: Literal["paid", "unpaid", "no_payment_required"]
-    amount_total: _Amount
-    currency: str
-    livemode: bool
-    metadata: dict[str, str]
-    client_reference_id: str | None = None
-    url: str | None = None
-    payment_intent: _Intent | None = None
-
-
-class _Sessions(msgspec.Struct, frozen=True):
-    data: list[_Session]
-
-
-class _Named(msgspec.Struct, frozen=True):
-    id: str
-
-
-class _Charges(msgspec.Struct, frozen=True):
-    data: list[_Named]
-
-
-class _Refund(msgspec.Struct, frozen=True):
-    id: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
-    amount: _Amount
-    currency: str
-    payment_intent: str
-    status: str | None
-
-
-class _Dispute(msgspec.Struct, frozen=True):
-    id: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
-    amount: _Amount
-    currency: str
-    status: str
-    reason: str
-    created: int
-    livemode: bool
-    payment_intent: str
-
-
-class _Disputes(msgspec.Struct, frozen=True):
-    data: list[_Dispute]
 
 
 class StripeProvider:
@@ -162,7 +111,7 @@ class StripeProvider:
         params = _asked(order)
         with calling("a new payment"):
             answer = await self._line.client.v1.checkout.sessions.create_async(params, {"idempotency_key": order.key})
-        made = self._shown(told(answer, _Session), 0)
+        made = self._shown(told(answer, Session), 0)
         if made.money != order.money or made.reference != order.reference or made.url is None:
             raise ProviderFailure("Stripe answered with another payment")
         return made
@@ -191,7 +140,27 @@ class StripeProvider:
         intent = session.payment_intent
         if intent is None or session.currency.upper() != money.currency:
             raise RefundRefused("Stripe has no money of it in this currency")
-        params: RefundCreateParams = {"payment_intent": intent.id, "amount": _written(money)}
+        made = await self._refunded(intent, key) or await self._send_back(intent, key, money)
+        if made.payment_intent != intent.id or _read(made.amount, made.currency) != money:
+            raise ProviderFailure("Stripe answered with another refund")
+        if made.status in _NOT_ARRIVED:
+            raise RefundRefused(f"Stripe says that the refund is {made.status}")
+        return ProviderRefund(made.id, money)
+
+    async def _refunded(self, intent: Intent, key: str) -> Refund | None:
+        """What was sent back with this key: Stripe forgets keys after a day, and a lost answer may be older (I6)."""
+        more, asked = True, RefundListParams(payment_intent=intent.id, limit=_PAGE)
+        while more:
+            with calling("refunds"):
+                page = told(await self._line.client.v1.refunds.list_async(asked), Refunds)
+            if made := next((one for one in page.data if (one.metadata or {}).get(OURS) == key), None):
+                return made
+            more = page.has_more and bool(page.data)
+            asked["starting_after"] = page.data[-1].id if more else ""
+        return None
+
+    async def _send_back(self, intent: Intent, key: str, money: Money) -> Refund:
+        params: RefundCreateParams = {"payment_intent": intent.id, "amount": _written(money), "metadata": {OURS: key}}
         with calling("a refund"):
             try:
                 answer = await self._line.client.v1.refunds.create_async(params, {"idempotency_key": key})
@@ -199,12 +168,26 @@ class StripeProvider:
                 if error.http_status == 404 or error.code in _FOR_LATER:
                     raise
                 raise RefundRefused(f"Stripe says that it cannot be refunded: {error.code or error.param}") from error
-        made = told(answer, _Refund)
-        if made.payment_intent != intent.id or _read(made.amount, made.currency) != money:
-            raise ProviderFailure("Stripe answered with another refund")
-        if made.status in ("failed", "canceled"):
-            raise RefundRefused(f"Stripe says that the refund is {made.status}")
-        return ProviderRefund(made.id, money)
+        return told(answer, Refund)
+
+    async def sent_back(self, payment: str, refund: str) -> SentBack:
+        """A refund as it stands. Raises NoSuchPayment, NotOurs, ProviderFailure."""
+        session = await self._session(payment)
+        with calling(refund):
+            made = told(await self._line.client.v1.refunds.retrieve_async(refund), Refund)
+        own = session.payment_intent is not None and made.payment_intent == session.payment_intent.id
+        failed = made.status in _NOT_ARRIVED
+        return SentBack(
+            made.id,
+            session.id if own else made.payment_intent or "",
+            _read(made.amount, made.currency),
+            live=session.livemode,
+            why=f"{made.status}: {made.failure_reason or 'without a reason'}" if failed else None,
+        )
+
+    def looks(self) -> "StripeProvider":
+        """It tells of refunds that do not arrive."""
+        return self
 
     async def disputes(self, payment: str) -> list[ProviderDispute]:
         """The disputes of a payment, oldest first. Raises NoSuchPayment, ProviderFailure."""
@@ -214,7 +197,7 @@ class StripeProvider:
         asked: DisputeListParams = {"payment_intent": session.payment_intent.id, "limit": _PAGE}
         with calling("disputes"):
             answer = await self._line.client.v1.disputes.list_async(asked)
-        found = [one for one in told(answer, _Disputes).data if one.status in _DISPUTES]
+        found = [one for one in told(answer, Disputes).data if one.status in _DISPUTES]
         if any(one.payment_intent != session.payment_intent.id for one in found):
             raise ProviderFailure("Stripe answered with disputes of another payment")
         return [
@@ -241,22 +224,23 @@ class StripeProvider:
         """Close the connections."""
         await self._line.close()
 
-    async def _session(self, payment: str) -> _Session:
-        """The Checkout Session of any name. Raises NoSuchPayment, also for one that we have not asked for."""
+    async def _session(self, payment: str) -> Session:
+        """The Checkout Session of any name. Raises NoSuchPayment, NotOurs for one that we have not asked for."""
         if not notices.NAME.fullmatch(payment):
             raise NoSuchPayment(payment)
         sessions = self._line.client.v1.checkout.sessions
         with calling(payment):
             if payment.startswith("cs_"):
-                found = [told(await sessions.retrieve_async(payment, {"expand": ["payment_intent"]}), _Session)]
+                answer: object = await sessions.retrieve_async(payment, {"expand": ["payment_intent"]})
+                marks = [told(answer, Mark)]
             else:
-                listed = await sessions.list_async({"payment_intent": payment, "expand": ["data.payment_intent"]})
-                found = told(listed, _Sessions).data
-        if len(found) != 1 or OURS not in found[0].metadata:
-            raise NoSuchPayment(payment)
-        return found[0]
+                answer = await sessions.list_async({"payment_intent": payment, "expand": ["data.payment_intent"]})
+                marks = told(answer, Marks).data
+        if len(marks) != 1 or OURS not in (marks[0].metadata or {}):
+            raise NotOurs(payment)
+        return told(answer, Session) if payment.startswith("cs_") else told(answer, Sessions).data[0]
 
-    async def _tries(self, session: _Session) -> int:
+    async def _tries(self, session: Session) -> int:
         """How many cards were tried: each leaves a charge, or an error where its bank was never asked."""
         intent = session.payment_intent
         if intent is None:
@@ -264,9 +248,9 @@ class StripeProvider:
         asked: ChargeListParams = {"payment_intent": intent.id, "limit": _PAGE}
         with calling("tries"):
             answer = await self._line.client.v1.charges.list_async(asked)
-        return max(len(told(answer, _Charges).data), int(intent.last_payment_error is not None))
+        return max(len(told(answer, Charges).data), int(intent.last_payment_error is not None))
 
-    async def _end(self, session: _Session) -> _Session:
+    async def _end(self, session: Session) -> Session:
         """End an open session; one that was paid in the same moment is shown so."""
         try:
             with calling(session.id):
@@ -278,9 +262,9 @@ class StripeProvider:
             if ended.status == "open":
                 raise
             return ended
-        return told(answer, _Session)
+        return told(answer, Session)
 
-    def _shown(self, session: _Session, tries: int) -> ProviderPayment:
+    def _shown(self, session: Session, tries: int) -> ProviderPayment:
         intent, url = session.payment_intent, session.url
         if url is not None and not url.startswith(self._origin + "/"):
             raise ProviderFailure("Stripe's page is at another address than expected")
@@ -333,12 +317,12 @@ def _locale(language: str) -> str:
     return next((one for one in (language, base) if one in _LOCALES), "auto")
 
 
-def _allowed(session: _Session) -> int:
+def _allowed(session: Session) -> int:
     allowed = session.metadata.get(TRIES, "")
     return int(allowed) if allowed.isascii() and allowed.isdigit() and len(allowed) < 4 else 1
 
 
-def _status(session: _Session, tries: int) -> ProviderStatus:
+def _status(session: Session, tries: int) -> ProviderStatus:
     intent = session.payment_intent
     if session.payment_status == "no_payment_required":
         raise ProviderFailure("Stripe asks nothing for the payment")
@@ -355,7 +339,7 @@ def _status(session: _Session, tries: int) -> ProviderStatus:
     return ProviderStatus.PROCESSING
 
 
-def _dispute(found: _Dispute, kept_as: str) -> ProviderDispute:
+def _dispute(found: Dispute, kept_as: str) -> ProviderDispute:
     return ProviderDispute(
         found.id,
         _read(found.amount, found.currency),

@@ -183,6 +183,9 @@ class TestProvider:
         about: Literal["payment", "dispute"] = "dispute" if notice.type.startswith("dispute.") else "payment"
         return ProviderEvent(notice.id, notice.type, notice.payment, notice.livemode, about)
 
+    def looks(self) -> None:
+        """What it has sent back has arrived at once."""
+
     def reports(self) -> None:
         """Nobody pays out here: settlements are simulated."""
 

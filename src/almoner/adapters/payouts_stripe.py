@@ -68,6 +68,7 @@ class StripePayouts:
         self._name = name
         self._wire = wire
         self._kept_as = kept_as
+        self._named: dict[str, str] = {}
 
     @property
     def name(self) -> str:
@@ -103,6 +104,8 @@ class StripePayouts:
         if sum(move.net for move in moves) != payout.amount:
             raise ProviderFailure(f"the transactions of {reference} do not come to what it paid")
         names = await self._names(moves)
+        for intent in names:
+            self._named.pop(intent, None)
         lines = _once(moves, names)
         return Report(
             self._name,
@@ -127,16 +130,26 @@ class StripePayouts:
         return found[::-1]
 
     async def _names(self, moves: Sequence[_Transaction]) -> dict[str, str]:
-        """What we call the payments behind the transactions, by their PaymentIntents."""
+        """What we call the payments behind the transactions, by their PaymentIntents.
+
+        Stripe has no call for many at once, and answers 429 to too many: what was learnt until then is kept, so that
+        whoever asks for the report again goes on from there.
+        """
         turns = asyncio.Semaphore(_AT_ONCE)
 
-        async def name(intent: str) -> tuple[str, str]:
+        async def name(intent: str) -> None:
             async with turns:
-                return intent, await self._kept_as(intent) or intent
+                self._named[intent] = await self._kept_as(intent) or intent
 
         sources = [_source(move) for move in moves]
         intents = sorted({one.payment_intent for one in sources if one is not None and one.payment_intent})
-        return dict(await asyncio.gather(*(name(intent) for intent in intents)))
+        asked = [asyncio.create_task(name(intent)) for intent in intents if intent not in self._named]
+        try:
+            await asyncio.gather(*asked)
+        finally:
+            for task in asked:
+                task.cancel()  # nobody is asked on once one was refused
+        return {intent: self._named[intent] for intent in intents}
 
 
 def _once(moves: Sequence[_Transaction], names: dict[str, str]) -> tuple[Line, ...]:

@@ -22,6 +22,7 @@ _MOST_BYTES: Final = 4 * 1024 * 1024
 _MISSING: Final = "resource_missing"
 _OK: Final = 200
 _TROUBLE: Final = 500
+_TOO_OFTEN: Final = 429
 
 stripe.enable_telemetry = False  # it is told of nothing but our calls
 logging.getLogger("stripe").setLevel(logging.WARNING)  # it would log addresses and what is sent (V7)
@@ -35,6 +36,12 @@ class _Http(stripe.HTTPClient):
     def __init__(self) -> None:
         super().__init__()
         self._session = aiohttp.ClientSession(timeout=_TIMEOUT, trust_env=False, cookie_jar=aiohttp.DummyCookieJar())
+
+    def _should_retry(self, response: Any, *more: Any, **named: Any) -> bool:
+        """As the library does, and also where Stripe was asked too often: after its back-off, as often as else."""
+        if response is not None and response[1] == _TOO_OFTEN:
+            response = (response[0], _TROUBLE, {})
+        return bool(super()._should_retry(response, *more, **named))
 
     def sleep_async(self, secs: float) -> Awaitable[None]:
         """Wait between two tries."""

@@ -4,11 +4,14 @@ import hmac
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
+import structlog
 
 from almoner.giving.payments.domain import NoticeRefused, ProviderEvent
+
+_log: Final = structlog.get_logger("almoner.giving")
 
 MAX_AGE_SECONDS: Final = 300
 HEADER: Final = "stripe-signature"
@@ -16,6 +19,7 @@ HEADER: Final = "stripe-signature"
 _SIGNATURE: Final = re.compile(r"t=(\d{1,12})((?:,v\d=[0-9a-f]{64}){1,8})", re.ASCII)
 _V1: Final = re.compile(r",v1=([0-9a-f]{64})", re.ASCII)
 
+_REFUND_NAME: Final = re.compile(r"[a-z]{2,8}_[0-9A-Za-z_]{1,240}", re.ASCII)
 NAME: Final = re.compile(r"(?:cs|pi)_[0-9A-Za-z_]{1,250}", re.ASCII)
 """How Stripe names a payment: its Checkout Session, which we keep, or its PaymentIntent."""
 
@@ -33,15 +37,16 @@ DISPUTE: Final = (
     "charge.dispute.funds_reinstated",
     "charge.dispute.closed",
 )
-EVENTS: Final = (*PAYMENT, *DISPUTE)
+REFUND: Final = ("refund.updated", "refund.failed", "charge.refund.updated")
+EVENTS: Final = (*PAYMENT, *DISPUTE, *REFUND)
 """What an endpoint at Stripe must be set up for; other types are heard and mean nothing."""
 
 
 class _Object(msgspec.Struct, frozen=True):
     """What a notice is about: of all its members only its names, since it is fetched anyway (M5)."""
 
-    id: str = ""
-    payment_intent: str | None = None
+    id: Any = None
+    payment_intent: Any = None
 
 
 class _Data(msgspec.Struct, frozen=True):
@@ -70,11 +75,24 @@ def read(secret: str, headers: Mapping[str, str], body: bytes, at: datetime) -> 
         raise NoticeRefused("body.account is not the account of this service")
     if event.type not in EVENTS:
         return None
-    about: Literal["payment", "dispute"] = "dispute" if event.type in DISPUTE else "payment"
-    name = (event.data.object.payment_intent if about == "dispute" else event.data.object.id) or ""
+    about = _about(event.type)
+    if about != "payment" and event.data.object.payment_intent is None:
+        # A charge without a PaymentIntent was made by another product: refusing would only have it told for days.
+        _log.info("notice_not_ours", notice=event.id, type=event.type)
+        return None
+    name = str(event.data.object.id if about == "payment" else event.data.object.payment_intent)
     if not NAME.fullmatch(name) or not 1 <= len(event.id) <= 255:
         raise NoticeRefused("body names no payment")
-    return ProviderEvent(event.id, event.type, name, event.livemode, about)
+    refund = str(event.data.object.id) if about == "refund" else ""
+    if about == "refund" and not _REFUND_NAME.fullmatch(refund):
+        raise NoticeRefused("body names no refund")
+    return ProviderEvent(event.id, event.type, name, event.livemode, about, refund)
+
+
+def _about(kind: str) -> Literal["payment", "dispute", "refund"]:
+    if kind in REFUND:
+        return "refund"
+    return "dispute" if kind in DISPUTE else "payment"
 
 
 def _ensure_signed(secret: str, header: str, body: bytes, at: datetime) -> None:

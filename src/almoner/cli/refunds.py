@@ -45,6 +45,22 @@ def _row(tx: Tx, refund: Refund) -> list[object]:
     return [*named_, amount(refund.money), refund.provider, refund.status, refund.provider_refund]
 
 
+@commands.command("refused")
+def list_refused(limit: Annotated[int, typer.Option(min=1, help="How many to show.")] = 50) -> None:
+    """List what providers refused to send back, or what came back, the oldest first: it waits for you."""
+
+    async def use(tx: Tx) -> list[list[object]]:
+        rows: list[list[object]] = []
+        for one in await service.unsent(tx, limit):
+            assert one.ended_at is not None, "it was refused"
+            named_ = [tx.ids.text(_TYPE, one.id), f"{(tx.now - one.ended_at).days} d"]
+            rows.append([*named_, tx.ids.text("donation", one.donation_id), amount(one.money), one.provider])
+            rows[-1].append(one.ended_note)
+        return rows
+
+    table(("refund", "age", "donation", "amount", "by", "refused because"), in_transaction(use))
+
+
 @commands.command("show")
 def show(donation: DonationId) -> None:
     """Show a donation's refunds: who began them and why, how they ended, and what is left of it."""
@@ -123,6 +139,18 @@ def refuse(refund: RefundId, note: Note) -> None:
         refund_id = read_id(tx, _TYPE, refund)
         await officer.record(tx, DEPLOYMENT, "refund.refused", refund)
         return await service.refuse(tx, refund_id, note.strip(), officer.id)
+
+    _tell(decide("finance", use))
+
+
+@commands.command("let-rest")
+def let_rest(refund: RefundId, note: Note) -> None:
+    """Note that you have seen to a refund that its provider refused or that came back: nobody sends it again."""
+
+    async def use(tx: Tx, officer: Officer) -> Refund:
+        refund_id = read_id(tx, _TYPE, refund)
+        await officer.record(tx, DEPLOYMENT, "refund.let_rest", refund)
+        return await service.let_rest(tx, refund_id, note.strip(), officer.id)
 
     _tell(decide("finance", use))
 

@@ -1,9 +1,10 @@
 """``almoner settlements``: what payment providers paid out to us, from their reports."""
 
 import time
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -12,6 +13,8 @@ from almoner.cli.amounts import amount, decimal
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide
 from almoner.cli.progress import Line
+from almoner.giving.bank_lines import service as bank_lines
+from almoner.giving.bank_lines.domain import Waiting
 from almoner.giving.settlements import flows, service
 from almoner.giving.settlements.domain import LineKind, Settlement, Sum, Unbooked
 from almoner.giving.settlements.flows import COLUMNS, Progress
@@ -20,6 +23,14 @@ from almoner.platform.audit import DEPLOYMENT
 from almoner.platform.db import Database, Tx
 
 commands = typer.Typer(help="What payment providers paid out to us: docs/runbooks/payouts.md.", no_args_is_help=True)
+
+_WAITING: Final = {
+    "provider_line": ("a provider's line", "settlements exceptions"),
+    "bank_line": ("a bank line", "bank-lines list"),
+    "provider_payout": ("a provider's payout", "bank-lines reports"),
+    "bank_statement": ("a statement that is missing", "bank-lines gaps"),
+}
+"""What each is called, and the command that shows more of it."""
 
 Limit = Annotated[int, typer.Option(min=1, help="How many to show.")]
 
@@ -97,6 +108,16 @@ def list_exceptions(limit: Limit = 200) -> None:
     table(titles, in_transaction(use))
 
 
+@commands.command("waiting")
+def list_waiting(limit: Limit = 200) -> None:
+    """List what providers and our bank tell of and the books do not show yet: the oldest first, and what shows more."""
+
+    async def use(tx: Tx) -> list[list[object]]:
+        return [_waiting(tx, one) for one in await bank_lines.waiting(tx, limit)]
+
+    table(("age", "what", "whose", "name", "amount", "why it waits", "see"), in_transaction(use))
+
+
 @commands.command("clear")
 def clear_exception(
     provider: Annotated[str, typer.Argument(help="As `almoner settlements exceptions` shows it.")],
@@ -117,10 +138,20 @@ def clear_exception(
     typer.echo(f"Cleared: {kind} {payment} of {provider}'s report {reference}. No money moved by this.")
 
 
+def _waiting(tx: Tx, one: Waiting) -> list[object]:
+    money = f"{decimal(one.minor, one.currency)} {one.currency}"
+    what, see = _WAITING[one.what]
+    return [_age(tx, one.since), what, one.whose, one.name, money, one.why, f"almoner {see}"]
+
+
+def _age(tx: Tx, since: datetime) -> str:
+    age = tx.now - since
+    return f"{age.days} d" if age.days else f"{age.seconds // 3600} h"
+
+
 def _exception(tx: Tx, unbooked: Unbooked) -> list[object]:
     stored = unbooked.stored
-    line, age = stored.line, tx.now - stored.since
-    old = f"{age.days} d" if age.days else f"{age.seconds // 3600} h"
+    line, old = stored.line, _age(tx, stored.since)
     sums = (amount(line.gross), amount(line.fee))
     why = (stored.reason, stored.reason.sentence if stored.reason else None, unbooked.booked_in)
     return [old, stored.provider, unbooked.reference, line.kind, line.payment, *sums, *why]

@@ -103,7 +103,7 @@ async def learn(tx: Tx, provider: str, payment: str, found: Sequence[ProviderDis
             known.pop(dispute.provider_dispute)
             transfers += await _end(tx, subject, dispute, decided)
             subject = await _again(tx, subject)
-    await ledger.post(tx, transfers)
+    ledger.post(tx, transfers)
 
 
 async def decide(tx: Tx, dispute_id: UUID, decided: Decision, rules: Rules) -> Dispute:
@@ -118,7 +118,7 @@ async def decide(tx: Tx, dispute_id: UUID, decided: Decision, rules: Rules) -> D
     dispute = await get(tx, dispute_id)
     if dispute.status is not DisputeStatus.OPEN or subject is None:
         raise DisputeRefused(f"it was decided before: the dispute is {dispute.status}")
-    await ledger.post(tx, await _end(tx, subject, dispute, decided))
+    ledger.post(tx, await _end(tx, subject, dispute, decided))
     return await get(tx, dispute_id)
 
 
@@ -145,7 +145,7 @@ async def recover(tx: Tx, donation_id: UUID, rules: Rules) -> None:
         if back:
             transfers += books.dispute_recovered(lost.id, lost.provider, gift.donation.organisation_id, back)
     await _free(tx, gift)
-    await ledger.post(tx, transfers)
+    ledger.post(tx, transfers)
 
 
 async def newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Dispute]:

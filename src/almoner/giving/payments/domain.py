@@ -108,14 +108,15 @@ class ProviderEvent:
     """A notice of a provider. Its signature was right; what it says is a hint and no more (M5).
 
     ``payment``: what the provider calls the payment that it is about, or that is disputed. It may have several names
-    for it: ``id`` of what ``fetch`` answers to any of them is the one that is kept.
+    for it: ``id`` of what ``fetch`` answers to any of them is the one that is kept. ``refund``: of one about a refund.
     """
 
     id: str
     type: str
     payment: str
     live: bool
-    about: Literal["payment", "dispute"] = "payment"
+    about: Literal["payment", "dispute", "refund"] = "payment"
+    refund: str = ""
 
 
 class DisputeStatus(StrEnum):
@@ -187,6 +188,10 @@ class ProviderFailure(Exception):
 
 class NoSuchPayment(ProviderFailure):
     """The provider does not know the payment."""
+
+
+class NotOurs(NoSuchPayment):
+    """The provider knows the payment, and something else than this service asked for it: nothing is to be done."""
 
 
 class RefundRefused(ProviderFailure):

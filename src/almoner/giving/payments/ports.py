@@ -79,7 +79,8 @@ class PaymentProvider(Protocol):
     def read_notice(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
         """A notice whose signature is right and not older than five minutes at ``at`` (real time).
 
-        ``about`` of the event: "dispute" means look at the payment's disputes, "payment" at the payment.
+        ``about`` of the event: "dispute" means look at the payment's disputes, "refund" at the refund that it names,
+        "payment" at the payment.
         None: it is about nothing that matters here. ``headers``: lower-case names. Raises NoticeRefused.
         """
         ...

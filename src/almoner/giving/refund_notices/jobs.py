@@ -1,7 +1,6 @@
 """Money is back with its donor: a job tells them. The job holds an id; what it sends is read when it runs."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
@@ -10,20 +9,16 @@ import msgspec
 from almoner.giving.refund_notices import service
 from almoner.giving.refunds.domain import SENT, Sent
 from almoner.giving.suspense.domain import REFUNDED, Refunded
-from almoner.platform import queue
+from almoner.platform import mailing, queue
 from almoner.platform.db import Tx
-from almoner.platform.mail import Mail, MailDelayed, MailRefused, MailTransport
+from almoner.platform.mail import MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Done, Drop, Job, NewJob, Result, Retry
+from almoner.platform.queue import Job, NewJob, Result
 from almoner.platform.work import Handler, Work
 
 SEND: Final = "refund_notices.send"
 SEND_OF_GIFT: Final = "refund_notices.send_of_gift"
-
-_FIRST_WAIT: Final = timedelta(minutes=1)
-_LONGEST_WAIT: Final = timedelta(hours=6)
-_MOST_ATTEMPTS: Final = 16  # about three days
 
 
 async def on_refund(tx: Tx, events: Sequence[Event]) -> None:
@@ -47,27 +42,11 @@ def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
     async def send(work: Work, job: Job) -> Result:
         async with work.db.read() as tx:
             mail = await service.compose(tx, pages, UUID(job.payload["held"]), job.due_at)
-        return await carry(mail, job)
+        return await mailing.carry(transport, mail, job)
 
     async def send_of_gift(work: Work, job: Job) -> Result:
         async with work.db.read() as tx:
             mail = await service.compose_of_gift(tx, pages, UUID(job.payload["refund"]), job.due_at)
-        return await carry(mail, job)
-
-    async def carry(mail: Mail | None, job: Job) -> Result:
-        if mail is None:
-            return Done()
-        try:
-            await transport.send(mail)
-        except MailRefused as refused:
-            return Drop(str(refused))
-        except MailDelayed as delayed:
-            return Retry(_wait(job.attempt), str(delayed)) if job.attempt < _MOST_ATTEMPTS else Drop(str(delayed))
-        return Done()
+        return await mailing.carry(transport, mail, job)
 
     return {SEND: send, SEND_OF_GIFT: send_of_gift}
-
-
-def _wait(attempt: int) -> timedelta:
-    """1 minute, doubled after each attempt, at most six hours."""
-    return min(_FIRST_WAIT * (1 << (attempt - 1)), _LONGEST_WAIT)

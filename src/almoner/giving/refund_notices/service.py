@@ -11,6 +11,7 @@ from uuid import UUID
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Donation
 from almoner.giving.gateway import service as gateway
+from almoner.giving.reassignments import service as reassignments
 from almoner.giving.receipts.domain import PAGE
 from almoner.giving.refunds import service as refunds
 from almoner.giving.refunds.domain import Refund
@@ -67,11 +68,12 @@ async def compose_of_gift(tx: Tx, pages: Pages, refund_id: UUID, at: datetime) -
         return None
     session = await sessions.for_page(tx, donation.session_id)
     language = pages.language(session.language)
+    whose = await reassignments.whose(tx, donation, refund.ended_at or at)
     left = await _left_then(tx, refund, donation)
     amount = formats.money(refund.money.minor, refund.money.currency, language.locale)
     token = pages.deployment.vault.page_token(PAGE, donation.id)
     facts = {
-        "organisation": (await gateway.cause(tx, session)).name,
+        "organisation": (await gateway.cause_of(tx, Partner(donation.partner_id), whose)).name,
         "name": formats.called(donation.first_name or "", donation.last_name or "", language.locale),
         "amount": amount,
         "left": formats.money(left, donation.money.currency, language.locale) if left else None,

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from almoner.giving.refunds.store import CAME_BACK, UNSENT
 from almoner.platform.selfcheck import Check
 
 _ADVICE: Final = (
@@ -56,6 +57,14 @@ checks: Final = (
         where status = 'begun' and status_changed_at < (select at from moment)
             - case provider when 'partner_transfers' then interval '7 days' else interval '1 day' end
         """,
+        "refund",
+    ),
+    Check(
+        "refunds.refused_are_seen_to",
+        "What a provider refused to send back, or what came back, is begun anew, or let rest, within a week",
+        "See `almoner refunds refused` and docs/runbooks/refunds.md",
+        f"select r.id {UNSENT} and r.ended_at < (select at from moment) - interval '7 days' union all "
+        f"select r.id {CAME_BACK} and f.heard_at < (select at from moment) - interval '7 days'",
         "refund",
     ),
 )

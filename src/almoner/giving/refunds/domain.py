@@ -59,6 +59,24 @@ class Sent:
     refund: UUID
 
 
+@dataclass(frozen=True, slots=True)
+class SentBack:
+    """A refund as its provider shows it: fetched from there, never taken from a notice.
+
+    ``payment``: what the payment is kept as. ``live``: real money. ``why``: it does not arrive; None unless it failed.
+    """
+
+    id: str
+    payment: str
+    money: Money
+    live: bool
+    why: str | None = None
+
+
+class NotNow(Exception):
+    """What a notice tells of cannot be judged before what is under way has ended."""
+
+
 class RefundNotPossible(Exception):
     """What an officer asked of a refund cannot be done; the message says why."""
 

@@ -5,19 +5,30 @@ is made from its id. A crash anywhere is repaired by asking the same again (I5, 
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
 from almoner.giving.payments import service as payments
-from almoner.giving.payments.domain import ProviderFailure, ProviderRefund, RefundRefused
+from almoner.giving.payments.domain import (
+    NoSuchPayment,
+    NoticeRefused,
+    ProviderFailure,
+    ProviderRefund,
+    ProviderUnavailable,
+    RefundRefused,
+)
 from almoner.giving.payments.ports import PaymentProvider
 from almoner.giving.refunds import service
+from almoner.giving.refunds.domain import NotNow, SentBack
+from almoner.giving.refunds.ports import RefundLooks
 from almoner.kit.money import Money
 from almoner.platform import flow
 from almoner.platform.db import Database, Tx
 from almoner.platform.flow import Done
 
 LEASED: Final = "refund"
+AGAIN: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +76,62 @@ class _Send:
         else:
             await service.record_sent(tx, ask.row, answer.id)
         return Done(None)
+
+
+@dataclass(frozen=True, slots=True)
+class RefundWork:
+    """What a look works with."""
+
+    db: Database
+    provider: RefundLooks
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A question that changes nothing."""
+
+    row: UUID | None = None
+
+
+class _Look:
+    """See how a refund stands that was sent, and learn."""
+
+    name = "refund_look"
+
+    def __init__(self, work: RefundWork, payment: str, refund: str) -> None:
+        self._work = work
+        self._named = payment, refund
+
+    async def prepare(self, _tx: Tx) -> _Question | Done[None]:
+        """There is always something to ask."""
+        return _Question()
+
+    async def call(self, _ask: _Question) -> SentBack:
+        """Ask the provider. Raises ProviderFailure."""
+        return await self._work.provider.sent_back(*self._named)
+
+    async def record(self, tx: Tx, _ask: _Question, found: SentBack) -> Done[None]:
+        """Learn. Raises NotNow."""
+        await service.learn(tx, self._work.provider.name, found)
+        return Done(None)
+
+
+async def look(work: RefundWork, payment: str, refund: str) -> None:
+    """Learn how a refund stands at its provider. Raises ProviderFailure, NotNow."""
+    await flow.run(work.db, _Look(work, payment, refund))
+
+
+async def hear(work: RefundWork, payment: str, refund: str) -> None:
+    """Act on a notice about a refund; a job does what cannot be done now. Raises NoticeRefused, ProviderUnavailable."""
+    try:
+        await look(work, payment, refund)
+    except NoSuchPayment as failure:
+        raise NoticeRefused("the notice names a refund that its provider does not know") from failure
+    except ProviderFailure as failure:
+        raise ProviderUnavailable from failure
+    except NotNow:
+        async with work.db.write() as tx:
+            await service.look_later(tx, payment, refund, tx.now + AGAIN)
 
 
 async def send(db: Database, provider: PaymentProvider, refund_id: UUID) -> None:

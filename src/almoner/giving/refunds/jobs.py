@@ -9,7 +9,10 @@ from uuid import UUID
 from almoner.giving.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.giving.payments.ports import PaymentProvider
 from almoner.giving.refunds import flows
-from almoner.giving.refunds.service import REFUND
+from almoner.giving.refunds.domain import NotNow
+from almoner.giving.refunds.flows import AGAIN, RefundWork
+from almoner.giving.refunds.ports import RefundLooks
+from almoner.giving.refunds.service import LOOK, REFUND
 from almoner.platform.queue import Done, Drop, Job, Result, Retry
 from almoner.platform.work import Handler, Work
 
@@ -28,6 +31,20 @@ async def send(provider: PaymentProvider, work: Work, job: Job) -> Result:
     return Done()
 
 
-def handlers(provider: PaymentProvider) -> Mapping[str, Handler]:
-    """The job, with the provider that it asks."""
-    return {REFUND: partial(send, provider)}
+async def look(looks: RefundLooks, work: Work, job: Job) -> Result:
+    """Look at a refund that was being sent when a notice told of it."""
+    try:
+        await flows.look(RefundWork(work.db, looks), job.payload["payment"], job.payload["refund"])
+    except NoSuchPayment:
+        return Drop("the provider does not know the payment")
+    except ProviderFailure as failure:
+        return Retry(AGAIN, str(failure))
+    except NotNow:
+        return Retry(AGAIN, "a refund of the payment is being sent")
+    return Done()
+
+
+def handlers(provider: PaymentProvider, looks: RefundLooks | None = None) -> Mapping[str, Handler]:
+    """The jobs, with the provider that they ask."""
+    looking = {LOOK: partial(look, looks)} if looks else {}
+    return {REFUND: partial(send, provider), **looking}

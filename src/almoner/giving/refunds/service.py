@@ -4,6 +4,7 @@ The payout of a gift is held first, then the gift, then its refund, then the acc
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -23,7 +24,7 @@ from almoner.giving.payments.domain import Payment
 from almoner.giving.payouts import service as payouts
 from almoner.giving.payouts.domain import PayoutRefused, Rules
 from almoner.giving.refunds import domain, store
-from almoner.giving.refunds.domain import NoSuchRefund, Refund, RefundNotPossible, Sent
+from almoner.giving.refunds.domain import NoSuchRefund, NotNow, Refund, RefundNotPossible, Sent, SentBack
 from almoner.kit.ids import encode
 from almoner.kit.money import Money, written
 from almoner.platform import outbox, queue
@@ -31,6 +32,7 @@ from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.queue import NewJob
 
 REFUND: Final = "refunds.send"
+LOOK: Final = "refunds.look"
 ONCE: Final = "refund_once"
 """The constraint that lets one refund of a provider end one of ours."""
 _log: Final = structlog.get_logger("almoner.giving")
@@ -75,7 +77,7 @@ async def begin(
         transfers += await _named(tx, donation, refund, called, begun_by, note)
     elif not refund.by_bank:
         await queue.enqueue_all(tx, [_sending(refund)])
-    await ledger.post(tx, transfers)
+    ledger.post(tx, transfers)
     return await get(tx, refund.id)
 
 
@@ -135,7 +137,7 @@ async def record_sent(tx: Tx, refund_id: UUID, provider_refund: str) -> None:
     """The provider has sent it; told any number of times, it has one effect."""
     donation, refund = await lock(tx, refund_id)
     if refund.status == "begun":
-        await ledger.post(tx, await _finish(tx, donation, refund, provider_refund, None, None))
+        ledger.post(tx, await _finish(tx, donation, refund, provider_refund, None, None))
 
 
 async def record_refused(tx: Tx, refund_id: UUID, said: str) -> None:
@@ -151,6 +153,36 @@ async def record_refused(tx: Tx, refund_id: UUID, said: str) -> None:
             await letters.send(tx, officer, "refund_refused", values=_amount(refund), facts=facts)
 
 
+async def learn(tx: Tx, provider: str, found: SentBack) -> None:
+    """How a refund stands at its provider. One that failed after it was sent waits for a person, told once (M4, M5).
+
+    Nothing is posted: its money comes with a settlement, as a line to clear. Raises NotNow while it is being sent.
+    """
+    if (refund_id := await store.find_called(tx, EVERYONE, provider, found.id)) is None:
+        if await store.is_being_sent(tx, EVERYONE, provider, found.payment):
+            raise NotNow
+        if found.why is not None:
+            tx.after_commit(lambda: _log.warning("refund_of_nobody_failed", provider_refund=found.id, why=found.why))
+        return
+    _, refund = await lock(tx, refund_id)
+    payment = await payments.find(tx, refund.payment_id) if refund.payment_id else None
+    ours = payment.provider_payment if payment else None
+    told = {"refund": tx.ids.text("refund", refund.id), "why": found.why}
+    if (found.money, found.payment, found.live) != (refund.money, ours, not tx.deployment.sandbox):
+        tx.after_commit(lambda: _log.error("refund_differs", refund=told["refund"], provider_refund=found.id))
+    elif found.why and await store.insert_failure(tx, EVERYONE, refund.id, found.why[: domain.NOTE_LENGTH]):
+        tx.after_commit(lambda: _log.error("refund_failed", **told))
+        facts = {**_facts(tx, refund), "Refund": told["refund"] or "", "Why": found.why}
+        for officer in await people.with_roles(tx, OPERATORS, "finance"):
+            await letters.send(tx, officer, "refund_failed", values=_amount(refund), facts=facts)
+
+
+async def look_later(tx: Tx, payment: str, refund: str, due: datetime) -> None:
+    """Have a refund looked at again."""
+    job = NewJob(LOOK, {"payment": payment, "refund": refund}, unique=refund, due=due)
+    await queue.enqueue_all(tx, [job])
+
+
 async def sent_by_hand(tx: Tx, refund_id: UUID, name: str, note: str, by: str) -> Refund:
     """An officer has sent it, by bank or in the provider's own dashboard, where it is called ``name``.
 
@@ -160,7 +192,7 @@ async def sent_by_hand(tx: Tx, refund_id: UUID, name: str, note: str, by: str) -
     domain.ensure_name(name)
     donation, refund = await lock(tx, refund_id)
     domain.ensure_begun(refund)
-    await ledger.post(tx, await _named(tx, donation, refund, name, by, note))
+    ledger.post(tx, await _named(tx, donation, refund, name, by, note))
     return await get(tx, refund_id)
 
 
@@ -171,6 +203,36 @@ async def refuse(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
     domain.ensure_begun(refund)
     await _undo(tx, donation, refund, by, note)
     return await get(tx, refund_id)
+
+
+async def unsent(tx: Tx, limit: int) -> list[Refund]:
+    """Those that a provider refused, or that failed once they were sent, and that wait for a person, the oldest first.
+
+    Of a failed one ``ended_at`` and ``ended_note`` tell of its failure, and only ``let_rest`` sees to it. Of the others
+    it does, and whoever begins another one of the gift; so has the donor's bank that took all back.
+    """
+    return await store.unsent(tx, EVERYONE, limit)
+
+
+async def count_unsent(tx: Tx) -> int:
+    """How many those are."""
+    return await store.count_unsent(tx, EVERYONE)
+
+
+async def let_rest(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
+    """A person has seen to what a provider would not send back, or to what came back.
+
+    Raises NoSuchRefund, RefundNotPossible.
+    """
+    domain.ensure_note(note)
+    _, refund = await lock(tx, refund_id)
+    came_back = await store.has_failed(tx, EVERYONE, refund_id)
+    if not came_back and (refund.status != "refused" or refund.ended_by is not None):
+        by_hand = " by a person" if refund.ended_by else ""
+        raise RefundNotPossible(f"the refund is {refund.status}{by_hand}: only what its provider refused is let rest")
+    if not await store.let_rest(tx, EVERYONE, refund_id, note, by):
+        raise RefundNotPossible("the refund was let rest before")
+    return refund
 
 
 async def ask_again(tx: Tx, refund_id: UUID) -> Refund:
@@ -209,7 +271,7 @@ async def _undo(tx: Tx, donation: Donation, refund: Refund, by: str | None, why:
     await store.advance_refused(tx, EVERYONE, refund.id, back, by, why)
     await _freed(tx, donation, refund)
     transfers = books.gift_refund_undone(refund.id, refund.provider, donation.organisation_id, refund.money, back)
-    await ledger.post(tx, transfers)
+    ledger.post(tx, transfers)
     if refund.begun_by is None:  # an officer who began it sees what becomes of it
         for person in await people.with_roles(tx, members_of(Partner(donation.partner_id)), "owner", "finance"):
             await letters.send(tx, person, "refund_not_sent", values=_amount(refund), facts=_facts(tx, refund))

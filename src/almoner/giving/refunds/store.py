@@ -135,3 +135,99 @@ async def sent_of_payments(
     for row in await tx.fetch(OF_PAYMENTS, payment_ids):
         found.setdefault(row["payment_id"], []).append((_refund(row), row["drawn"]))
     return found
+
+
+UNSENT: Final = """
+from refund r join donation d on d.id = r.donation_id
+where r.status = 'refused' and r.ended_by is null and d.refunded_minor < d.amount_minor
+  and not exists (select from refund_rest where refund_id = r.id)
+  and not exists (
+    select from refund l where l.donation_id = r.donation_id and l.id <> r.id and l.begun_at >= r.ended_at
+  )
+"""
+"""Providers refused them, and nobody began another one since, nor let it rest."""
+OLDEST_UNSENT: Final = f"select r.* {UNSENT} order by r.ended_at, r.id limit $1"
+CAME_BACK: Final = """
+from refund_failure f join refund r on r.id = f.refund_id
+where not exists (select from refund_rest where refund_id = f.refund_id)
+"""
+"""They failed after they were sent, and nobody has let them rest."""
+_FAILED: Final = ", ".join(
+    {"ended_at": "f.heard_at as ended_at", "ended_note": "f.why as ended_note"}.get(column, f"r.{column}")
+    for column in _COLUMNS.split(", ")
+)
+OLDEST_FAILED: Final = f"select {_FAILED} {CAME_BACK} order by f.heard_at, f.refund_id limit $1"
+
+
+async def unsent(tx: Tx, _scope: Everyone, limit: int) -> list[Refund]:
+    """Refused and failed ones that wait for a person, the oldest first."""
+    waiting = f"select {_COLUMNS} from ({OLDEST_UNSENT}) r union all select * from ({OLDEST_FAILED}) f"
+    rows = await tx.fetch(f"select * from ({waiting}) w order by ended_at, id limit $1", limit)
+    return [_refund(row) for row in rows]
+
+
+COUNT_UNSENT: Final = f"select count(*) {UNSENT}"
+
+
+async def count_unsent(tx: Tx, _scope: Everyone) -> int:
+    """How many wait for a person."""
+    return int(await tx.fetchval(f"select ({COUNT_UNSENT}) + (select count(*) {CAME_BACK})"))
+
+
+FIND_CALLED: Final = "select id from refund where provider = $1 and provider_refund = $2"
+
+
+async def find_called(tx: Tx, _scope: Everyone, provider: str, name: str) -> UUID | None:
+    """The one that a provider calls so."""
+    found: UUID | None = await tx.fetchval(FIND_CALLED, provider, name)
+    return found
+
+
+async def is_being_sent(tx: Tx, _scope: Everyone, provider: str, payment: str) -> bool:
+    """Whether a refund of the payment is begun, whose name at the provider we do not know yet."""
+    return bool(
+        await tx.fetchval(
+            """
+            select exists (select from refund r join payment p on p.id = r.payment_id
+                           where p.provider = $1 and p.provider_payment = $2 and r.status = 'begun')
+            """,
+            provider,
+            payment,
+        )
+    )
+
+
+async def insert_failure(tx: Tx, _scope: Everyone, refund_id: UUID, why: str) -> bool:
+    """A refund that was sent has failed; False when that was heard before."""
+    return bool(
+        await tx.fetchval(
+            """
+            insert into refund_failure (refund_id, why, heard_at) values ($1, $2, $3)
+            on conflict do nothing returning true
+            """,
+            refund_id,
+            why,
+            tx.now,
+        )
+    )
+
+
+async def has_failed(tx: Tx, _scope: Everyone, refund_id: UUID) -> bool:
+    """Whether it failed after it was sent."""
+    return bool(await tx.fetchval("select exists (select from refund_failure where refund_id = $1)", refund_id))
+
+
+async def let_rest(tx: Tx, _scope: Everyone, refund_id: UUID, note: str, by: str) -> bool:
+    """Nobody sends a refused one again; False when that was noted before."""
+    return bool(
+        await tx.fetchval(
+            """
+            insert into refund_rest (refund_id, note, decided_by, decided_at) values ($1, $2, $3, $4)
+            on conflict do nothing returning true
+            """,
+            refund_id,
+            note,
+            by,
+            tx.now,
+        )
+    )

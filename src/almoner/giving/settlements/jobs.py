@@ -16,7 +16,7 @@ from almoner.platform.work import Handler, Schedule, Work
 
 FETCH: Final = "settlements.fetch"
 LIMITS: Final = {FETCH: timedelta(hours=2)}
-"""A payout of 10,000 payments asks Stripe as many times which of them each is."""
+"""A payout of 10,000 payments asks Stripe as many times which of them each is, each try from where the last ended."""
 _AGAIN: Final = timedelta(minutes=5)
 _TRIES: Final = 6
 _TOLD: Final = 500

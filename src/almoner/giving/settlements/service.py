@@ -150,6 +150,11 @@ async def newest(tx: Tx, limit: int) -> list[Settlement]:
     return await store.newest(tx, EVERYONE, limit)
 
 
+async def drawn(tx: Tx, provider: str, payments_: Sequence[str]) -> set[str]:
+    """Of which of a provider's held payments a line is booked that it went back."""
+    return {name for name, kind in await store.counted(tx, EVERYONE, provider, payments_) if kind is LineKind.REFUND}
+
+
 async def exceptions(tx: Tx, limit: int) -> list[Unbooked]:
     """Lines that are not booked, the oldest first."""
     return await store.unbooked(tx, EVERYONE, limit)
@@ -307,7 +312,7 @@ async def _book(tx: Tx, booked: Sequence[_Judged]) -> None:
     }
     if nets:
         await donations.settle(tx, nets)
-    await ledger.post(tx, [transfer for one in booked for transfer in _transfers(one)])
+    ledger.post(tx, [transfer for one in booked for transfer in _transfers(one)])
 
 
 def _transfers(one: _Judged) -> list[Transfer]:

@@ -1,0 +1,108 @@
+"""How failures of commands are told: one line that says what to do. Imported when a command has failed."""
+
+import errno
+import socket
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from almoner import settings
+from almoner.access.keys.service import NoSuchKey
+from almoner.access.members.domain import NoSuchGroup
+from almoner.access.operators.domain import Refused
+from almoner.access.operators.service import NoSuchToken
+from almoner.access.partners.service import NoSuchPartner
+from almoner.access.people.domain import NoSuchPerson
+from almoner.cli.ports import PortBusy
+from almoner.giving.bank_files.domain import BankFileRefused
+from almoner.giving.bank_lines.domain import StatementRefused
+from almoner.giving.claims.domain import ClaimRefused
+from almoner.giving.disputes.domain import DisputeRefused
+from almoner.giving.giftaid.domain import GiftAidRefused
+from almoner.giving.payees.domain import PayeeRefused
+from almoner.giving.payouts.domain import PayoutRefused
+from almoner.giving.refunds.domain import RefundNotPossible
+from almoner.giving.requests.domain import RequestRefused
+from almoner.giving.settlements.domain import ImportInterrupted, NotCleared, ReportRefused
+from almoner.giving.suspense.domain import NoSuchHeldPayment, NotDecidable
+from almoner.kit.errors import Problem
+from almoner.migrations import MigrationRefused
+from almoner.nonprofits.registers.domain import ImportRefused
+from almoner.platform.audit_heads import NotExported
+from almoner.platform.programs import DatabaseUnavailable
+from almoner.platform.published import FetchRefused
+from almoner.screening.watchlists.domain import WatchlistRefused
+from almoner.validation.reviews.domain import ReviewRefused
+
+_TOLD_AS_THEY_ARE = (
+    ClaimRefused,
+    BankFileRefused,
+    DisputeRefused,
+    NotExported,
+    RefundNotPossible,
+    DatabaseUnavailable,
+    FetchRefused,
+    GiftAidRefused,
+    MigrationRefused,
+    ImportInterrupted,
+    ImportRefused,
+    NoSuchHeldPayment,
+    NotCleared,
+    NotDecidable,
+    PayeeRefused,
+    PayoutRefused,
+    PortBusy,
+    Refused,
+    ReportRefused,
+    RequestRefused,
+    ReviewRefused,
+    StatementRefused,
+    WatchlistRefused,
+)
+
+_LISTED: dict[type[BaseException], str] = {
+    NoSuchKey: "`almoner partners list` and `almoner keys list`",
+    NoSuchPartner: "`almoner partners list`",
+    NoSuchGroup: "`almoner members groups`",
+    NoSuchPerson: "`almoner operators list` and `almoner members list`",
+    NoSuchToken: "`almoner operators tokens list`",
+}
+
+
+def explain(error: BaseException) -> str | None:
+    """What the error means and what to do about it; None when it is a defect, which deserves its traceback."""
+    if isinstance(error, BaseExceptionGroup):
+        told = [explain(one) for one in error.exceptions]
+        return told[0] if all(told) else None
+    if isinstance(error, settings.UnsafeSettings):
+        return "\n  ".join(["The settings need attention:", *error.problems]) if error.problems[1:] else str(error)
+    if isinstance(error, _TOLD_AS_THEY_ARE):
+        return str(error)
+    if isinstance(error, Problem):
+        return "\n".join(error.reasons or (error.message,))
+    if (listed := _LISTED.get(type(error))) is not None:
+        return f"There is no {error}: see {listed}."
+    if isinstance(error, asyncpg.DiskFullError) or (isinstance(error, OSError) and error.errno in _FULL):
+        return f"The disk is full ({error}): free some space, or set ALMONER_DATA_DIR to a folder on another disk."
+    if isinstance(error, PermissionError) or (isinstance(error, OSError) and error.errno == errno.EROFS):
+        return f"{error.filename} may not be written ({error.strerror}): run as its owner, or set ALMONER_DATA_DIR."
+    if isinstance(error, asyncpg.InvalidAuthorizationSpecificationError | asyncpg.InvalidCatalogNameError):
+        return f"{_database()} refuses us ({error}): check the role, the password and the name in the address."
+    if isinstance(error, ConnectionError | TimeoutError | socket.gaierror | asyncpg.CannotConnectNowError):
+        return (
+            f"{_database()} cannot be reached ({str(error) or type(error).__name__}): start it, or correct the address."
+        )
+    return None
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def _database() -> str:
+    for name in ("database_url", "owner_database_url"):
+        value = getattr(settings.read(), name)
+        if value is not None:
+            parts = urlsplit(value.get_secret_value())
+            place = f"{parts.hostname or 'this machine'}:{parts.port or 5432}"
+            return f"The database at {place} ({settings.PREFIX}{name.upper()})"
+    return "The embedded database"

@@ -1,0 +1,71 @@
+"""Large payouts of Stripe, which answers 429 to whoever asks too often: the number of calls, and going on (M7)."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from almoner.adapters.payments_stripe import StripeProvider
+from almoner.adapters.stripe_line import Line
+from almoner.giving.payments.domain import ProviderFailure, Tariff
+from almoner.kit.time import SystemClock
+from tests.support import stripe_account
+from tests.support.stripe_stub import KEY, StripeStub, serving_stripe
+
+LINES = 240
+NAMES = "GET /v1/checkout/sessions"
+
+
+@pytest.fixture
+async def stub() -> AsyncIterator[tuple[StripeStub, str]]:
+    async with serving_stripe(SystemClock().now) as made:
+        yield made
+
+
+def paid_out(stub: StripeStub) -> str:
+    """A payout of many gifts."""
+    for place in range(LINES):
+        made = stub.account.new_session(
+            {
+                "mode": "payment",
+                "line_items": [{"quantity": 1, "price_data": {"currency": "usd", "unit_amount": 900}}],
+                "success_url": "https://give.example",
+                "cancel_url": "https://give.example",
+                "metadata": {"almoner": str(place)},
+            }
+        )
+        stub.account.pay(made["id"])
+    return str(stub.account.pay_out()["id"])
+
+
+def provider_at(url: str, retries: int) -> StripeProvider:
+    line = Line(KEY, url, retries=retries)
+    return StripeProvider(line, webhook_secret=stripe_account.SECRET, tariff=Tariff(290), pages_url=url)
+
+
+async def test_m7_a_call_too_many_is_made_again_after_a_moment(stub: tuple[StripeStub, str]) -> None:
+    stripe, url = stub
+    payout = paid_out(stripe)
+    stripe.faults.often = 60
+    provider = provider_at(url, retries=2)
+    report = await provider.reports().report(payout)
+    await provider.close()
+    assert len(report.lines) == LINES
+    assert {line.payment for line in report.lines} == set(stripe.account.sessions)
+    again = 4  # of the 244 calls every sixtieth
+    assert stripe.calls.total() == 1 + 3 + LINES + again
+
+
+async def test_m7_a_report_goes_on_where_too_many_calls_ended_it(stub: tuple[StripeStub, str]) -> None:
+    stripe, url = stub
+    payout = paid_out(stripe)
+    provider = provider_at(url, retries=0)
+    reports = provider.reports()
+    for _ in range(2):
+        stripe.faults.left = 100
+        with pytest.raises(ProviderFailure):
+            await reports.report(payout)
+    stripe.faults.left = 100
+    report = await reports.report(payout)
+    await provider.close()
+    assert len(report.lines) == LINES
+    assert LINES <= stripe.calls[NAMES] <= LINES + 2 * 16  # those that were under way when it was refused
