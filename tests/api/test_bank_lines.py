@@ -1,18 +1,21 @@
 """Statements of our bank: each line is the movement of one thing of ours, or a person looks at it (M7)."""
 
 import random
+from collections import Counter
 from collections.abc import AsyncIterator
 
 import pytest
 
 from almoner.giving.bank_lines import service
-from almoner.giving.bank_lines.domain import BankLine, StatementRefused
+from almoner.giving.bank_lines.domain import BankLine, Open, StatementRefused
 from almoner.giving.bank_lines.flows import Looked
+from almoner.giving.payouts import service as holding
+from almoner.giving.payouts.domain import Confirmation
 from tests.support import bank, camt, factories
 from tests.support.camt import Entry
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
-from tests.support.payouts import payouts, settled, verified
+from tests.support.payouts import came_back, payouts, release, settled, uuid_of, verified
 from tests.support.reports import imported, report
 from tests.support.requests import asked, paid, requests
 from tests.support.service import Service, serving
@@ -48,14 +51,17 @@ async def sent(alone: Service, api: Client, count: int) -> list[str]:
     """Payouts that wait for the bank; their end-to-end ids."""
     for _ in range(count):
         cause = await factories.nonprofit(alone)
+        await bank.account(alone, cause)
         await verified(alone, api, cause)
         await settled(alone, api, cause)
-    await bank.sent(alone)
+    await bank.in_a_file(alone)
     return [one["endToEndId"] for one in await payouts(api)]
 
 
-def moved(reference: str, minor: int, words: str = "", end_to_end: str = "NOTPROVIDED", **more: str) -> Entry:
-    return camt.entry(reference, minor, words=words, end_to_end=end_to_end, currency="USD", **more)
+def moved(
+    reference: str, minor: int, words: str = "", end_to_end: str = "NOTPROVIDED", returned: str | None = None
+) -> Entry:
+    return camt.entry(reference, minor, words=words, end_to_end=end_to_end, currency="USD", returned=returned)
 
 
 async def test_a_partners_transfer_pays_its_request(alone: Service, partner: Client) -> None:
@@ -85,6 +91,73 @@ async def test_the_bank_confirms_and_returns_payouts(alone: Service, partner: Cl
     await heard(alone, moved("B3", 2437, end_to_end=first, returned="AC04"), reference="S2")
     standing = {one["endToEndId"]: one["status"] for one in await payouts(partner)}
     assert (standing[first], standing[second]) == ("RETURNED", "PAID")
+
+
+async def test_m11_a_transfer_of_a_payout_that_came_back_holds_its_gifts_until_somebody_has_looked(
+    alone: Service, partner: Client
+) -> None:
+    """It came back by an officer's word, and the organisation was released; then the bank tells that it paid."""
+    [payout] = await sent(alone, partner, 1)
+    [found] = await payouts(partner)
+    await came_back(alone, found)
+    await release(alone, found["organisationId"])
+    await heard(alone, moved("B1", -2437, end_to_end=payout))
+    assert [one.reason for one in (await lines(alone)).values()] == [Open.OTHER_STATE]
+    await bank.sent(alone)
+    assert {one["status"]: one["waitingReason"] for one in await payouts(partner)} == {
+        "RETURNED": None,
+        "PENDING": "on_hold",
+    }
+    await release(alone, found["organisationId"])
+    await heard(alone, moved("B2", 1), reference="S2")  # it is not held again for the same line
+    await bank.sent(alone)
+    assert Counter(one["status"] for one in await payouts(partner)) == {"RETURNED": 1, "SENT": 1}
+
+
+async def test_a_return_that_is_told_before_its_payout_leaves_no_line_open(alone: Service, partner: Client) -> None:
+    [payout] = await sent(alone, partner, 1)
+    back = moved("B2", 2437, end_to_end=payout, returned="AC04")
+    await heard(alone, back, moved("B1", -2437, end_to_end=payout))
+    assert {name: one.matched_as for name, one in (await lines(alone)).items()} == {
+        "B1": "payout",
+        "B2": "payout_return",
+    }
+    assert [one["status"] for one in await payouts(partner)] == ["RETURNED"]
+
+
+async def test_entries_that_a_bank_counts_in_each_statement_are_others_in_the_next(
+    alone: Service, partner: Client
+) -> None:
+    for name in ("S1", "S2"):
+        request = await asked(alone, partner, 700)
+        told = camt.statement(moved("GONE", 700, request["reference"]), reference=name, currency="USD")
+        counted = told.replace(b"<AcctSvcrRef>GONE</AcctSvcrRef>", b"").replace(
+            b"<Ntry>", b"<Ntry><NtryRef>1</NtryRef>"
+        )
+        assert (await bank.stated(alone, counted)).matched == 1
+    assert sorted(await lines(alone)) == ["S1/1", "S2/1"]
+
+
+async def test_m12_an_imported_line_confirms_no_payout_that_one_person_could_have_made_up(
+    alone: Service, partner: Client
+) -> None:
+    cause = await factories.nonprofit(alone)
+    await verified(alone, partner, cause)
+    await settled(alone, partner, cause)
+    await bank.sent(alone)
+    [payout] = await payouts(partner)
+    await heard(alone, moved("B1", -2437, end_to_end=payout["endToEndId"]), moved("B2", -2437, "by hand"))
+    found, named = await lines(alone), uuid_of(alone, "disbursement", payout["id"])
+    assert found["B1"].reason == "unconfirmed"
+    with pytest.raises(StatementRefused, match="went in no released file"):
+        async with alone.db.write() as tx:
+            await service.assign_payout(tx, found["B2"].id, named, by="officer")
+    assert (await payouts(partner))[0]["status"] == "SENT"
+    async with alone.db.write() as tx:
+        two = Confirmation("operator_a", 0, "telephone", ("operator_b", "the bank's own page"))
+        await holding.confirm(tx, named, two)
+    await heard(alone, moved("B3", 1), reference="S2")
+    assert (await lines(alone))["B1"].matched_as == "payout"
 
 
 async def test_m7_what_a_provider_paid_out_is_found_by_its_name_and_sum(alone: Service, partner: Client) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from almoner.giving.payees.domain import Numbers
+from almoner.giving.suspense import service as suspense
+from almoner.giving.transfers import service as transfers
 from almoner.giving.transfers.domain import PayTo, Transfer, code
 from almoner.kit import rf
 from almoner.kit.money import Money
@@ -80,6 +82,27 @@ async def test_a_donor_transfers_confirms_and_looks_again(alone: Service, partne
     assert (await again.open(page)).url.path.endswith("/thanks")
     await alone.drain()
     assert len(data(await partner.get("/v1/sandbox/mailbox", to=FORM["email"]))) == 2  # the receipt
+
+
+async def test_a_transfer_of_another_amount_is_looked_into(alone: Service, partner: Client) -> None:
+    browser, session = await opened(alone, partner, currency="USD")
+    page = f"/give/{session['id']}"
+    await browser.post(page, FORM, way="transfer", cover="yes")
+    shown = await browser.get(f"{page}/transfer")
+    found = RF.search(html.unescape(shown.text))
+    assert found is not None
+    await browser.post(f"{page}/transfer")
+    [gift] = data(await partner.get("/v1/donations"))
+    entry = came("B2", gift["amount"] - 100, found[0].lower())
+    await bank.stated(alone, camt.statement(entry, reference="S2", currency="USD"))
+    for address in (page, f"{page}/transfer"):
+        told = html.unescape((await browser.open(address)).text)
+        assert "Your transfer could not be counted yet" in told
+        assert "either it becomes your gift after all, or the money goes back to you" in told
+    async with alone.db.write() as tx:
+        [other] = await suspense.with_reference(tx, "".join(found[0].split()))
+        await transfers.accept(tx, other.id, "as it is", "officer")
+    assert "This gift has already been made" in (await browser.open(page)).text
 
 
 async def test_a_form_that_is_not_ours_confirms_nothing(alone: Service, partner: Client) -> None:

@@ -114,6 +114,10 @@ async def test_m6_late_money_is_held_and_an_officer_makes_it_a_gift(giving: Givi
     now = found.pop(giving.service.db.deployment.ids.text("donation", made.id))
     assert (now["status"], now["settledAmount"]["amount"], now["firstName"]) == ("RECEIVED_PAYMENT", 2500, "Ada")
     assert [one["status"] for one in found.values()] == ["CANCELLED"]
+    session = data(await giving.api.get(f"/v1/donation-sessions/{giving.session['id']}"))
+    async with giving.service.db.read() as tx:
+        names = await tx.fetchval("select donation_id from donation_session where id = $1", giving.session_id)
+    assert (session["status"], names) == ("completed", made.id)
     with pytest.raises(NotDecidable, match="decided over"):
         async with giving.service.db.write() as tx:
             await transfers.accept(tx, late.id, "again", "officer")
@@ -171,6 +175,40 @@ async def test_m6_another_currency_is_held_and_only_goes_back(giving: Giving) ->
     await stated(giving, back, reference=f"S6-{named}", currency="EUR")
     assert [one.status for one in await held(giving)] == ["refunded"]
     assert (await line(giving, f"T6-{named}")).matched_as == "gift_refund"
+
+
+async def test_m6_late_money_in_another_currency_only_goes_back(giving: Giving) -> None:
+    await begun(giving)
+    named = await reference(giving)
+    giving.service.clock.advance(DAY)
+    await giving.sweep()
+    await stated(giving, came(f"TE-{named}", 2500, named, "EUR"), reference=f"SE-{named}", currency="EUR")
+    [late] = await held(giving)
+    assert late.reason == "donation_cancelled"
+    with pytest.raises(NotDecidable, match="only be sent back"):
+        async with giving.service.db.write() as tx:
+            await transfers.accept(tx, late.id, "no", "officer")
+
+
+async def test_m6_a_standing_order_goes_back_transfer_by_transfer(giving: Giving) -> None:
+    await begun(giving)
+    named = await reference(giving)
+    months = [came(f"TF{month}-{named}", 2500, named) for month in range(4)]
+    await stated(giving, *months, reference=f"SF-{named}")
+    again = await held(giving)
+    assert [one.reason for one in again] == ["paid_twice"] * 3
+    async with giving.service.db.write() as tx:
+        for one in again:
+            await suspense.refund(tx, one.id, "a standing order", "officer")
+        await suspense.refunded_by_hand(tx, again[2].id, f"TG0-{named}", "sent", "officer")
+    back = [came(f"TG{rank}-{named}", -2500, named) for rank in range(3)]
+    await stated(giving, back[0], reference=f"SG0-{named}")
+    assert [one.status for one in await held(giving)] == ["refunding", "refunding", "refunded"]
+    await stated(giving, *back[1:], reference=f"SG1-{named}")
+    assert {one.status for one in await held(giving)} == {"refunded"}
+    assert {(await line(giving, f"TG{rank}-{named}")).matched_as for rank in range(3)} == {"gift_refund"}
+    await stated(giving, came(f"TG3-{named}", -2500, named), reference=f"SG2-{named}")
+    assert (await line(giving, f"TG3-{named}")).reason == "matched_before"  # sent back once too often
 
 
 async def test_m6_a_second_transfer_of_the_same_reference_is_held(giving: Giving) -> None:

@@ -1,22 +1,35 @@
 """What is asked of transfers at every line and every sweep is answered from indexes; and what the database refuses."""
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import cast
+from uuid import UUID
 
 import pytest
-from asyncpg import CheckViolationError
+from asyncpg import CheckViolationError, UniqueViolationError
 
+from almoner.giving.bank_lines import store as bank_lines
+from almoner.giving.bank_lines.domain import BankLine, Movement, Open
 from almoner.giving.donations import store as donations
 from almoner.giving.suspense import store as suspense
 from almoner.platform.db import EVERYONE, Tx
+from tests.support import factories
+from tests.support.database import TestDatabase
 from tests.support.plans import Explaining
-from tests.support.service import Service
+from tests.support.service import Service, serving
 
 NEVER = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-async def test_sweeps_and_lines_read_indexes(service: Service) -> None:
-    async with service.db.write() as tx:
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service of its own: plans go by what there is."""
+    async with serving(empty_database) as made:
+        yield made
+
+
+async def test_sweeps_and_lines_read_indexes(alone: Service) -> None:
+    async with alone.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         explaining = Explaining(tx)
         await donations.next_abandoned(cast("Tx", explaining), EVERYONE)
@@ -29,7 +42,24 @@ async def test_sweeps_and_lines_read_indexes(service: Service) -> None:
             assert index in {node.get("Index Name") for node in explaining.nodes()}
 
 
-async def told(service: Service, statement: str) -> None:
+async def test_lines_are_looked_up_by_index(alone: Service) -> None:
+    nothing = Movement(NEVER.date(), 1, "USD", "r", None, None, None, None)
+    line = BankLine(UUID(int=1), "a", nothing, "open", Open.UNKNOWN, None, NEVER)
+    async with alone.db.write() as tx:
+        await tx.execute("set local enable_seqscan = off")
+        explaining = Explaining(tx)
+        await suspense.accepted_as(cast("Tx", explaining), EVERYONE, "RF737ZQ3K9MABC")
+        await bank_lines.seen_before(cast("Tx", explaining), EVERYONE, line)
+        await bank_lines.parts(cast("Tx", explaining), EVERYONE, "a", "1")
+        await bank_lines.movements(cast("Tx", explaining), EVERYONE, "a", "1")
+        await bank_lines.reports_named(cast("Tx", explaining), EVERYONE, nothing, 30, 6)
+        await bank_lines.unbanked(cast("Tx", explaining), EVERYONE, 50)
+        used = {node.get("Index Name") for node in explaining.nodes()}
+    lines = {"bank_line_of_movement", "bank_statement_of_account", "bank_line_statement_id_position_key"}
+    assert {*lines, "held_payment_of_transfer", "settlement_of_providers"} <= used
+
+
+async def told(service: Service, statement: str, name: str = "r") -> None:
     """A line, and what somebody says of it; all of it or nothing."""
     async with service.db.write() as tx:
         statement_id, line_id = tx.new_id(), tx.new_id()
@@ -43,10 +73,11 @@ async def told(service: Service, statement: str) -> None:
         await tx.execute(
             "insert into bank_line (id, statement_id, position, account, booked_on, amount_minor, currency, "
             "bank_reference, status, reason, created_at, status_changed_at) "
-            "values ($1, $2, 1, 'a', '2026-03-02', 1, 'USD', 'r', 'open', 'unknown', $3, $3)",
+            "values ($1, $2, 1, 'a', '2026-03-02', 1, 'USD', $4, 'open', 'unknown', $3, $3)",
             line_id,
             statement_id,
             tx.now,
+            name,
         )
         await tx.execute(statement, line_id)
 
@@ -56,3 +87,47 @@ async def test_a_line_of_a_gift_names_its_settlement(service: Service, matched_a
     matched = f"matched_as = '{matched_as}', status = 'matched', reason = null, decided_by = 'x'"
     with pytest.raises(CheckViolationError):
         await told(service, f"update bank_line set {matched} where id = $1")
+
+
+async def settlement(service: Service) -> str:
+    """A provider's report."""
+    async with service.db.write() as tx:
+        made = tx.new_id()
+        await tx.execute(
+            "insert into settlement (id, provider, reference, currency, settled_on, sha256, lines, imported_at) "
+            "values ($1, 'simple', $1::uuid::text, 'XTS', '2026-03-02', repeat('0', 64), 1, $2)",
+            made,
+            tx.now,
+        )
+    return str(made)
+
+
+async def test_m7_no_rule_books_a_movement_of_the_bank_twice(service: Service) -> None:
+    name = factories.unique("movement")
+
+    async def matched(by: str) -> None:
+        settled = await settlement(service)
+        matched = f"matched_as = 'settlement', settlement_id = '{settled}', status = 'matched', reason = null"
+        await told(service, f"update bank_line set {matched}, decided_by = '{by}' where id = $1", name)
+
+    await matched("rule")
+    with pytest.raises(UniqueViolationError, match="bank_line_booked_once"):
+        await matched("rule")
+    await matched("operator_1")  # a person may know that they are two
+
+
+async def test_a_part_of_a_statement_is_there_once(service: Service) -> None:
+    name = factories.unique("statement")
+
+    async def kept(part: int) -> None:
+        async with service.db.write() as tx:
+            await tx.execute(
+                "insert into bank_statement (id, account, reference, currency, sha256, lines, imported_by, "
+                "imported_at, part) values ($1, 'a', $2, 'XTS', repeat('0', 64), 0, 'x', $3, $4)",
+                *(tx.new_id(), name, tx.now, part),
+            )
+
+    await kept(1)
+    await kept(2)
+    with pytest.raises(UniqueViolationError, match="bank_statement_once"):
+        await kept(2)

@@ -1,8 +1,9 @@
 """Accounts of nonprofits, and our bank, for tests."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from almoner.giving.bank_files import flows, service
@@ -17,12 +18,15 @@ from almoner.giving.payees.domain import Address, PayeeAccount, Proposal
 from almoner.giving.payouts import flows as payouts
 from almoner.giving.payouts import service as payout_service
 from almoner.giving.payouts.domain import Rules
-from almoner.platform.db import Tx
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.db import EVERYONE, Tx
 from tests.support.payouts import uuid_of
 from tests.support.service import Service
 
 IBAN: Final = "DE89370400440532013000"
 OTHER_IBAN: Final = "FR1420041010050500013M02606"
+NUMBER: Final = "12345678"
+"""Of our own account in dollars."""
 OWN: Final = """
 [USD]
 name = "Example Foundation"
@@ -58,11 +62,12 @@ def proposal(
 
 
 async def account(
-    service_: Service, organisation: str, currency: str = "USD", iban: str = IBAN, holder: str = "Any name"
+    service_: Service, organisation: str, currency: str = "USD", iban: str = IBAN, holder: str | None = None
 ) -> PayeeAccount:
-    """An approved account of a nonprofit: the first one, or in the place of the one before."""
+    """An approved account of a nonprofit, in its own name: the first one, or in the place of the one before."""
     async with service_.db.write() as tx:
-        given = proposal(service_, organisation, currency, iban, holder)
+        named = await organisations.get(tx, EVERYONE, uuid_of(service_, "organisation", organisation))
+        given = proposal(service_, organisation, currency, iban, holder or named.name)
         made = await payees.propose(tx, given, note="letter", by="one")
     for officer in ("two", "three")[: made.looks]:
         async with service_.db.write() as tx:
@@ -80,6 +85,17 @@ async def sent(service_: Service) -> None:
             await payout_service.send(tx, payout, Rules())
 
 
+async def in_a_file(service_: Service) -> BankFile:
+    """Payouts are sent, and go to the bank in a file that somebody else has released."""
+    await sent(service_)
+    with TemporaryDirectory() as folder:
+        ours = own(Path(folder), "USD")
+    file = (await made(service_, ours)).file
+    assert file is not None
+    await released(service_, file)
+    return file
+
+
 async def made(service_: Service, ours: OwnAccount, *, by: str = "one", on: date | None = None) -> Made:
     """A file of what was sent."""
     async with service_.db.write() as tx:
@@ -92,6 +108,12 @@ async def released(service_: Service, file: BankFile, *, by: str = "two") -> byt
         return service.content(tx, await service.release(tx, file.id, by=by))
 
 
+async def withdrawn(service_: Service, file: BankFile) -> None:
+    """A file never goes to the bank."""
+    async with service_.db.write() as tx:
+        await service.withdraw(tx, file.id, note="not this one", by="one")
+
+
 async def heard(service_: Service, content: bytes) -> Told:
     """An officer has read the bank's answer."""
 
@@ -101,13 +123,21 @@ async def heard(service_: Service, content: bytes) -> Told:
     return await flows.hear(service_.db, content, by="officer", record=record)
 
 
-async def stated(service_: Service, content: bytes) -> Looked:
-    """An officer has imported a statement."""
+def all_own(folder: Path) -> Mapping[str, OwnAccount]:
+    """Our accounts by currency, from a file as an administrator writes it."""
+    own(folder, "EUR")
+    return service.own_accounts(folder / "accounts.toml")
+
+
+async def stated(
+    service_: Service, content: bytes, ours: Mapping[str, OwnAccount] | None = None, mapping: Path | None = None
+) -> Looked:
+    """An officer has imported a statement; without ``ours`` there is no file of our accounts."""
 
     async def record(_tx: Tx, _statements: Sequence[Statement], _looked: Looked) -> None:
         return None
 
-    return await lines.import_file(service_.db, content, None, by="officer", record=record)
+    return await lines.import_file(service_.db, content, mapping, own=ours, by="officer", record=record)
 
 
 def answer(

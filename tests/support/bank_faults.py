@@ -1,8 +1,6 @@
 """Faults of files of payments that the self-check must name."""
 
 from collections.abc import Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from tests.support import bank, camt, factories, transfers
 from tests.support.client import Client
@@ -21,12 +19,7 @@ async def lived(service: Service, api: Client) -> None:
         await verified(service, api, cause)
         await settled(service, api, cause)
         await bank.account(service, cause)
-    await bank.sent(service)
-    with TemporaryDirectory() as folder:
-        ours = bank.own(Path(folder), "USD")
-    file = (await bank.made(service, ours)).file
-    assert file is not None
-    await bank.released(service, file)
+    file = await bank.in_a_file(service)
     await bank.heard(service, bank.answer(file, whole="ACSC"))
     async with service.db.read() as tx:
         ends = [
@@ -37,7 +30,10 @@ async def lived(service: Service, api: Client) -> None:
     giving = await open_session(service, api)
     await transfers.begun(giving)
     movements.append(transfers.came("FAULT-3", 2500, await transfers.reference(giving)))
-    await bank.stated(service, camt.statement(*movements, reference="FAULT", currency="USD"))
+    came = camt.statement(*movements, reference="FAULT", currency="USD")
+    await bank.stated(service, came)
+    last = sum(one.minor for one in movements)
+    await bank.stated(service, camt.statement(opening=last, reference="FAULT2", currency="USD", day="2026-03-03"))
 
 
 def of_bank_files() -> Iterator[Fault]:
@@ -63,6 +59,21 @@ def of_bank_files() -> Iterator[Fault]:
     yield Fault(
         "bank_lines.gifts_are_settled",
         "update bank_line set matched_as = 'settlement' where matched_as = 'gift'",
+    )
+    yield Fault(
+        "bank_lines.gifts_are_settled",
+        "update settlement_line set status = 'exception', reason = 'settled_before', payment_id = null, "
+        "held_payment_id = null where provider = 'bank_transfer'",
+    )
+    yield Fault(
+        "payouts.held_by_rule_are_young",
+        "insert into payout_hold (partner_id, organisation_id, held, note, decided_by, decided_at) "
+        f"select partner_id, organisation_id, true, 'found by a rule', 'rule', {OLD} from disbursement limit 1",
+    )
+    yield Fault(
+        "bank_lines.statements_follow",
+        "update bank_statement set opening_minor = opening_minor - 1, closing_minor = closing_minor - 1 "
+        "where reference = 'FAULT2'",
     )
     yield Fault(
         "bank_lines.payouts_follow",

@@ -16,6 +16,11 @@ class Entry(NamedTuple):
     booked: bool
 
 
+def other(number: str) -> str:
+    """An account that has no IBAN."""
+    return f"<Othr><Id>{number}</Id></Othr>"
+
+
 def _amount(minor: int, currency: str) -> str:
     return f'<Amt Ccy="{currency}">{Decimal(abs(minor)).scaleb(-2)}</Amt>'
 
@@ -35,6 +40,7 @@ def entry(
     currency: str = "EUR",
     returned: str | None = None,
     day: str = "2026-03-02",
+    reversal: bool = False,
 ) -> Entry:
     """One movement with its details; ``{status}`` is put in by the version of the statement."""
     side = "Dbtr" if minor >= 0 else "Cdtr"
@@ -43,7 +49,8 @@ def entry(
     back = f"<RtrInf><Rsn><Cd>{returned}</Cd></Rsn></RtrInf>" if returned else ""
     return Entry(
         minor,
-        f"<Ntry>{_amount(minor, currency)}{_sign(minor)}<Sts>{{status:{status}}}</Sts><BookgDt><Dt>{day}</Dt></BookgDt>"
+        f"<Ntry>{_amount(minor, currency)}{_sign(minor)}{'<RvslInd>true</RvslInd>' if reversal else ''}"
+        f"<Sts>{{status:{status}}}</Sts><BookgDt><Dt>{day}</Dt></BookgDt>"
         f"<AcctSvcrRef>{reference}</AcctSvcrRef><BkTxCd/><NtryDtls><TxDtls><Refs><EndToEndId>{end_to_end}</EndToEndId>"
         f"</Refs>{{amount}}{parties}{text}{back}</TxDtls></NtryDtls></Ntry>",
         status == "BOOK",
@@ -63,20 +70,35 @@ def batch(reference: str, minor: int, parts: Sequence[int], currency: str = "EUR
 
 
 def statement(
-    *entries: Entry, opening: int = 0, version: int = 8, reference: str = "S1", currency: str = "EUR", off: int = 0
+    *entries: Entry,
+    opening: int = 0,
+    version: int = 8,
+    reference: str = "S1",
+    currency: str = "EUR",
+    off: int = 0,
+    page: str = "",
+    account: str = f"<IBAN>{ACCOUNT}</IBAN>",
+    day: str = "2026-03-02",
+    told: Sequence[str] = ("OPBD", "CLBD"),
 ) -> bytes:
-    """A statement; ``off``: by how much its closing balance is wrong."""
+    """A statement; ``off``: by how much its closing balance is wrong; ``page``: number, and whether the last.
+
+    ``day``: of its balances; ``told``: which it has.
+    """
     closing = opening + sum(one.minor for one in entries if one.booked) + off
     balances = "".join(
         f"<Bal><Tp><CdOrPrtry><Cd>{code}</Cd></CdOrPrtry></Tp>{_amount(minor, currency)}{_sign(minor)}"
-        "<Dt><Dt>2026-03-02</Dt></Dt></Bal>"
+        f"<Dt><Dt>{day}</Dt></Dt></Bal>"
         for code, minor in (("OPBD", opening), ("CLBD", closing))
+        if code in told
     )
+    number, _, last = page.partition(" ")
+    pages = f"<StmtPgntn><PgNb>{number}</PgNb><LastPgInd>{last}</LastPgInd></StmtPgntn>" if page else ""
     rows = "".join(_of_version(one, version, currency) for one in entries)
     return (
         f'<?xml version="1.0"?><Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.{version:02}">'
         "<BkToCstmrStmt><GrpHdr><MsgId>M</MsgId><CreDtTm>2026-03-02T20:00:00</CreDtTm></GrpHdr>"
-        f"<Stmt><Id>{reference}</Id><CreDtTm>2026-03-02T20:00:00</CreDtTm><Acct><Id><IBAN>{ACCOUNT}</IBAN></Id>"
+        f"<Stmt><Id>{reference}</Id>{pages}<CreDtTm>2026-03-02T20:00:00</CreDtTm><Acct><Id>{account}</Id>"
         f"<Ccy>{currency}</Ccy></Acct>{balances}{rows}</Stmt></BkToCstmrStmt></Document>"
     ).encode()
 

@@ -1,5 +1,7 @@
 """Lines of bank statements: what they name, what they are matched with, and how files are read."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -7,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from almoner.giving.bank_files.domain import OwnAccount
 from almoner.giving.bank_lines import service
 from almoner.giving.bank_lines.domain import (
     Movement,
@@ -15,6 +18,7 @@ from almoner.giving.bank_lines.domain import (
     PaidOut,
     Statement,
     StatementRefused,
+    added,
     end_to_end_ids,
     match,
     problems,
@@ -25,12 +29,15 @@ from almoner.giving.payouts.domain import opened
 from almoner.kit.money import Money
 from tests.support import camt
 
+TODAY = date(2026, 3, 3)
 MOVEMENT = Movement(date(2026, 3, 2), 1000, "EUR", "B1", None, None, None, None)
 PAYOUT = replace(
     opened(UUID(int=1), Bucket(UUID(int=2), UUID(int=3), "EUR"), datetime(2026, 3, 1, tzinfo=UTC)),
     money=Money(1000, "EUR"),
     status="SENT",
 )
+PAID = replace(PAYOUT, status="PAID")
+BACK = replace(PAYOUT, status="RETURNED")
 REPORT = PaidOut(UUID(int=9), "po_1", "EUR", 1000)
 CSV = b"\xef\xbb\xbfDay;Amount;Id;Text\n02.03.2026;1.234,50;B1;ALM-ABCDE-12345\n03.03.2026;-12,00;B2;fee\n"
 MAPPING = """
@@ -45,6 +52,11 @@ amount = "Amount"
 reference = "Id"
 words = "Text"
 """
+
+
+def parsed(content: bytes, mapping: Path | None, own: Mapping[str, OwnAccount] | None = None) -> list[Statement]:
+    """The statements of a file, on the day that they tell of."""
+    return service.read(content, mapping, own, TODAY)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +88,15 @@ def test_payouts_are_found_by_their_end_to_end_ids_in_either_place() -> None:
         (MOVEMENT, Named(reports=[REPORT], payouts=[PAYOUT]), Open.AMBIGUOUS),
         (MOVEMENT, Named(reports=[REPORT], seen_before=True), Open.SEEN_BEFORE),
         (MOVEMENT, Named(reports=[REPORT], taken={("settlement", REPORT.id)}), Open.MATCHED_BEFORE),
-        (replace(MOVEMENT, minor=-1000), Named(payouts=[PAYOUT]), ("payout", PAYOUT)),
+        (replace(MOVEMENT, minor=-1000), Named(payouts=[PAYOUT], released={PAYOUT.id}), ("payout", PAYOUT)),
+        (replace(MOVEMENT, minor=-1000), Named(payouts=[PAYOUT]), Open.UNCONFIRMED),
+        (replace(MOVEMENT, minor=-1000), Named(payouts=[BACK]), Open.OTHER_STATE),
+        (
+            replace(MOVEMENT, minor=-1000),
+            Named(payouts=[BACK], taken={("payout_return", BACK.id)}),
+            ("payout", BACK),
+        ),
+        (replace(MOVEMENT, minor=-1000), Named(payouts=[PAID]), ("payout", PAID)),
         (replace(MOVEMENT, minor=-1001), Named(payouts=[PAYOUT]), Open.OTHER_AMOUNT),
         (MOVEMENT, Named(payouts=[PAYOUT]), ("payout_return", PAYOUT)),
         (replace(MOVEMENT, minor=-1000), Named(payouts=[replace(PAYOUT, status="PENDING")]), Open.OTHER_STATE),
@@ -93,10 +113,10 @@ def test_only_what_is_certain_is_matched(movement: Movement, named: Named, found
 
 def test_m7_balances_that_its_lines_do_not_explain_refuse_a_statement() -> None:
     whole = Statement("A", "1", "EUR", 500, 1500, "0" * 64, (MOVEMENT,))
-    assert problems(whole) == []
-    assert "lines are missing, or there twice" in problems(replace(whole, movements=(MOVEMENT, MOVEMENT)))[0]
+    assert problems(whole, TODAY) == []
+    assert "lines are missing, or there twice" in problems(replace(whole, movements=(MOVEMENT, MOVEMENT)), TODAY)[0]
     strange = replace(whole, movements=(replace(MOVEMENT, currency="USD"),))
-    assert problems(strange)[0] == "line 1 is in USD, the account in EUR"
+    assert problems(strange, TODAY)[0] == "line 1 is in USD, the account in EUR"
 
 
 @pytest.mark.parametrize("version", [2, 4, 8, 10, 12])
@@ -108,7 +128,7 @@ def test_camt_is_read_in_every_version(version: int) -> None:
         opening=-100,
         version=version,
     )
-    [found] = service.read(content, None)
+    [found] = parsed(content, None)
     assert (found.account, found.currency, found.opening_minor, found.closing_minor) == (camt.ACCOUNT, "EUR", -100, 650)
     assert [(one.minor, one.reference, one.end_to_end_id, one.counterparty) for one in found.movements] == [
         (1000, "B1", None, "Partner & Co"),
@@ -117,29 +137,82 @@ def test_camt_is_read_in_every_version(version: int) -> None:
     assert found.movements[0].words == "ALM-ABCDE-12345"
 
 
+@pytest.mark.parametrize(
+    ("page", "name"), [("", "S1"), ("1 true", "S1"), ("1 false", "S1/1"), ("2 false", "S1/2"), ("3 true", "S1/3")]
+)
+def test_each_page_of_a_long_statement_has_lines_of_its_own(page: str, name: str) -> None:
+    [found] = parsed(camt.statement(camt.entry("B1", 1000), page=page), None)
+    assert found.reference == name
+
+
 def test_a_batch_is_read_as_its_parts_when_they_come_to_it() -> None:
-    [whole] = service.read(camt.statement(camt.batch("B1", 300, [100, 200])), None)
+    [whole] = parsed(camt.statement(camt.batch("B1", 300, [100, 200])), None)
     assert [(one.minor, one.reference) for one in whole.movements] == [(100, "B1/1"), (200, "B1/2")]
-    [unsure] = service.read(camt.statement(camt.batch("B1", 300, [100, 100])), None)
+    [unsure] = parsed(camt.statement(camt.batch("B1", 300, [100, 100])), None)
     assert [(one.minor, one.reference) for one in unsure.movements] == [(300, "B1")]
+
+
+def parts(*told: str, minor: int = 10000) -> list[tuple[int, str, str | None]]:
+    """What is read of an entry with these details: amounts, the bank's names, and what they name."""
+    details = "".join(f"<TxDtls>{one}</TxDtls>" for one in told)
+    whole = camt.batch("B1", minor, [])
+    entry = whole._replace(xml=whole.xml.replace("<NtryDtls></NtryDtls>", f"<NtryDtls>{details}</NtryDtls>"))
+    [found] = parsed(camt.statement(entry), None)
+    return [(one.minor, one.reference, one.end_to_end_id) for one in found.movements]
+
+
+def amount(minor: str, currency: str = "EUR", way: str = "CRDT") -> str:
+    """What a detail tells of its amount."""
+    named = "<Refs><EndToEndId>e2e</EndToEndId></Refs>"
+    return f'{named}<Amt Ccy="{currency}">{minor}</Amt><CdtDbtInd>{way}</CdtDbtInd>'
+
+
+def test_a_batch_is_split_only_where_each_part_is_in_its_currency_and_goes_its_way() -> None:
+    assert parts(amount("25.00"), amount("75.00")) == [(2500, "B1/1", "e2e"), (7500, "B1/2", "e2e")]
+    assert parts(amount("2500", "JPY"), amount("7500", "JPY")) == [(10000, "B1", None)]
+    assert parts(amount("25.00"), amount("75.00", way="DBIT")) == [(10000, "B1", None)]
+    assert parts(amount("100.00")) == [(10000, "B1", "e2e")]
+    assert parts(amount("100.00", way="DBIT")) == [(10000, "B1", None)], "it is unsure what it is of"
+    with pytest.raises(StatementRefused, match=r"part 2 of entry 1: -25.00 EUR is no amount$"):
+        parts(amount("125.00"), amount("-25.00"))
+
+
+def test_m7_a_statement_of_several_days_has_a_pair_of_balances_for_each() -> None:
+    told = camt.statement(camt.entry("B1", 1000), camt.entry("B2", -250), opening=500)
+    before, _, rest = told.partition(b"<Bal>")
+    _, _, after = rest.rpartition(b"</Bal>")
+
+    def balance(code: str, day: int, value: str) -> bytes:
+        return (
+            f'<Bal><Tp><CdOrPrtry><Cd>{code}</Cd></CdOrPrtry></Tp><Amt Ccy="EUR">{value}</Amt>'
+            f"<CdtDbtInd>CRDT</CdtDbtInd><Dt><Dt>2026-03-0{day}</Dt></Dt></Bal>"
+        ).encode()
+
+    first = balance("OPBD", 1, "5.00") + balance("CLBD", 1, "15.00")
+    second = balance("OPBD", 2, "15.00") + balance("CLBD", 2, "12.50")
+    for balances in (first + second, second + first):
+        [found] = parsed(before + balances + after, None)
+        assert (found.opening_minor, found.closing_minor) == (500, 1250)
+    with pytest.raises(StatementRefused, match="lines are missing, or there twice"):
+        parsed(before + first + second.replace(b"12.50", b"12.51") + after, None)
 
 
 @pytest.mark.parametrize("content", [b"", b"<a/>", b"\x00", b'<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>'])
 def test_what_is_no_statement_is_refused(content: bytes) -> None:
     with pytest.raises(StatementRefused, match="no statement of a bank"):
-        service.read(content, None)
+        parsed(content, None)
 
 
 def test_any_csv_is_read_by_a_mapping(tmp_path: Path) -> None:
     mapping = tmp_path / "mapping.toml"
     mapping.write_text(MAPPING)
-    [found] = service.read(CSV, mapping)
+    [found] = parsed(CSV, mapping)
     assert [(one.booked_on, one.minor, one.words) for one in found.movements] == [
         (date(2026, 3, 2), 123450, "ALM-ABCDE-12345"),
         (date(2026, 3, 3), -1200, "fee"),
     ]
     with pytest.raises(StatementRefused) as refused:
-        service.read(CSV.replace(b"02.03.2026", b"2026").replace(b"-12,00", b"x").replace(b"B2", b""), mapping)
+        parsed(CSV.replace(b"02.03.2026", b"2026").replace(b"-12,00", b"x").replace(b"B2", b""), mapping)
     assert str(refused.value).splitlines() == [
         "line 2: '2026' is no day such as %d.%m.%Y",
         "line 3: 'x' is no amount of EUR",
@@ -147,11 +220,94 @@ def test_any_csv_is_read_by_a_mapping(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("decimal", "text", "minor"),
+    [
+        (".", "1,050.00", 105000),
+        (".", "+1050.00", 105000),
+        (".", "-1 234 567.8", -123456780),
+        (".", "1’050.00", 105000),
+        (".", "10", 1000),
+        (",", "1.050,00", 105000),
+        (",", "1\u00a0050,5", 105050),
+        (",", "10,50", 1050),
+        (".", "10,50", None),
+        (",", "10.50", None),
+        (".", "1.050", None),
+        (",", "1,050", None),
+        (".", "1,0500.00", None),
+        (".", "1,234 567.00", None),
+        (".", ",500.00", None),
+        (".", "1,23,456.00", None),
+        (".", "10.505", None),
+        (".", "1e3", None),
+        (".", "", None),
+        (".", "٣", None),
+        (".", "90071992547409.92", None),
+    ],
+)
+def test_amounts_are_read_by_the_mapping_or_refused(tmp_path: Path, decimal: str, text: str, minor: int | None) -> None:
+    mapping = tmp_path / "mapping.toml"
+    mapping.write_text(MAPPING.replace('decimal = ","', f'decimal = "{decimal}"'))
+    content = f"Day;Amount;Id;Text\n02.03.2026;{text};B1;x\n".encode()
+    if minor is None:
+        with pytest.raises(StatementRefused, match=f"^line 2: '{re.escape(text)}' is no amount of EUR$"):
+            parsed(content, mapping)
+        return
+    [found] = parsed(content, mapping)
+    assert [one.minor for one in found.movements] == [minor]
+
+
+LATER = replace(MOVEMENT, booked_on=date(2026, 3, 3), reference="B2")
+
+
+@pytest.mark.parametrize(
+    ("known", "told", "new"),
+    [
+        ((MOVEMENT,), (MOVEMENT,), []),
+        ((MOVEMENT,), (replace(MOVEMENT, words="forgotten here", counterparty="Ada"),), []),
+        ((MOVEMENT,), (MOVEMENT, LATER), [2]),
+        ((MOVEMENT, LATER), (MOVEMENT,), []),
+        ((MOVEMENT,), (MOVEMENT, MOVEMENT), [2]),
+        ((MOVEMENT,), (LATER,), [1]),  # the bank uses the number anew
+        ((MOVEMENT,), (), []),
+        ((MOVEMENT,), (replace(MOVEMENT, minor=1001),), None),
+        ((MOVEMENT,), (replace(MOVEMENT, booked_on=date(2027, 3, 2)),), None),
+        ((MOVEMENT, LATER), (replace(MOVEMENT, reference="B0"), LATER), None),
+    ],
+)
+def test_a_statement_is_known_by_its_lines(
+    known: tuple[Movement, ...], told: tuple[Movement, ...], new: list[int] | None
+) -> None:
+    statement = Statement("A", "1", "EUR", None, None, "0" * 64, told)
+    if new is None:
+        with pytest.raises(StatementRefused, match=r"does not change.\nB1 of 2026-03-02: 1000 minor units"):
+            added(statement, known)
+        return
+    assert [position for position, _ in added(statement, known)] == new
+
+
+@pytest.mark.parametrize(
+    ("known", "told", "new"),
+    [
+        ((MOVEMENT, LATER), (MOVEMENT,), []),
+        ((MOVEMENT,), (MOVEMENT, LATER), [2]),
+        ((MOVEMENT, LATER), (replace(LATER, minor=7),), [1]),
+        ((MOVEMENT,), (MOVEMENT, MOVEMENT), [2]),
+    ],
+)
+def test_m7_an_export_tells_again_what_others_have_told(
+    known: tuple[Movement, ...], told: tuple[Movement, ...], new: list[int]
+) -> None:
+    export = Statement("A", "1", "EUR", None, None, "0" * 64, told, export=True)
+    assert [position for position, _ in added(export, known)] == new
+
+
 def test_all_problems_of_a_mapping_are_told_at_once(tmp_path: Path) -> None:
     mapping = tmp_path / "mapping.toml"
     mapping.write_text('currency = "EURO"\nsize = 1\n[columns]\nday = "Day"\nday_two = "x"\n')
     with pytest.raises(StatementRefused) as refused:
-        service.read(CSV, mapping)
+        parsed(CSV, mapping)
     for problem in (
         "size is none of",
         "columns.day_two is none of",

@@ -121,4 +121,4 @@ async def paid(service: Service, nonprofit: str, many: int) -> None:
             """
         )
         received = ledger.payment_received(tx.new_id(), PROVIDER, organisation, Money(1000 * many, "USD"))
-        await posting.post(tx, received)
+        posting.post(tx, received)

@@ -22,7 +22,15 @@ checks: Final = (
             select from bank_statement b
             where b.currency = s.currency and b.imported_at > s.imported_at + interval '10 days'
         ) and not exists (select from bank_line l where l.settlement_id = s.id)
+          and (select sum(net_minor) from settlement_line l where l.settlement_id = s.id) <> 0
         """,
+    ),
+    Check(
+        "bank_lines.statements_follow",
+        "Every statement of our bank opens with the balance that another one ended with",
+        "Import the statement that is missing: `almoner bank-lines gaps` says before which",
+        "select id from bank_statement_gap",
+        "bankstatement",
     ),
     Check(
         "bank_lines.payouts_follow",
@@ -44,7 +52,8 @@ checks: Final = (
             select settlement_id, amount_minor, currency from bank_line where matched_as in ('gift', 'gift_refund')
         ) l full join (
             select s.id, line.net_minor, s.currency from settlement s
-            left join settlement_line line on line.settlement_id = s.id where s.provider = 'bank_transfer'
+            left join settlement_line line on line.settlement_id = s.id and line.status = 'matched'
+            where s.provider = 'bank_transfer'
         ) s on s.id = l.settlement_id
         where (l.amount_minor, l.currency) is distinct from (s.net_minor, s.currency)
         """,

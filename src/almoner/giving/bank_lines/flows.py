@@ -1,14 +1,27 @@
-"""Importing statements: all lines kept at once, then looked at one by one, each in its own transaction."""
+"""Importing statements: all lines kept at once, then looked at one by one, each in its own transaction.
 
-from collections.abc import Awaitable, Callable, Sequence
+So a line that what it names does not take waits with the reason, and keeps none of the others back (M7).
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Final
 from uuid import UUID
 
+import structlog
+from asyncpg import DeadlockDetectedError, SerializationError
+
+from almoner.giving.bank_files.domain import OwnAccount
 from almoner.giving.bank_lines import service
-from almoner.giving.bank_lines.domain import Statement
+from almoner.giving.bank_lines.domain import Statement, StatementRefused
 from almoner.platform.db import Database, Tx
+
+TRIES: Final = 5
+_REFUSED: Final = 2
+"""How often a line is refused before it waits: what it names may have moved on since it was read."""
+_log: Final = structlog.get_logger("almoner.giving")
 
 Record = Callable[[Tx, Sequence[Statement], "Looked"], Awaitable[None]]
 """Says who imported, in the transaction that finishes it."""
@@ -29,18 +42,28 @@ async def import_file(
     content: bytes,
     mapping: Path | None,
     *,
+    own: Mapping[str, OwnAccount] | None = None,
     by: str,
     record: Record,
     report: Callable[[Looked], None] | None = None,
 ) -> Looked:
     """Keep the statements of a file, and match every open line of all of them that can be.
 
-    Importing a file twice is importing it once; what was interrupted is finished by it. Raises StatementRefused.
+    Importing a file twice is importing it once; what was interrupted is finished by it. ``own``: our accounts by
+    currency; only the sandbox takes statements of any account where none are set. Raises StatementRefused.
     """
-    statements = service.read(content, mapping)
+    if own is None and not db.deployment.sandbox:
+        raise StatementRefused(
+            "Say whose statements are believed: set ALMONER_BANK_ACCOUNTS to a TOML file of our accounts, as in "
+            "docs/runbooks/bank.md."
+        )
+    async with db.read() as tx:
+        today = max(tx.now, tx.wall).date()
+    statements = service.read(content, mapping, own, today)
     looked = Looked()
     async with db.write() as tx:
-        for statement in statements:
+        # In one order, so that two files of the same accounts do not wait crosswise.
+        for statement in sorted(statements, key=lambda one: one.account):
             looked.kept += await service.keep(tx, statement, by=by)
     began, after = perf_counter(), None
     while found := await _page(db, after):
@@ -62,5 +85,19 @@ async def _page(db: Database, after: UUID | None) -> list[UUID]:
 
 
 async def _look(db: Database, line_id: UUID) -> bool:
+    """Whether a line was matched; made anew when the database ended it to let another one pass."""
+    why, refused = f"other work was let pass {TRIES} times: import the statement again", 0
+    for _ in range(TRIES):
+        try:
+            async with db.write() as tx:
+                return await service.look(tx, line_id)
+        except (DeadlockDetectedError, SerializationError):
+            continue
+        except service.REFUSALS as error:
+            why, refused = service.said(error), refused + 1
+            if refused == _REFUSED:
+                break
     async with db.write() as tx:
-        return await service.look(tx, line_id)
+        if await service.refuse(tx, line_id, why):
+            _log.error("bank_line_refused", line=tx.ids.text("bankline", line_id), why=why)
+    return False

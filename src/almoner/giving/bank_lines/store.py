@@ -1,6 +1,7 @@
 """SQL of bank statements and their lines."""
 
 from collections.abc import Sequence
+from datetime import date
 from typing import Final
 from uuid import UUID
 
@@ -11,7 +12,10 @@ from almoner.platform.db import Everyone, Tx
 
 _COLUMNS: Final = (
     "id, account, booked_on, amount_minor, currency, bank_reference, end_to_end_id, counterparty, words, "
-    "return_reason, status, reason, matched_as, created_at"
+    "return_reason, reversal, status, reason, matched_as, created_at, refusal"
+)
+_MOVEMENT: Final = (
+    "booked_on, amount_minor, currency, bank_reference, end_to_end_id, counterparty, words, return_reason, reversal"
 )
 _THING: Final = {
     "request": "request_payment_id",
@@ -25,25 +29,78 @@ _THING: Final = {
 
 def _line(row: Record) -> BankLine:
     reason = Open(row["reason"]) if row["reason"] else None
-    return BankLine(row[0], row[1], Movement(*row[2:10]), row[10], reason, *row[12:14])
+    return BankLine(row[0], row[1], Movement(*row[2:11]), row["status"], reason, *row[13:16])
 
 
-async def find_statement(tx: Tx, _scope: Everyone, account: str, reference: str) -> str | None:
-    """The SHA-256 of the file that a statement came in."""
-    found: str | None = await tx.fetchval(
-        "select sha256 from bank_statement where account = $1 and reference = $2", account, reference
+_ACCOUNT: Final = "upper(regexp_replace(account, '[[:space:]./-]+', '', 'g'))"
+_GIVEN: Final = "upper(regexp_replace($1, '[[:space:]./-]+', '', 'g'))"
+"""One account however it was written: rows of earlier versions have it as the file had."""
+
+
+async def wait_for_account(tx: Tx, _scope: Everyone, account: str) -> None:
+    """Let one import of an account keep its lines after the other, until the transaction ends."""
+    await tx.execute("select pg_advisory_xact_lock(hashtextextended('bank account ' || $1::text, 0))", account)
+
+
+async def wait_for_movement(tx: Tx, _scope: Everyone, line: BankLine) -> None:
+    """Look at lines that bear one name of the bank one after the other, until the transaction ends."""
+    await tx.execute(
+        "select pg_advisory_xact_lock(hashtextextended('bank movement ' || $1::text || ' ' || $2::text, 0))",
+        line.account,
+        line.movement.reference,
     )
-    return found
 
 
-async def insert(tx: Tx, _scope: Everyone, new: Statement, by: str) -> None:
-    """Store a statement with its lines, which nobody has looked at yet."""
-    statement_id, moved = tx.new_id(), new.movements
+async def parts(tx: Tx, _scope: Everyone, account: str, reference: str) -> int:
+    """How many files have brought lines of a statement."""
+    return int(
+        await tx.fetchval(
+            f"select count(*) from bank_statement where {_ACCOUNT} = {_GIVEN} and reference = $2",
+            account,
+            reference,
+        )
+    )
+
+
+async def movements(tx: Tx, _scope: Everyone, account: str, reference: str) -> list[Movement]:
+    """What a statement has told."""
+    rows = await tx.fetch(
+        f"""
+        select {_MOVEMENT} from bank_line
+        where statement_id in (select id from bank_statement where {_ACCOUNT} = {_GIVEN} and reference = $2)
+        """,
+        account,
+        reference,
+    )
+    return [Movement(*row) for row in rows]
+
+
+async def exported(tx: Tx, _scope: Everyone, account: str, currency: str, first: date, last: date) -> list[Movement]:
+    """What the exports of an account have told of some days."""
+    rows = await tx.fetch(
+        f"""
+        select {_MOVEMENT} from bank_line where booked_on between $3 and $4 and statement_id in (
+            select id from bank_statement where {_ACCOUNT} = {_GIVEN} and currency = $2 and export
+        )
+        """,
+        account,
+        currency,
+        first,
+        last,
+    )
+    return [Movement(*row) for row in rows]
+
+
+async def insert(
+    tx: Tx, _scope: Everyone, new: Statement, lines: Sequence[tuple[int, Movement]], part: int, by: str
+) -> None:
+    """Store a statement, or what is new of one, with lines and their positions, which nobody has looked at yet."""
+    statement_id, moved = tx.new_id(), [one for _, one in lines]
     await tx.execute(
         """
         insert into bank_statement (id, account, reference, currency, opening_minor, closing_minor, sha256, lines,
-                                    imported_by, imported_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                                    imported_by, imported_at, part, ends_on, export)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
         """,
         statement_id,
         new.account,
@@ -55,17 +112,20 @@ async def insert(tx: Tx, _scope: Everyone, new: Statement, by: str) -> None:
         len(moved),
         by,
         tx.now,
+        part,
+        new.ends_on,
+        new.export,
     )
     await tx.execute(
         """
         insert into bank_line (id, statement_id, position, account, booked_on, amount_minor, currency, bank_reference,
-                               end_to_end_id, counterparty, words, return_reason, status, reason, created_at,
+                               end_to_end_id, counterparty, words, return_reason, reversal, status, reason, created_at,
                                status_changed_at)
         select given.id, $1, position, $2, booked_on, minor, $3, reference, end_to_end_id, counterparty, words,
-               returned, 'open', 'unknown', $4, $4
-        from unnest($5::uuid[], $6::date[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])
-            with ordinality
-            as given (id, booked_on, minor, reference, end_to_end_id, counterparty, words, returned, position)
+               returned, reversal, 'open', 'unknown', $4, $4
+        from unnest($5::uuid[], $6::date[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[],
+                    $13::int[], $14::bool[])
+            as given (id, booked_on, minor, reference, end_to_end_id, counterparty, words, returned, position, reversal)
         """,
         statement_id,
         new.account,
@@ -79,6 +139,8 @@ async def insert(tx: Tx, _scope: Everyone, new: Statement, by: str) -> None:
         [one.counterparty for one in moved],
         [one.words for one in moved],
         [one.return_reason for one in moved],
+        [position for position, _ in lines],
+        [one.reversal for one in moved],
     )
 
 
@@ -103,12 +165,50 @@ async def lock(tx: Tx, _scope: Everyone, line_id: UUID) -> BankLine | None:
     return _line(row) if row else None
 
 
-SEEN: Final = "select exists (select from bank_line where account = $1 and bank_reference = $2 and id < $3)"
+SEEN: Final = f"""
+select exists (
+    select from bank_line
+    where {_ACCOUNT} = {_GIVEN} and bank_reference = $2 and reversal = $4
+      and id <> $3 and (id < $3 or status = 'matched')
+)
+"""
+"""A reversal is mostly named as what it undoes is.
+
+Identifiers go by the time at which an import began: one that began first may be kept, and looked at, last."""
 
 
 async def seen_before(tx: Tx, _scope: Everyone, line: BankLine) -> bool:
-    """Whether an earlier line of the account bears the bank's reference."""
-    return bool(await tx.fetchval(SEEN, line.account, line.movement.reference, line.id))
+    """Whether another line of the account bears the bank's reference, and was first."""
+    return bool(await tx.fetchval(SEEN, line.account, line.movement.reference, line.id, line.movement.reversal))
+
+
+async def undone(tx: Tx, _scope: Everyone, line: BankLine) -> list[UUID]:
+    """The payments of the gifts that a line takes back, by the bank's name of what it had told."""
+    rows = await tx.fetch(
+        f"""
+        select distinct payment_id from settlement_line where payment_id is not null and settlement_id in (
+            select settlement_id from bank_line
+            where {_ACCOUNT} = {_GIVEN} and bank_reference = $2 and matched_as = 'gift'
+        )
+        """,
+        line.account,
+        line.movement.reference,
+    )
+    return [row[0] for row in rows]
+
+
+async def report(tx: Tx, _scope: Everyone, provider: str, reference: str) -> PaidOut | None:
+    """What a provider paid out at once, by its name of it."""
+    row = await tx.fetchrow(
+        """
+        select s.id, s.reference, s.currency,
+               (select coalesce(sum(net_minor), 0)::bigint from settlement_line where settlement_id = s.id)
+        from settlement s where s.provider = $1 and s.reference = $2 and s.provider <> 'bank_transfer'
+        """,
+        provider,
+        reference,
+    )
+    return PaidOut(*row) if row else None
 
 
 async def reports_named(tx: Tx, _scope: Everyone, movement: Movement, days: int, least: int) -> list[PaidOut]:
@@ -134,8 +234,10 @@ from settlement s
 where s.provider <> 'bank_transfer' and s.reference not like 'simulated-%'
   and exists (select from bank_statement b where b.currency = s.currency)
   and not exists (select from bank_line l where l.settlement_id = s.id)
+  and (select sum(net_minor) from settlement_line l where l.settlement_id = s.id) <> 0
 """
-"""Of a currency whose statements are imported: elsewhere nothing can be told. What is simulated reaches no bank."""
+"""Of a currency whose statements are imported: elsewhere nothing can be told. What is simulated reaches no bank, nor
+does what comes to nothing."""
 
 
 async def unbanked(tx: Tx, _scope: Everyone, limit: int) -> list[Unbanked]:
@@ -207,9 +309,17 @@ async def taken(tx: Tx, _scope: Everyone, things: Sequence[UUID]) -> set[tuple[M
     return {(row["matched_as"], row["thing"]) for row in rows}
 
 
-async def wait(tx: Tx, _scope: Everyone, line_id: UUID, reason: Open) -> None:
-    """Note why a held line waits."""
-    await tx.execute("update bank_line set reason = $2 where id = $1 and reason <> $2", line_id, reason)
+async def wait(tx: Tx, _scope: Everyone, line_id: UUID, reason: Open, refusal: str | None = None) -> None:
+    """Note why a held line waits; ``refusal``: what spoke against booking it."""
+    await tx.execute(
+        """
+        update bank_line set reason = $2, refusal = $3
+        where id = $1 and (reason, refusal) is distinct from ($2::text, $3::text)
+        """,
+        line_id,
+        reason,
+        refusal,
+    )
 
 
 async def match(tx: Tx, _scope: Everyone, line_id: UUID, matched_as: MatchedAs, thing: UUID, by: str) -> None:
@@ -217,8 +327,8 @@ async def match(tx: Tx, _scope: Everyone, line_id: UUID, matched_as: MatchedAs, 
     await tx.execute(
         f"""
         update bank_line
-        set status = 'matched', reason = null, matched_as = $2, {_THING[matched_as]} = $3, decided_by = $4,
-            status_changed_at = $5
+        set status = 'matched', reason = null, refusal = null, matched_as = $2, {_THING[matched_as]} = $3,
+            decided_by = $4, status_changed_at = $5
         where id = $1
         """,
         line_id,
@@ -233,7 +343,8 @@ async def dismiss(tx: Tx, _scope: Everyone, line_id: UUID, by: str, note: str) -
     """Note that a held line is the movement of nothing here."""
     await tx.execute(
         """
-        update bank_line set status = 'dismissed', reason = null, decided_by = $2, note = $3, status_changed_at = $4
+        update bank_line
+        set status = 'dismissed', reason = null, refusal = null, decided_by = $2, note = $3, status_changed_at = $4
         where id = $1
         """,
         line_id,

@@ -1,11 +1,12 @@
-"""Statements as CSV: any bank's columns, by a mapping that names ours (docs/runbooks/statements.md)."""
+"""Statements as CSV: any bank's columns, by a mapping that names ours (docs/runbooks/bank.md)."""
 
 import csv
 import io
+import re
 import tomllib
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,9 @@ _COLUMNS: Final = ("day", "amount", "reference", "end_to_end_id", "counterparty"
 _NEEDED: Final = ("day", "amount", "reference")
 _KNOWN: Final = {"account", "currency", "delimiter", "decimal", "day_form", "columns"}
 _TOLD: Final = 200
+_GROUPS: Final = " \u00a0\u202f'\u2019"
+"""How banks group thousands, beside the comma or the point that is not their decimal sign."""
+_FORM: Final = "[+-]?(?:[0-9]+|[0-9]{{1,3}}([{groups}])[0-9]{{3}}(?:\\1[0-9]{{3}})*)(?:{decimal}([0-9]+))?"
 
 
 def read(content: bytes, mapping: Path) -> list[Statement]:
@@ -39,7 +43,7 @@ def read(content: bytes, mapping: Path) -> list[Statement]:
         raise StatementRefused("\n".join(found[:_TOLD]) + rest)
     digest = sha256(content).hexdigest()
     kept = tuple(one for one in movements if one is not None)
-    return [Statement(form["account"], digest[:16], form["currency"], None, None, digest, kept)]
+    return [Statement(form["account"], digest[:16], form["currency"], None, None, digest, kept, export=True)]
 
 
 def _form(mapping: Path) -> dict[str, Any]:
@@ -56,6 +60,8 @@ def _form(mapping: Path) -> dict[str, Any]:
     found += [f"{name} is required" for name in ("account", "currency") if not form.get(name)]
     if form.get("currency") and form["currency"] not in EXPONENTS:
         found.append("currency is no active ISO 4217 currency")
+    if form.get("decimal", ".") not in {".", ","}:
+        found.append("decimal must be . or ,")
     if len(str(form.get("delimiter", ","))) != 1:
         found.append("delimiter must be one character")
     if found:
@@ -88,10 +94,12 @@ def _day(text: str, form: str) -> date | None:
 
 
 def _minor(text: str, form: Mapping[str, Any]) -> int | None:
-    grouping = "," if form["decimal"] == "." else "."
-    try:
-        minor = Decimal(text.replace(grouping, "").replace(form["decimal"], ".").replace(" ", ""))
-        minor = minor.scaleb(EXPONENTS[form["currency"]])
-    except InvalidOperation:
+    """None unless thousands are grouped by three, or not at all: the sign of another bank would move the point."""
+    decimal: str = form["decimal"]
+    groups = _GROUPS + ("," if decimal == "." else ".")
+    exponent = EXPONENTS[form["currency"]]
+    found = re.fullmatch(_FORM.format(groups=re.escape(groups), decimal=re.escape(decimal)), text)
+    if found is None or len(found[2] or "") > max(exponent, 2):
         return None
-    return int(minor) if minor.is_finite() and minor == int(minor) and abs(minor) <= MAX_MINOR else None
+    minor = Decimal(re.sub(f"[{re.escape(groups)}]", "", text).replace(decimal, ".")).scaleb(exponent)
+    return int(minor) if minor == int(minor) and abs(minor) <= MAX_MINOR else None

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
+import structlog
+
 from almoner.giving.brakes import service as brakes
 from almoner.giving.brakes.domain import STRICT, Figures, Learnt, Visitor
 from almoner.giving.donations import domain, service
@@ -20,6 +22,7 @@ from almoner.giving.payments.domain import (
     MAX_TRIES,
     NoSuchPayment,
     NoticeRefused,
+    NotOurs,
     Payment,
     ProviderEvent,
     ProviderFailure,
@@ -37,6 +40,7 @@ from almoner.platform.flow import Done
 
 LEASED: Final = "payment"
 DEFAULT_LANGUAGE: Final = "en"
+_log: Final = structlog.get_logger("almoner.giving")
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,14 +319,21 @@ async def return_from_provider(work: PaymentWork, session_id: UUID) -> SessionDo
     return await flow.run(work.db, _Look(work, session_id))
 
 
-async def hear(work: PaymentWork, event: ProviderEvent) -> None:
-    """Act on a notice; when this returns, its effect is committed. Raises NoticeRefused, ProviderUnavailable."""
+async def hear(work: PaymentWork, event: ProviderEvent) -> bool:
+    """Act on a notice; when this returns, its effect is committed. False: it is about a payment that is not ours.
+
+    Raises NoticeRefused, ProviderUnavailable.
+    """
     try:
         await flow.run(work.db, _Hear(work, event))
     except ProviderUnavailable as error:
+        if isinstance(error.__cause__, NotOurs):
+            _log.info("notice_not_ours", provider=work.provider.name, notice=event.id, type=event.type)
+            return False
         if isinstance(error.__cause__, NoSuchPayment):
             raise NoticeRefused("the notice names a payment that its provider does not know") from error
         raise
+    return True
 
 
 async def end_payment(work: PaymentWork, payment_id: UUID) -> bool:

@@ -14,8 +14,15 @@ from almoner.kit.errors import ContentTooLarge, NotFound
 MAX_NOTICE: Final = 64 * 1024
 
 
-def callback_routes(work: PaymentWork, disputed: Callable[[str], Awaitable[None]]) -> list[BaseRoute]:
-    """The route, for wiring to mount. ``disputed`` acts on a notice about the disputes of a provider's payment."""
+def callback_routes(
+    work: PaymentWork,
+    disputed: Callable[[str], Awaitable[None]],
+    refunded: Callable[[str, str], Awaitable[None]] | None = None,
+) -> list[BaseRoute]:
+    """The route, for wiring to mount.
+
+    ``disputed`` acts on a notice about the disputes of a provider's payment, ``refunded`` on one about a refund of it.
+    """
 
     async def hear(request: Request) -> Response:
         """Answer 2xx only when the notice and its effect are committed."""
@@ -23,10 +30,13 @@ def callback_routes(work: PaymentWork, disputed: Callable[[str], Awaitable[None]
             raise NotFound("there is no such payment provider")
         body = await _read(request)
         event = work.provider.read_notice(dict(request.headers), body, work.db.deployment.clock.wall())
-        if event is not None:
-            await flows.hear(work, event)
-            if event.about == "dispute":
-                await disputed(event.payment)  # after the payment: it may be news as well
+        if event is not None and await flows.hear(work, event):
+            # After the payment: it may be news as well.
+            match event.about:
+                case "dispute":
+                    await disputed(event.payment)
+                case "refund" if refunded is not None:
+                    await refunded(event.payment, event.refund)
         return Response(status_code=204, headers={"Cache-Control": "no-store"})
 
     return [Route("/callbacks/{provider}", hear, methods=["POST"])]

@@ -64,7 +64,10 @@ async def change_donor(tx: Tx, donation: Donation, gift: Gift) -> None:
     await _change_gift(tx, donation, gift)
 
 
-async def _change_gift(tx: Tx, promised: Donation, gift: Gift) -> Donation:
+async def _change_gift(tx: Tx, known: Donation, gift: Gift) -> Donation:
+    # Held first: whoever cancels its declaration may have taken that off since it was read.
+    if (promised := await store.lock(tx, EVERYONE, known.id)) is None:
+        raise NotFound
     partner, made, current = Partner(promised.partner_id), promised.created_at, promised.gift_aid_id
     covered = await _covering(tx, partner, promised.user_id, promised.organisation_id, gift, made, current)
     if domain.gift_of(promised) != replace(gift, declarer=None) or covered != current:

@@ -11,7 +11,6 @@ from almoner.giving.donations.promising import change_donor as change_donor
 from almoner.giving.donations.promising import promise as promise
 from almoner.giving.donations.promising import promise_again
 from almoner.giving.donations.schemas import DonationOut as DonationOut
-from almoner.giving.giftaid import domain as giftaid_rules
 from almoner.giving.giftaid import service as giftaid
 from almoner.giving.giftaid.domain import Declaration
 from almoner.giving.ledger import domain as books
@@ -32,7 +31,6 @@ from almoner.giving.suspense.domain import Held
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money
-from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform import outbox, queue
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
@@ -159,9 +157,7 @@ async def _money_arrived(
     await tell(tx, domain.PAYMENT_RECEIVED, received)
     await tell(tx, domain.PAYMENT_SUCCESSFUL, received)
     await _close_live(tx, [donation.id])
-    await ledger.post(
-        tx, books.payment_received(payment.id, payment.provider, donation.organisation_id, donation.money)
-    )
+    ledger.post(tx, books.payment_received(payment.id, payment.provider, donation.organisation_id, donation.money))
 
 
 async def _hold(tx: Tx, provider: str, found: ProviderPayment, payment: Payment | None, reason: HoldReason) -> None:
@@ -189,7 +185,8 @@ async def receive_accepted(tx: Tx, held: Held, note: str, by: str) -> Donation:
     source = await payments.find(tx, held.payment_id) if held.payment_id else None
     assert source is not None, "asked for before"
     session = await sessions.lock(tx, await session_of(tx, source.donation_id))
-    donation = await store.live_of_session(tx, EVERYONE, session.id) or await lock(tx, EVERYONE, source.donation_id)
+    living = await store.live_of_session(tx, EVERYONE, session.id)
+    donation = await lock(tx, EVERYONE, living.id if living else source.donation_id)
     if await payments.live_of(tx, [donation.id]):
         raise domain.InvalidState("the donor has begun to pay in another way: look again when that has ended")
     donation = await promise_again(tx, session, donation, held.money)
@@ -197,8 +194,7 @@ async def receive_accepted(tx: Tx, held: Held, note: str, by: str) -> Donation:
     await payments.receive_accepted(tx, payment)
     if (received := await store.receive(tx, EVERYONE, donation.id, payment.id)) is None:
         raise domain.InvalidState(f"the donation is {donation.status}: it was paid otherwise")
-    if session.stored_status != "completed":
-        await sessions.complete(tx, session, donation.id)
+    await sessions.complete_by(tx, session, donation.id)
     await tell(tx, domain.PAYMENT_RECEIVED, received)
     await tell(tx, domain.PAYMENT_SUCCESSFUL, received)
     await settle(tx, {received.id: held.money})
@@ -317,13 +313,12 @@ async def in_payout(tx: Tx, disbursement_id: UUID, after: UUID | None = None, li
     return await store_money.in_payout(tx, EVERYONE, disbursement_id, after, limit)
 
 
-async def hand_over(tx: Tx, donation: Donation, target: Organisation) -> Donation:
+async def hand_over(tx: Tx, donation: Donation, target_id: UUID) -> Donation:
     """Give a held donation to another nonprofit; the partner is told. Raises InvalidState.
 
-    It keeps its gift aid if the other nonprofit is a UK charity as well.
+    It has gift aid no more: a declaration names its charity.
     """
-    keeps = giftaid_rules.eligible(donation.money.currency, target)
-    given = await store_money.hand_over(tx, EVERYONE, donation.id, target.id, keeps_gift_aid=keeps)
+    given = await store_money.hand_over(tx, EVERYONE, donation.id, target_id)
     if given is None:
         raise domain.InvalidState("only a donation that was received and is in no payout can be reassigned")
     await tell(tx, domain.REASSIGNED, given)

@@ -160,21 +160,18 @@ async def in_payout(tx: Tx, _scope: Everyone, disbursement_id: UUID, after: UUID
     return [donation_of(row) for row in await tx.fetch(IN_PAYOUT, disbursement_id, after, limit)]
 
 
-async def hand_over(
-    tx: Tx, _scope: Everyone, donation_id: UUID, organisation_id: UUID, *, keeps_gift_aid: bool
-) -> Donation | None:
-    """Give a received donation to another nonprofit; None when its state does not allow it."""
+async def hand_over(tx: Tx, _scope: Everyone, donation_id: UUID, organisation_id: UUID) -> Donation | None:
+    """Give a received donation to another nonprofit, without gift aid; None when its state does not allow it."""
     row = await tx.fetchrow(
         f"""
         update donation d set reassigned_from = organisation_id, organisation_id = $2, reassigned_at = $3,
-            gift_aid_id = case when $4 then gift_aid_id end
+            gift_aid_id = null
         where id = $1 and status = 'RECEIVED_PAYMENT' and disbursement_id is null and disputed_at is null
         returning {_RETURNED}
         """,
         donation_id,
         organisation_id,
         tx.now,
-        keeps_gift_aid,
     )
     return donation_of(row) if row else None
 

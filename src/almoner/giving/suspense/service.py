@@ -65,7 +65,7 @@ async def hold(tx: Tx, provider: str, found: ProviderPayment, payment: Payment |
     told = {"provider": provider, "payment": found.id, "reason": reason.value}
     tx.after_commit(lambda: _log.error("payment_held", **told))
     if held.posted:
-        await ledger.post(tx, books.payment_held(held.id, provider, held.money))
+        ledger.post(tx, books.payment_held(held.id, provider, held.money))
 
 
 async def get(tx: Tx, held_id: UUID) -> Held:
@@ -104,7 +104,7 @@ async def decide_due(tx: Tx, limit: int = BATCH) -> int:
     to_dismiss = [held for held in due if held not in to_refund]
     transfers = await _begin_refunds(tx, to_refund, RULE, None)
     transfers += await _dismiss(tx, to_dismiss, RULE, None)
-    await ledger.post(tx, transfers)
+    ledger.post(tx, transfers)
     return len(due)
 
 
@@ -123,7 +123,7 @@ async def refund(tx: Tx, held_id: UUID, note: str, by: str) -> Held:
     _ensure_held(held)
     _ensure_posted(held)
     await store.insert_decision(tx, EVERYONE, Decided(held_id, Choice.REFUND, note, by, tx.now))
-    await ledger.post(tx, await _begin_refunds(tx, [held], by, note))
+    ledger.post(tx, await _begin_refunds(tx, [held], by, note))
     return await get(tx, held_id)
 
 
@@ -163,7 +163,7 @@ async def dismiss(tx: Tx, held_id: UUID, note: str, by: str) -> Held:
         raise NotDecidable(
             "The provider has settled it to our bank account already: it can only be sent back."
         ) from refused
-    await ledger.post(tx, transfers)
+    ledger.post(tx, transfers)
     return await get(tx, held_id)
 
 
@@ -174,7 +174,7 @@ async def ensure_acceptable(tx: Tx, held_id: UUID, note: str, by: str) -> Held:
     if not held.by_bank or held.payment_id is None:
         raise NotDecidable("Only the first bank transfer with the reference of a gift can be made that gift.")
     if held.reason is HoldReason.OTHER_CURRENCY:
-        raise NotDecidable("It came in another currency than the gift: it can only be sent back.")
+        raise NotDecidable(domain.OTHER_CURRENCY)
     await store.insert_decision(tx, EVERYONE, Decided(held_id, Choice.ACCEPT, note, by, tx.now))
     return held
 
@@ -183,12 +183,17 @@ async def accept(tx: Tx, held: Held, payment: Payment, organisation_id: UUID, no
     """Held money, which the caller holds, has paid a gift with this payment; its postings, which are the last."""
     await store.advance_accepted(tx, EVERYONE, held.id, payment.id, by, note)
     received = books.payment_received(payment.id, payment.provider, organisation_id, payment.money)
-    await ledger.post(tx, [*books.held_accepted(held.id, held.provider, held.money), *received])
+    ledger.post(tx, [*books.held_accepted(held.id, held.provider, held.money), *received])
 
 
 async def with_reference(tx: Tx, reference: str) -> list[Held]:
     """What is held under a reference of a bank transfer, oldest first, until the transaction ends."""
     return await store.lock_with_reference(tx, EVERYONE, reference)
+
+
+async def accepted_as(tx: Tx, reference: str) -> list[UUID]:
+    """The payments of the gifts that people made of transfers under a reference."""
+    return await store.accepted_as(tx, EVERYONE, reference)
 
 
 async def record_refund(tx: Tx, held_id: UUID, provider_refund: str) -> None:
@@ -216,7 +221,7 @@ async def _finish(tx: Tx, held: Held, provider_refund: str, before: list[Transfe
     await store.advance_refunded(tx, EVERYONE, held.id, provider_refund)
     await queue.forget_dead(tx, REFUND, str(held.id))
     await outbox.emit(tx, None, domain.REFUNDED, Refunded(held.id))
-    await ledger.post(tx, [*before, *books.refund_paid(held.id, held.provider, held.money)])
+    ledger.post(tx, [*before, *books.refund_paid(held.id, held.provider, held.money)])
 
 
 async def _begin_refunds(tx: Tx, due: list[Held], by: str, note: str | None) -> list[Transfer]:

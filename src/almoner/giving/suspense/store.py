@@ -152,6 +152,17 @@ async def advance_accepted(tx: Tx, _scope: Everyone, held_id: UUID, payment_id: 
     )
 
 
+ACCEPTED: Final = """
+select accepted_as from held_payment
+where provider = 'bank_transfer' and split_part(provider_payment, '/', 1) = $1 and accepted_as is not null
+"""
+
+
+async def accepted_as(tx: Tx, _scope: Everyone, reference: str) -> list[UUID]:
+    """The payments of the gifts that people made of transfers under a reference."""
+    return [row["accepted_as"] for row in await tx.fetch(ACCEPTED, reference)]
+
+
 async def lock_with_reference(tx: Tx, _scope: Everyone, reference: str) -> list[Held]:
     """Held bank transfers under a reference, held: the first bears it, later ones also the name of their line."""
     rows = await tx.fetch(

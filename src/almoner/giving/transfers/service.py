@@ -9,11 +9,11 @@ from almoner.giving.payments.domain import BANK, Payment
 from almoner.giving.sessions import service as sessions
 from almoner.giving.sessions.domain import SessionExpired
 from almoner.giving.suspense import service as suspense
-from almoner.giving.suspense.domain import NotDecidable
+from almoner.giving.suspense.domain import OTHER_CURRENCY, NotDecidable
 from almoner.giving.transfers import domain
 from almoner.giving.transfers.domain import Confirmed, PayTo, Transfer
 from almoner.platform import outbox
-from almoner.platform.db import Tx
+from almoner.platform.db import EVERYONE, Tx
 
 
 async def awaited(tx: Tx, donation: Donation) -> Payment | None:
@@ -26,6 +26,13 @@ async def named(tx: Tx, donation: Donation) -> Payment | None:
     """The newest transfer of a donation, awaited or not, None when it is paid otherwise."""
     payment = await payments.newest(tx, donation.id)
     return payment if payment is not None and payment.provider == BANK else None
+
+
+async def hold(tx: Tx, payment: Payment) -> Payment:
+    """A transfer as it is, with its session and its donation, until the transaction ends."""
+    await sessions.lock(tx, await donations.session_of(tx, payment.donation_id))
+    await donations.lock(tx, EVERYONE, payment.donation_id)
+    return await payments.lock(tx, payment.id)
 
 
 def told(payment: Payment, donation: Donation, pay_to: PayTo) -> Transfer:
@@ -54,11 +61,14 @@ async def confirm(tx: Tx, session_id: UUID) -> Donation | None:
 
 
 async def accept(tx: Tx, held_id: UUID, note: str, by: str) -> Donation:
-    """An officer makes held money the gift that it was meant to be, of the amount that came.
+    """An officer makes held money the gift that it was meant to be, of the amount that came, in the gift's currency.
 
     Raises NoSuchHeldPayment, NotDecidable.
     """
     held = await suspense.ensure_acceptable(tx, held_id, note, by)
+    meant = await payments.find(tx, held.payment_id) if held.payment_id else None
+    if meant is not None and meant.money.currency != held.money.currency:  # whatever else it is held for
+        raise NotDecidable(OTHER_CURRENCY)
     try:
         return await donations.receive_accepted(tx, held, note, by)
     except InvalidState as refused:

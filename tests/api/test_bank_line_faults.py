@@ -1,0 +1,272 @@
+"""One line stands by itself: what is wrong with it keeps none of the others back (M7)."""
+
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from almoner.giving.bank_lines import service
+from almoner.giving.bank_lines.domain import BankLine, StatementRefused
+from almoner.giving.bank_lines.flows import Looked
+from almoner.giving.suspense import service as suspense
+from almoner.giving.transfers import service as transfers
+from almoner.platform import selfcheck
+from almoner.selfchecks import CHECKS
+from tests.support import bank, books, camt, factories
+from tests.support import giving as support
+from tests.support.camt import Entry
+from tests.support.client import Client, data
+from tests.support.database import TestDatabase
+from tests.support.giving import Giving
+from tests.support.payouts import payouts, settled, uuid_of, verified
+from tests.support.reports import imported, report
+from tests.support.requests import asked, paid, requests
+from tests.support.service import Service, serving
+from tests.support.transfers import begun, came, reference
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service of its own."""
+    async with serving(empty_database) as made:
+        yield made
+
+
+@pytest.fixture
+async def partner(alone: Service) -> AsyncIterator[Client]:
+    """A partner's server."""
+    api = alone.client((await alone.tenant()).secret)
+    yield api
+    await api.close()
+
+
+async def heard(alone: Service, *entries: Entry, name: str = "S1", opening: int = 0) -> Looked:
+    """An officer has imported a statement in dollars."""
+    return await bank.stated(alone, camt.statement(*entries, reference=name, currency="USD", opening=opening))
+
+
+async def lines(alone: Service) -> dict[str, BankLine]:
+    """All lines by the bank's references, the newest of each."""
+    async with alone.db.read() as tx:
+        return {one.movement.reference: one for one in reversed(await service.newest(tx, 1000, every=True))}
+
+
+async def consistent(alone: Service) -> None:
+    """The books balance, and no self-check finds anything but lines that wait."""
+    await alone.drain()
+    assert await books.balanced(alone)
+    outcome = await selfcheck.run(alone.db, CHECKS)
+    assert [(one.check.name, one.examples) for one in outcome.findings] == []
+
+
+async def sent(alone: Service, api: Client) -> dict[str, object]:
+    """A payout that waits for the bank."""
+    cause = await factories.nonprofit(alone)
+    await bank.account(alone, cause)
+    await verified(alone, api, cause)
+    await settled(alone, api, cause)
+    await bank.in_a_file(alone)
+    return (await payouts(api))[0]
+
+
+async def held_short(alone: Service, api: Client, name: str) -> tuple[Giving, str]:
+    """A transfer that was short, and waits to be sent back."""
+    giving = await support.open_session(alone, api)
+    await begun(giving)
+    named = await reference(giving)
+    await heard(alone, came(name, 2400, named), name=f"S-{name}")
+    return giving, named
+
+
+async def test_m7_a_line_that_is_refused_waits_and_the_next_go_on(alone: Service, partner: Client) -> None:
+    request = await asked(alone, partner, 700, 300)
+    await paid(alone, request, 500, "B1")  # by hand, of another amount than the bank tells
+    looked = await heard(
+        alone, camt.entry("B1", 700, words=request["reference"], currency="USD"), came("B2", 200, request["reference"])
+    )
+    assert (looked.lines, looked.matched) == (2, 1)
+    found = await lines(alone)
+    assert (found["B1"].reason, found["B1"].refusal) == ("refused", "the transfer B1 was noted before")
+    assert found["B2"].matched_as == "request"
+    assert (await requests(partner))[0]["paidAmount"] == 700
+    async with alone.db.write() as tx:
+        await service.dismiss(tx, found["B1"].id, note="noted by hand, mistyped", by="officer")
+    await consistent(alone)
+
+
+async def test_m7_what_the_database_refuses_keeps_no_other_line_back(alone: Service, partner: Client) -> None:
+    (_, first), (_, second) = [await held_short(alone, partner, name) for name in ("H1", "H2")]
+    async with alone.db.write() as tx:
+        [one], [other] = [await suspense.with_reference(tx, named) for named in (first, second)]
+        await suspense.refunded_by_hand(tx, one.id, "R1", "sent by bank", "officer")
+        await suspense.refund(tx, other.id, "send it back", "officer")
+    request = await asked(alone, partner, 700)
+    await heard(alone, came("R1", -2400, second), came("B2", 700, request["reference"]), opening=9999)
+    found = await lines(alone)
+    assert (found["R1"].reason, found["R1"].refusal) == (
+        "refused",
+        "the bank's name of this movement is recorded for another refund: look it up again",
+    )
+    assert found["B2"].matched_as == "request"
+    assert await books.balanced(alone)
+    # The next import looks again.
+    again = await heard(alone, came("R2", -2400, second), name="S2")
+    assert (again.lines, again.matched) == (2, 1)
+
+
+async def test_m7_of_two_alike_that_go_back_the_one_that_was_noted_may_be_told_last(
+    alone: Service, partner: Client
+) -> None:
+    giving = await support.open_session(alone, partner)
+    await begun(giving)
+    named = await reference(giving)
+    await heard(alone, *(came(name, 2500, named) for name in ("N1", "N2", "N3")))
+    async with alone.db.write() as tx:
+        first, second = await suspense.with_reference(tx, named)
+        await suspense.refunded_by_hand(tx, first.id, "OUT1", "sent by bank", "officer")
+        await suspense.refund(tx, second.id, "send it back", "officer")
+    for name in ("OUT2", "OUT1", "OUT3"):
+        await heard(alone, came(name, -2500, named), name=f"S-{name}")
+    found = await lines(alone)
+    assert [found[name].matched_as for name in ("OUT2", "OUT1", "OUT3")] == ["gift_refund", "gift_refund", None]
+    assert await books.balanced(alone)
+
+
+async def test_a_statement_whose_file_was_made_again_changes_nothing_but_what_is_new(
+    alone: Service, partner: Client
+) -> None:
+    request = await asked(alone, partner, 700, 300)
+    first = camt.statement(came("B1", 700, request["reference"]), reference="S1", currency="USD")
+    again = first.replace(b"2026-03-02T20:00:00", b"2026-03-03T07:00:00")
+    assert (await bank.stated(alone, first)).kept == 1
+    assert (await bank.stated(alone, again)).kept == 0
+    grown = await heard(alone, came("B1", 700, request["reference"]), came("B2", 300, request["reference"]))
+    assert (grown.kept, grown.lines, grown.matched) == (1, 1, 1)
+    assert (await bank.stated(alone, first)).kept == 0
+    with pytest.raises(StatementRefused, match=r"does not change\.\nB1 of 2026-03-02: 700 minor units of USD\nB2"):
+        await heard(alone, came("B1", 70, request["reference"]), came("B2", 30, request["reference"]))
+    assert [one["status"] for one in await requests(partner)] == ["PAID"]
+    assert len(await lines(alone)) == 2
+    await consistent(alone)
+
+
+async def test_people_assign_payouts_and_what_came_back_of_them(alone: Service, partner: Client) -> None:
+    payout = await sent(alone, partner)
+    named = uuid_of(alone, "disbursement", str(payout["id"]))
+    await heard(alone, came("B1", -2437, "payment"), came("B2", 2437, "back"), came("B3", -2436, "other"))
+    found = await lines(alone)
+
+    async def assign(name: str) -> str:
+        async with alone.db.write() as tx:
+            await service.assign_payout(tx, found[name].id, named, by="officer")
+        return str((await payouts(partner))[0]["status"])
+
+    with pytest.raises(StatementRefused, match="of another amount"):
+        await assign("B3")
+    assert await assign("B1") == "PAID"
+    with pytest.raises(StatementRefused, match="matched already"):
+        await assign("B1")
+    assert await assign("B2") == "RETURNED"
+    assert {name: one.matched_as for name, one in (await lines(alone)).items()} == {
+        "B1": "payout",
+        "B2": "payout_return",
+        "B3": None,
+    }
+    await consistent(alone)
+
+
+async def test_people_assign_what_a_provider_paid_out(alone: Service, partner: Client) -> None:
+    await factories.donation(alone, partner)
+    async with alone.db.read() as tx:
+        payment = await tx.fetchval("select provider_payment from payment limit 1")
+    await imported(alone, report(("payment", payment, 25.0, 1.0), reference="po_1"), "test")
+    await heard(alone, came("B1", 2300, "card payments"), came("B2", 2400, "cards"), came("B3", 2400, "cards"))
+    found = await lines(alone)
+
+    async def assign(name: str, reference: str = "po_1") -> None:
+        async with alone.db.write() as tx:
+            await service.assign_report(tx, found[name].id, "test", reference, by="officer")
+
+    with pytest.raises(StatementRefused, match="of another amount"):
+        await assign("B1")
+    with pytest.raises(StatementRefused, match="No report po_2 of test was imported"):
+        await assign("B2", "po_2")
+    await assign("B2")
+    with pytest.raises(StatementRefused, match="another movement is that of what it names"):
+        await assign("B3")
+    async with alone.db.read() as tx:
+        assert await service.unbanked(tx, 10) == []
+    assert (await lines(alone))["B2"].matched_as == "settlement"
+
+
+async def test_m7_a_report_that_comes_to_nothing_waits_for_no_line(alone: Service, partner: Client) -> None:
+    gift = await factories.donation(alone, partner)
+    async with alone.db.read() as tx:
+        payment = await tx.fetchval("select provider_payment from payment limit 1")
+    even = report(("payment", payment, 25.0, 0.0), ("refund", payment, -25.0, 0.0), reference="po_even")
+    await imported(alone, even, "test")
+    await heard(alone, came("B1", 5, "interest"))
+    async with alone.db.read() as tx:
+        assert (await service.unbanked(tx, 10), await service.count_open(tx)) == ([], (1, 0))
+    assert data(await partner.get(f"/v1/donations/{gift['id']}"))["settledAt"]
+    alone.clock.advance(days=4)
+    await heard(alone, came("B2", 5, "interest"), name="S2")
+    alone.clock.advance(days=11)
+    await heard(alone, came("B3", 5, "interest"), name="S3")
+    outcome = await selfcheck.run(alone.db, CHECKS)
+    assert "bank_lines.providers_paid" not in {one.check.name for one in outcome.findings}
+
+
+@pytest.mark.parametrize("late", [True, False])
+async def test_m6_a_gift_that_was_accepted_goes_back_by_bank_under_its_reference(
+    alone: Service, partner: Client, late: bool
+) -> None:
+    giving = await support.open_session(alone, partner)
+    await begun(giving)
+    named = await reference(giving)
+    if late:  # the gift is made anew: the refund is another donation's than the reference's
+        alone.clock.advance(hours=25)
+        await giving.sweep()
+    await heard(alone, came("B1", 2500 if late else 2400, named))
+    async with alone.db.write() as tx:
+        [held] = await suspense.with_reference(tx, named)
+        made = await transfers.accept(tx, held.id, "the donor called", "officer")
+    gift = alone.db.deployment.ids.text("donation", made.id)
+    data(await partner.post(f"/v1/donations/{gift}/refund", {}))
+    await heard(alone, came("B2", -held.money.minor, f"back {named}"), name="S2", opening=held.money.minor)
+    assert (await lines(alone))["B2"].matched_as == "gift_refund"
+    now = data(await partner.get(f"/v1/donations/{gift}"))
+    assert (now["refundedAmount"], now["refundedAt"] is None) == (held.money.minor, False)
+    await consistent(alone)
+
+
+async def test_people_assign_what_went_back_to_a_donor_without_the_reference(alone: Service, partner: Client) -> None:
+    giving = await support.open_session(alone, partner)
+    await begun(giving)
+    await heard(alone, came("B1", 2500, await reference(giving)))
+    [gift] = await giving.donations()
+    data(await partner.post(f"/v1/donations/{gift['id']}/refund", {"amount": 1000}))
+    await heard(alone, came("B2", -1000, "money back"), came("B3", -1000, "money back"), name="S2", opening=9999)
+    found = await lines(alone)
+    for name in ("B2", "B3"):
+        async with alone.db.write() as tx:
+            named = uuid_of(alone, "donation", gift["id"])
+            if name == "B3":
+                with pytest.raises(StatementRefused, match="was it paid twice"):
+                    await service.assign_gift(tx, found[name].id, named, by="officer")
+                break
+            await service.assign_gift(tx, found[name].id, named, by="officer")
+    assert (await giving.donations())[0]["refundedAmount"] == 1000
+
+
+async def test_what_the_database_says_of_a_row_is_not_kept(alone: Service) -> None:
+    async with alone.db.write() as tx:
+        with pytest.raises(asyncpg.CheckViolationError) as refused:
+            await tx.execute(
+                "insert into bank_statement (id, account, reference, currency, sha256, lines, imported_by, "
+                "imported_at) values ($1, 'Ada Byron', 'r', 'USD', 'x', 1, 'x', $2)",
+                *(tx.new_id(), tx.now),
+            )
+    assert "Ada Byron" in str(refused.value)
+    assert "Ada Byron" not in service.said(refused.value)
+    assert "bank_statement_sha256_check" in service.said(refused.value)

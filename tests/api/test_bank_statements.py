@@ -1,0 +1,310 @@
+"""Whose statements are believed, and what of them is: what is no statement of ours moves no money (M7)."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from almoner.giving.bank_lines import service
+from almoner.giving.bank_lines.domain import BankLine, Open, StatementRefused
+from almoner.giving.payouts import service as holding
+from almoner.giving.payouts.domain import Rules
+from almoner.giving.refunds import service as refunds
+from almoner.giving.suspense import service as suspense
+from almoner.platform.db import EVERYONE, Partner
+from tests.support import bank, books, camt, factories
+from tests.support import giving as support
+from tests.support.client import Client
+from tests.support.database import TestDatabase
+from tests.support.payouts import payouts, settled, verified
+from tests.support.service import Service, serving
+from tests.support.transfers import begun, came, reference
+
+OURS = f"<IBAN>{camt.ACCOUNT}</IBAN>"
+SPACED = "<IBAN>nl91 abna 0417 1643 00</IBAN>"
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service of its own."""
+    async with serving(empty_database) as made:
+        yield made
+
+
+@pytest.fixture
+async def partner(alone: Service) -> AsyncIterator[Client]:
+    """A partner's server."""
+    api = alone.client((await alone.tenant()).secret)
+    yield api
+    await api.close()
+
+
+async def lines(alone: Service) -> list[BankLine]:
+    """All lines, the oldest first."""
+    async with alone.db.read() as tx:
+        return (await service.newest(tx, 1000, every=True))[::-1]
+
+
+async def payment(alone: Service) -> str:
+    """How the only payment stands."""
+    async with alone.db.read() as tx:
+        return str(await tx.fetchval("select status from payment"))
+
+
+async def refused(alone: Service, content: bytes, **more: Any) -> list[str]:
+    """All that is said against a file, of which nothing is kept."""
+    with pytest.raises(StatementRefused) as told:
+        await bank.stated(alone, content, **more)
+    assert await lines(alone) == []
+    return str(told.value).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("account", "currency"),
+    [
+        ("<IBAN>DE89370400440532013000</IBAN>", "EUR"),
+        (OURS, "USD"),
+        (OURS, "GBP"),
+        (camt.other("12345679"), "USD"),
+    ],
+)
+async def test_m7_a_statement_of_another_account_than_ours_is_refused(
+    alone: Service, partner: Client, tmp_path: Path, account: str, currency: str
+) -> None:
+    giving = await support.open_session(alone, partner)
+    await begun(giving)
+    moved = came("B1", 2500, await reference(giving), currency)
+    content = camt.statement(moved, currency=currency, account=account)
+    [told] = await refused(alone, content, ours=bank.all_own(tmp_path))
+    assert f"no account of ours in {currency}: ALMONER_BANK_ACCOUNTS has 12345678 in USD, {camt.ACCOUNT} in EUR" in told
+    assert await payment(alone) != "succeeded"
+
+
+@pytest.mark.parametrize("account", ["12345678", "011000015 12345678", "011000015/12345678"])
+async def test_m7_a_statement_of_ours_is_believed_however_the_account_is_written(
+    alone: Service, partner: Client, tmp_path: Path, account: str
+) -> None:
+    giving = await support.open_session(alone, partner)
+    await begun(giving)
+    moved = came("B1", 2500, await reference(giving))
+    content = camt.statement(moved, currency="USD", account=camt.other(account))
+    assert (await bank.stated(alone, content, bank.all_own(tmp_path))).matched == 1
+    assert [one.account for one in await lines(alone)] == ["12345678"]
+
+
+async def test_m7_a_csv_is_of_an_account_of_ours(alone: Service, tmp_path: Path) -> None:
+    mapping = tmp_path / "mapping.toml"
+    columns = '[columns]\nday = "Day"\namount = "Amount"\nreference = "Id"\n'
+    content = b"Day,Amount,Id\n2026-03-02,5.00,B1\n"
+    mapping.write_text(f'account = "Main account"\ncurrency = "EUR"\n{columns}')
+    ours = bank.all_own(tmp_path)
+    [told] = await refused(alone, content, ours=ours, mapping=mapping)
+    assert "Main account" in told
+    assert "no account of ours in EUR" in told
+    mapping.write_text(f'account = "NL91 ABNA 0417 1643 00"\ncurrency = "EUR"\n{columns}')
+    assert (await bank.stated(alone, content, ours, mapping)).lines == 1
+    assert [one.account for one in await lines(alone)] == [camt.ACCOUNT]
+
+
+async def test_m7_production_believes_no_statement_before_our_accounts_are_set(
+    empty_database: TestDatabase, tmp_path: Path
+) -> None:
+    live: dict[str, Any] = {
+        "environment": "production",
+        "api_url": "https://api.almoner.example",
+        "pages_url": "https://give.almoner.example",
+        "mail_url": "smtp://127.0.0.1:9",
+        "mail_from": "Almoner <almoner@almoner.example>",
+        "provider_url": "",
+        "webhook_source_addresses": "192.0.2.10",
+    }
+    async with serving(empty_database, **live) as alone:
+        content = camt.statement(camt.entry("B1", 500))
+        [told] = await refused(alone, content)
+        assert "set ALMONER_BANK_ACCOUNTS to a TOML file of our accounts" in told
+        assert (await bank.stated(alone, content, bank.all_own(tmp_path))).lines == 1
+
+
+@pytest.mark.parametrize("first", [OURS, SPACED])
+async def test_m7_one_account_in_two_spellings_is_one(alone: Service, partner: Client, first: str) -> None:
+    giving = await support.open_session(alone, partner)
+    await begun(giving)
+    named = await reference(giving)
+    for rank, account in enumerate((first, SPACED if first == OURS else OURS), 1):
+        moved = came("B1", 2500, named)
+        await bank.stated(alone, camt.statement(moved, currency="USD", reference=f"S{rank}", account=account))
+    assert [(one.account, one.matched_as, one.reason) for one in await lines(alone)] == [
+        (camt.ACCOUNT, "gift", None),
+        (camt.ACCOUNT, None, Open.SEEN_BEFORE),
+    ]
+    assert await books.in_bank(alone, "USD") == 2500
+
+
+async def test_m7_a_line_of_an_earlier_version_is_known_in_its_spelling(alone: Service) -> None:
+    async with alone.db.write() as tx:
+        statement, moment = tx.new_id(), tx.now
+        await tx.execute(
+            "insert into bank_statement (id, account, reference, currency, sha256, lines, imported_by, imported_at) "
+            "values ($1, 'nl91 ABNA-0417.164300', 'S1', 'EUR', repeat('0', 64), 1, 'x', $2)",
+            statement,
+            moment,
+        )
+        await tx.execute(
+            "insert into bank_line (id, statement_id, position, account, booked_on, amount_minor, currency, "
+            "bank_reference, status, reason, created_at, status_changed_at) values "
+            "($1, $2, 1, 'nl91 ABNA-0417.164300', '2026-03-02', 500, 'EUR', 'B1', 'open', 'unknown', $3, $3)",
+            tx.new_id(),
+            statement,
+            moment,
+        )
+    assert (await bank.stated(alone, camt.statement(camt.entry("B1", 500)))).kept == 0
+    await bank.stated(alone, camt.statement(camt.entry("B1", 500), reference="S2"))
+    assert [one.reason for one in await lines(alone)] == [Open.UNKNOWN, Open.SEEN_BEFORE]
+
+
+async def test_an_iban_with_wrong_check_digits_is_refused(alone: Service) -> None:
+    wrong = "<IBAN>NL92ABNA0417164300</IBAN>"
+    [told] = await refused(alone, camt.statement(camt.entry("B1", 5), account=wrong))
+    assert "iban is not valid" in told
+
+
+async def taken_back(alone: Service, named: str, words: str = "") -> None:
+    """The bank tells of a gift's transfer, and takes it back under the same name."""
+    await bank.stated(alone, camt.statement(came("B1", 2500, named), currency="USD"))
+    await alone.drain()
+    back = came("B1", -2500, words, reversal=True)
+    await bank.stated(alone, camt.statement(back, currency="USD", reference="S2"))
+
+
+@pytest.mark.parametrize("worded", [True, False])
+async def test_m7_a_credit_that_is_taken_back_is_no_double_and_holds_payouts_back(
+    alone: Service, partner: Client, *, worded: bool
+) -> None:
+    giving = await support.open_session(alone, partner)
+    await begun(giving)
+    named = await reference(giving)
+    await taken_back(alone, named, named if worded else "")
+    first, second = await lines(alone)
+    assert (first.matched_as, second.status, second.reason) == ("gift", "open", Open.TAKEN_BACK)
+    async with alone.db.read() as tx:
+        [hold] = await holding.holds(tx)
+        gift = await tx.fetchrow("select id, partner_id, organisation_id from donation")
+        assert gift is not None
+        assert (hold.partner_id, hold.organisation_id) == (gift["partner_id"], gift["organisation_id"])
+        assert hold.note.endswith("the bank has taken back what it told before, B1")
+    async with alone.db.write() as tx:
+        scope, organisation = Partner(gift["partner_id"]), gift["organisation_id"]
+        await holding.release(tx, scope, organisation, note="seen", decided_by="x", rules=Rules())
+    await bank.stated(alone, camt.statement(came("B9", 1, "interest"), currency="USD", reference="S3"))
+    async with alone.db.read() as tx:
+        assert await holding.holds(tx) == [], "what people have released is not held again by the same line"
+
+
+async def test_m7_a_credit_that_is_taken_back_is_the_transfer_of_a_refund_that_people_begin(
+    alone: Service, partner: Client
+) -> None:
+    giving = await support.open_session(alone, partner)
+    await begun(giving)
+    named = await reference(giving)
+    await taken_back(alone, named)
+    line = (await lines(alone))[1]
+    async with alone.db.read() as tx:
+        donation = await tx.fetchval("select id from donation")
+    async with alone.db.write() as tx:
+        await refunds.begin(tx, EVERYONE, donation, None, Rules(), begun_by="officer", note="the bank took it back")
+    await alone.drain()
+    async with alone.db.write() as tx:
+        await service.assign_gift(tx, line.id, donation, by="officer")
+    assert [one.matched_as for one in await lines(alone)] == ["gift", "gift_refund"]
+    assert await books.in_bank(alone, "USD") == 0
+    assert await books.balanced(alone)
+
+
+async def test_m7_a_debit_that_is_taken_back_is_the_return_of_its_payout(alone: Service, partner: Client) -> None:
+    cause = await factories.nonprofit(alone)
+    await bank.account(alone, cause)
+    await verified(alone, partner, cause)
+    await settled(alone, partner, cause)
+    await bank.in_a_file(alone)
+    [sent] = await payouts(partner)
+    for rank, minor in enumerate((-2437, 2437), 1):
+        moved = camt.entry("B1", minor, end_to_end=sent["endToEndId"], currency="USD", reversal=minor > 0)
+        await bank.stated(alone, camt.statement(moved, currency="USD", reference=f"S{rank}"))
+    assert [one.matched_as for one in await lines(alone)] == ["payout", "payout_return"]
+    assert [one["status"] for one in await payouts(partner)] == ["RETURNED"]
+
+
+async def test_all_that_is_wrong_with_a_file_is_told_at_once_with_its_line(alone: Service) -> None:
+    ahead = (max(alone.clock.now(), alone.clock.wall()) + timedelta(days=5)).date()
+    content = camt.statement(
+        camt.entry("B1", 500, end_to_end="e" * 80),
+        camt.entry("B2", 600, day="9999-12-31"),
+        camt.entry("B3", 700, day=str(ahead)),
+        camt.entry("b" * 141, 800),
+        reference="S" * 80,
+    )
+    told = await refused(alone, content)
+    for problem in (
+        "the bank's name of the statement must have 1 to 60 characters",
+        "line 1: the end-to-end id has more than 35 characters",
+        "line 2: it is booked on 9999-12-31: this is more than 3 days ahead",
+        f"line 3: it is booked on {ahead}: this is more than 3 days ahead",
+        "line 4: the bank's reference must have 1 to 140 characters",
+    ):
+        assert sum(one.endswith(problem) for one in told) == 1, told
+
+
+async def test_what_is_no_amount_or_day_is_told_at_once_with_its_entry(alone: Service) -> None:
+    entries = [camt.entry(f"B{rank}", 500 + rank) for rank in range(1, 8)]
+    content = camt.statement(*entries, version=2)
+    wrong = ("999999999999999999.99", "9999999999999999.99", "NaN", "INF", "-5.05", "5.061")
+    for rank, amount in enumerate(wrong, 1):
+        content = content.replace(f'<Amt Ccy="EUR">5.0{rank}</Amt>'.encode(), f'<Amt Ccy="EUR">{amount}</Amt>'.encode())
+    whole, _, last = content.rpartition(b"2026-03-02</Dt></BookgDt>")
+    told = await refused(alone, whole + b"-0001-03-02</Dt></BookgDt>" + last)
+    assert [one.partition("S1: ")[2] for one in told] == [
+        "entry 1: 999999999999999999.99 EUR is no amount",
+        "entry 2: 9999999999999999.99 EUR is more than our books hold",
+        "entry 3: NaN EUR is no amount",
+        "entry 4: Infinity EUR is no amount",
+        "entry 5: -5.05 EUR is no amount",
+        "entry 6: 5.061 EUR is no amount of this currency",
+        "entry 7 has no day",
+    ]
+
+
+@pytest.mark.parametrize("account", ["", "<IBAN></IBAN>", "<Othr><Id> </Id></Othr>"])
+async def test_a_statement_of_no_account_is_refused(alone: Service, account: str) -> None:
+    [told] = await refused(alone, camt.statement(camt.entry("B1", 5), account=account))
+    assert told.endswith("S1: it names no account")
+
+
+async def test_a_balance_beyond_our_books_and_a_file_without_statements_are_refused(alone: Service) -> None:
+    told = await refused(alone, camt.statement(opening=10**16))
+    assert "more than our books hold" in told[0]
+    content = camt.statement()
+    before, _, rest = content.partition(b"<Stmt>")
+    assert await refused(alone, before + rest.partition(b"</Stmt>")[2]) == ["There is no statement in the file."]
+
+
+async def test_m7_a_credit_that_is_taken_back_and_booked_again_leaves_the_gift_as_it_is(
+    alone: Service, partner: Client
+) -> None:
+    giving = await support.open_session(alone, partner)
+    await begun(giving)
+    named = await reference(giving)
+    await taken_back(alone, named)
+    await bank.stated(alone, camt.statement(came("B2", 2500, named), currency="USD", reference="S3"))
+    async with alone.db.write() as tx:
+        [held] = await suspense.with_reference(tx, named)
+        await suspense.refund(tx, held.id, "the bank took the first one back", "officer")
+        donation = await tx.fetchval("select id from donation")
+    await alone.drain()
+    async with alone.db.write() as tx:
+        await service.assign_gift(tx, (await lines(alone))[1].id, donation, by="officer")
+    assert [one.matched_as for one in await lines(alone)] == ["gift", "gift_refund", "gift"]
+    assert await books.in_bank(alone, "USD") == 2500
+    assert await payment(alone) == "succeeded"
+    assert await books.balanced(alone)

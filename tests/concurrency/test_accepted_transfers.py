@@ -1,0 +1,48 @@
+"""Transfers that officers accept beside donors who cancel what they declared (M6)."""
+
+import asyncio
+
+from almoner.giving.claims import service as claiming
+from almoner.giving.suspense import service as suspense
+from almoner.giving.transfers import service as transfers
+from tests.support import factories
+from tests.support import giving as support
+from tests.support.client import Client
+from tests.support.eventually import eventually
+from tests.support.gift_aid_world import HOME
+from tests.support.giving import Giving, gift
+from tests.support.service import Service
+from tests.support.transfers import begun, came, reference, stated
+
+WAITS = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
+
+
+async def accepted(giving: Giving) -> None:
+    """An officer accepts what is held of the donor's transfers."""
+    named = await reference(giving)
+    async with giving.service.db.write() as tx:
+        [held] = await suspense.with_reference(tx, named)
+        await transfers.accept(tx, held.id, "the donor called", "officer")
+
+
+async def test_m6_a_transfer_is_accepted_while_its_declaration_is_cancelled(service: Service, api: Client) -> None:
+    nonprofit = await factories.nonprofit(service, country="GBR")
+    giving = await support.open_session(service, api, organisationId=nonprofit)
+    await begun(giving, gift(2500, "GBP", declarer=HOME))
+    named = await reference(giving)
+    await stated(giving, came(f"TX-{named}", 2400, named, "GBP"), reference=f"SX-{named}", currency="GBP")
+    [before] = await giving.donations()
+    async with service.db.write() as tx:
+        declaration = tx.ids.parse("giftaid", before["giftAidId"])
+        assert declaration is not None
+        await claiming.cancel_declaration(tx, declaration, None)
+        officer = asyncio.create_task(accepted(giving))
+
+        async def waits() -> bool:
+            async with service.db.read() as other:
+                return bool(await other.fetchval(WAITS))
+
+        await eventually(waits)
+    await officer
+    [now] = await giving.donations()
+    assert (now["status"], now["amount"], now["giftAidId"]) == ("RECEIVED_PAYMENT", 2400, None)

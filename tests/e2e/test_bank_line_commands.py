@@ -1,0 +1,168 @@
+"""`almoner bank-lines` as people type it, over the database of a service."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from almoner import worker
+from almoner.giving.bank_lines import service as bank_lines
+from tests.support import bank, camt, factories
+from tests.support.camt import Entry
+from tests.support.client import Client, data
+from tests.support.database import TestDatabase
+from tests.support.eventually import eventually
+from tests.support.reports import imported, report
+from tests.support.requests import asked, paid, requests
+from tests.support.service import Service, serving
+from tests.support.terminal import Type, in_process, operator
+from tests.support.transfers import came
+
+
+@pytest.fixture
+async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service of its own that lives in the time of the commands."""
+    async with serving(empty_database) as made:
+        made.clock.advance_to(made.clock.wall())
+        yield made
+
+
+@pytest.fixture
+async def api(service: Service) -> AsyncIterator[Client]:
+    """Calls of a partner."""
+    client = service.client((await service.tenant()).secret)
+    yield client
+    await client.close()
+
+
+@pytest.fixture
+async def almoner(service: Service, tmp_path: Path) -> Type:
+    """The terminal of an operator who sees to money."""
+    return in_process(service, tmp_path, await operator(service, "finance", name="Olive"))
+
+
+async def heard(almoner: Type, folder: Path, *entries: Entry, name: str = "S1") -> str:
+    """The officer imports a statement."""
+    file = folder / f"{name}.xml"
+    file.write_bytes(camt.statement(*entries, reference=name, currency="USD"))
+    status, told = await almoner("bank-lines", "import", str(file))
+    assert status == 0, told
+    return told
+
+
+async def line(service: Service, name: str) -> str:
+    """A line as officers name it, by the bank's name of it."""
+    async with service.db.read() as tx:
+        found = await bank_lines.newest(tx, 100, every=True)
+        return next(tx.ids.text("bankline", one.id) for one in found if one.movement.reference == name)
+
+
+async def measured(service: Service, *expected: str) -> None:
+    """What a worker measures of them, once it has."""
+    stop = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(worker.run(service.house, "server", stop))
+        metrics = service.house.telemetry.exposition
+        await eventually(lambda: all(one.encode() in metrics() for one in expected), within=30)
+        stop.set()
+
+
+async def test_m7_a_report_is_listed_with_its_age_until_a_line_is_assigned_to_it(
+    service: Service, api: Client, almoner: Type, tmp_path: Path
+) -> None:
+    await factories.donation(service, api)
+    async with service.db.read() as tx:
+        payment = await tx.fetchval("select provider_payment from payment limit 1")
+    await imported(service, report(("payment", payment, 25.0, 1.0), reference="po_12345"), "test")
+    assert "po_12345" not in (await almoner("bank-lines", "reports"))[1], "no statement of the currency is imported"
+    told = await heard(almoner, tmp_path, came("B1", 2400, "card payments"), came("B2", 2300, "po_12345"))
+    assert told == (
+        "1 new statement; 2 open lines looked at, 0 of them matched.\n"
+        "2 wait for a person: see `almoner bank-lines list`.\n"
+    )
+    listed = (await almoner("bank-lines", "reports"))[1]
+    for fact in ("test/po_12345", "2026-03-02", "0 d", "24.00 USD", "an open line names it with another amount"):
+        assert fact in listed
+    await measured(service, "almoner_bank_lines_open 2.0", "almoner_bank_reports_open 1.0")
+    named = await line(service, "B1")
+    assert (await almoner("bank-lines", "assign", named, "--report", "test/po_9"))[1] == (
+        "No report po_9 of test was imported: see `almoner settlements list`.\n"
+    )
+    done = await almoner("bank-lines", "assign", named, "--report", "test/po_12345")
+    assert done == (0, f"{named} is assigned to test/po_12345.\n")
+    assert "po_12345" not in (await almoner("bank-lines", "reports"))[1]
+    await measured(service, "almoner_bank_lines_open 1.0", "almoner_bank_reports_open 0.0")
+
+
+async def test_m7_what_waits_is_seen_in_one_place_with_its_age(
+    service: Service, api: Client, almoner: Type, tmp_path: Path
+) -> None:
+    await factories.donation(service, api)
+    async with service.db.read() as tx:
+        payment = await tx.fetchval("select provider_payment from payment limit 1")
+    assert (await almoner("settlements", "waiting"))[1].count("almoner ") == 0
+    await imported(service, report(("payment", payment, 25.0, 1.0), ("payment", "tp_odd", 7.0, 0.5)), "test")
+    await heard(almoner, tmp_path, came("B1", 2300, "interest"))
+    status, told = await almoner("settlements", "waiting")
+    assert status == 0
+    for fact in ("a provider's line", "payment tp_odd", "7.00 USD", "no payment of ours has this identifier"):
+        assert fact in told
+    for fact in ("a bank line", "23.00 USD", "nothing of ours is named in it", "a provider's payout", "30.50 USD"):
+        assert fact in told
+    for see in ("almoner settlements exceptions", "almoner bank-lines list", "almoner bank-lines reports"):
+        assert see in told
+    assert told.count("0 h") == 3
+    kinds = ("provider_line", "bank_line", "provider_payout")
+    await measured(service, *(f'almoner_unreconciled_open{{what="{kind}"}} 1.0' for kind in kinds))
+    assert service.house.telemetry.exposition().count(b"almoner_unreconciled_oldest_seconds{") == 4
+
+
+async def test_m7_what_was_refused_is_listed_with_what_was_said(
+    service: Service, api: Client, almoner: Type, tmp_path: Path
+) -> None:
+    request = await asked(service, api, 700)
+    await paid(service, request, 500, "B1")
+    await heard(almoner, tmp_path, came("B1", 700, request["reference"]), came("B2", 200, "the rest"))
+    listed = (await almoner("bank-lines", "list"))[1]
+    assert "what it names did not take it: the transfer B1 was noted before" in listed
+    rest = await line(service, "B2")
+    assert (await almoner("bank-lines", "assign", rest, "--request", request["reference"]))[0] == 0
+    assert [one["status"] for one in await requests(api)] == ["PAID"]
+    assert data(await api.get(f"/v1/donation-requests/{request['id']}"))["paidAmount"] == 700
+
+
+async def test_one_thing_is_named_to_assign_a_line_to(almoner: Type, service: Service) -> None:
+    name = service.db.deployment.ids.example("bankline")
+    for words in ((), ("--request", "ALM-AAAAA-AAAAA", "--report", "test/po_1")):
+        status, told = await almoner("bank-lines", "assign", name, *words)
+        assert (status, "name one of a request, a donation, a report and a payout" in told) == (2, True)
+    unknown = service.db.deployment.ids.example("disbursement")
+    assert (await almoner("bank-lines", "assign", name, "--payout", unknown))[1] == (
+        f"There is no line {name}, or nothing is named {unknown}.\n"
+    )
+
+
+async def test_m7_a_statement_of_another_account_is_refused_and_the_list_names_the_account(
+    service: Service, tmp_path: Path
+) -> None:
+    bank.all_own(tmp_path)
+    who = await operator(service, "finance", name="Olive")
+    almoner = in_process(service, tmp_path, who, bank_accounts=str(tmp_path / "accounts.toml"))
+    file = tmp_path / "statement.xml"
+    for number, said in (("87654321", "this is no account of ours in USD"), (bank.NUMBER, "1 new statement")):
+        account = camt.other(number)
+        file.write_bytes(camt.statement(came("B1", 500, "interest"), currency="USD", account=account))
+        assert said in (await almoner("bank-lines", "import", str(file)))[1]
+    listed = (await almoner("bank-lines", "list"))[1]
+    assert bank.NUMBER in listed
+    assert "87654321" not in listed
+
+
+@pytest.mark.parametrize("wrong", ["999999999999999999.99", "NaN", "-5.00"])
+async def test_m7_a_wrong_file_is_refused_in_a_sentence(almoner: Type, tmp_path: Path, wrong: str) -> None:
+    file = tmp_path / "statement.xml"
+    told = camt.statement(came("B1", 500, "interest"), currency="USD")
+    file.write_bytes(told.replace(b'<Amt Ccy="USD">5.00</Amt>', f'<Amt Ccy="USD">{wrong}</Amt>'.encode(), 1))
+    status, said = await almoner("bank-lines", "import", str(file))
+    assert (status, f"{wrong} USD is no amount" in said) == (1, True)
