@@ -1,10 +1,12 @@
 """Files of payments for our bank, and what its answers do (M11)."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
+import asyncpg
 import pytest
 from lxml import etree
 
@@ -12,6 +14,7 @@ from almoner.giving.bank_files import checks, service
 from almoner.giving.bank_files.domain import BankFileRefused
 from almoner.giving.payees import service as payees
 from almoner.giving.payouts import flows as payout_flows
+from almoner.giving.payouts import service as payout_service
 from almoner.platform import selfcheck
 from tests.support import bank, factories
 from tests.support.bank import answer
@@ -155,6 +158,12 @@ async def test_m11_an_answer_confirms_and_returns_and_a_repeated_one_changes_not
     assert (again.counts, again.confirmed, again.returned) == ({}, 0, 0)
     late = await bank.heard(service_alone, answer(file, whole="ACCC", message="B2"))
     assert (late.confirmed, late.returned) == (1, 0)
+    ids = service_alone.db.deployment.ids
+    [other] = [one["id"] for one in await payouts(partner) if one["endToEndId"] == rejected]
+    assert [ids.text("disbursement", one) for one in late.contradicted] == [other], "it was told as paid, too"
+    async with service_alone.db.read() as tx:
+        held = await payout_service.holds(tx)
+    assert [(one.decided_by, other in one.note) for one in held] == [("rule", True)], "in the place of the return's"
     assert {one["endToEndId"]: one["status"] for one in await payouts(partner)}[rejected] == "RETURNED"
 
 
@@ -193,6 +202,107 @@ async def test_m11_a_wrong_answer_changes_nothing(service_alone: Service, partne
             await bank.heard(service_alone, content)
     assert [one["status"] for one in await payouts(partner)] == ["SENT"]
     assert (await bank.heard(service_alone, answer(file, whole="RJCT", version="03"))).returned == 1
+
+
+FAULTY = """
+create function faulty() returns trigger language plpgsql as $$ begin
+    raise exception 'not this one' using errcode = 'check_violation', constraint = 'faulty';
+end $$;
+create trigger faulty before update on disbursement for each row when (old.end_to_end_id = '%s')
+    execute function faulty();
+"""
+
+
+async def test_m11_what_cannot_be_done_keeps_none_of_the_others_back_and_is_done_by_the_next_reading(
+    service_alone: Service, partner: Client, tmp_path: Path
+) -> None:
+    for _ in range(3):
+        await given(service_alone, partner)
+    file = (await bank.made(service_alone, bank.own(tmp_path, "USD"))).file
+    assert file is not None
+    await bank.released(service_alone, file)
+    known = await ends(partner)
+    owner = await asyncpg.connect(service_alone.database.owner_dsn)
+    await owner.execute(FAULTY % known[1])
+    told = await bank.heard(service_alone, answer(file, whole="ACSC"))
+    assert (told.confirmed, [why for _, why in told.refused]) == (2, ["not this one"])
+    assert Counter(one["status"] for one in await payouts(partner)) == {"PAID": 2, "SENT": 1}
+    await owner.execute("drop trigger faulty on disbursement")
+    await owner.close()
+    told = await bank.heard(service_alone, answer(file, whole="ACSC"))
+    assert (told.confirmed, told.refused, told.contradicted) == (1, [], [])
+    assert (await bank.heard(service_alone, answer(file, whole="ACSC"))).counts == {}
+
+
+def with_facts(content: bytes, *, total: str, amount: str, batch_total: str = "24.37") -> bytes:
+    """An answer in which the bank tells of what it was sent, in the form's order."""
+    after = {
+        b"</OrgnlMsgNmId><OrgnlNbOfTxs>1</OrgnlNbOfTxs>": f"<OrgnlCtrlSum>{total}</OrgnlCtrlSum>",
+        b"-other</OrgnlPmtInfId>": f"<OrgnlNbOfTxs>1</OrgnlNbOfTxs><OrgnlCtrlSum>{batch_total}</OrgnlCtrlSum>",
+        b"</StsRsnInf>": f"<OrgnlTxRef><Amt><InstdAmt {amount}</InstdAmt></Amt></OrgnlTxRef>",
+    }
+    for place, told in after.items():
+        assert place in content
+        content = content.replace(place, place + told.encode())
+    return content
+
+
+@pytest.mark.parametrize("version", ["03", "10", "14"])
+async def test_m11_an_answer_that_tells_of_other_payments_than_ours_changes_nothing(
+    service_alone: Service, partner: Client, tmp_path: Path, version: str
+) -> None:
+    await given(service_alone, partner)
+    file = (await bank.made(service_alone, bank.own(tmp_path, "USD"))).file
+    assert file is not None
+    await bank.released(service_alone, file)
+    (known,) = await ends(partner)
+    right = answer(file, (known, "ACSC"), payments=1, version=version)
+    ours = 'Ccy="USD">24.37'
+    wrongs = {
+        "about a message 'pain.008.001.02'": right.replace(b"pain.001.001.09", b"pain.008.001.02"),
+        "about a file of 0 payments": right.replace(b"NbOfTxs>1<", b"NbOfTxs>0<"),
+        "about a file of 24.38 in all": with_facts(right, total="24.38", amount=ours),
+        "about a batch '.*-other' of 1 in all": with_facts(right, total="24.37", amount=ours, batch_total="1"),
+        "is no payment of 24.37 JPY": with_facts(right, total="24.37", amount='Ccy="JPY">24.37'),
+        "is no payment of 24.36 USD": with_facts(right, total="24.37", amount='Ccy="USD">24.36'),
+        "the file has no batch '.*-sepa'": right.replace(b"-other", b"-sepa"),
+    }
+    for why, content in wrongs.items():
+        with pytest.raises(BankFileRefused, match=why):
+            await bank.heard(service_alone, content)
+    every = right.replace(b"pain.001", b"pain.008").replace(b"NbOfTxs>1<", b"NbOfTxs>9<").replace(b"-other", b"-x")
+    with pytest.raises(BankFileRefused, match=r"pain\.008.*; .*9 payments.*; .*no batch"):
+        await bank.heard(service_alone, every)
+    assert [one["status"] for one in await payouts(partner)] == ["SENT"]
+    assert (await bank.heard(service_alone, with_facts(right, total="24.370", amount=ours))).confirmed == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong"),
+    [
+        (b"NbOfTxs>1<", b"NbOfTxs>abc<"),
+        (b"NbOfTxs>1<", b"NbOfTxs>2.5<"),
+        (b"NbOfTxs>1<", b"NbOfTxs><"),
+        (b"</OrgnlNbOfTxs>", b"</OrgnlNbOfTxs><OrgnlCtrlSum>NaN</OrgnlCtrlSum>"),
+        (b"</OrgnlNbOfTxs>", b"</OrgnlNbOfTxs><OrgnlCtrlSum>sNaN</OrgnlCtrlSum>"),
+        (b"</OrgnlNbOfTxs>", b"</OrgnlNbOfTxs><OrgnlCtrlSum>1E+999999</OrgnlCtrlSum>"),
+        (b"</OrgnlNbOfTxs>", b"</OrgnlNbOfTxs><OrgnlCtrlSum></OrgnlCtrlSum>"),
+        (b"</OrgnlMsgId>", b"</OrgnlMsgId><OrgnlMsgId>x</OrgnlMsgId>"),
+        (b"ACSC", b""),
+    ],
+)
+async def test_m11_an_answer_that_cannot_be_read_is_refused(
+    service_alone: Service, partner: Client, tmp_path: Path, place: bytes, wrong: bytes
+) -> None:
+    await given(service_alone, partner)
+    file = (await bank.made(service_alone, bank.own(tmp_path, "USD"))).file
+    assert file is not None
+    await bank.released(service_alone, file)
+    content = answer(file, ((await ends(partner))[0], "ACSC"), payments=1)
+    assert place in content
+    with pytest.raises(BankFileRefused):
+        await bank.heard(service_alone, content.replace(place, wrong, 1))
+    assert [one["status"] for one in await payouts(partner)] == ["SENT"]
 
 
 async def test_a_changed_account_holds_payouts_until_two_others_have_looked(

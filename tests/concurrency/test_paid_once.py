@@ -17,10 +17,12 @@ from almoner.giving.payouts.domain import Confirmation, PayoutRefused, TakesTwo
 from tests.support import bank, books, factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase
+from tests.support.eventually import eventually
 from tests.support.payouts import came_back, gift, payouts, release, settled, uuid_of, verified
 from tests.support.service import Service, serving
 from tests.support.terminal import operator
 
+WAITS = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
 AT_ONCE = 8
 
 
@@ -125,3 +127,30 @@ async def test_m12_one_person_in_many_windows_is_not_two(alone: Service, partner
     assert [one for one in looked if not isinstance(one, SameOperator)] == [False]
     await payout_flows.confirm(alone.db, payout_id)
     assert (await payouts(partner))[0]["status"] == "PAID"
+
+
+@pytest.mark.parametrize("way", ["returned", "confirmed"])
+async def test_m11_no_file_is_released_with_a_payout_that_is_decided_at_this_moment(
+    alone: Service, partner: Client, tmp_path: Path, way: str
+) -> None:
+    await sent(alone, partner)
+    (payout,) = await payouts(partner)
+    payout_id = uuid_of(alone, "disbursement", payout["id"])
+    made = (await bank.made(alone, bank.own(tmp_path, "USD"))).file
+    assert made is not None
+    async with alone.db.write() as tx:
+        if way == "returned":
+            await holding.give_back(tx, payout_id, "never sent", noted_by="officer")
+        else:
+            two = Confirmation("operator_a", 0, "seen", ("operator_b", "seen too"))
+            await holding.confirm(tx, payout_id, two)
+        officer = asyncio.create_task(bank.released(alone, made))
+
+        async def waits() -> bool:
+            async with alone.db.read() as other:
+                return officer.done() or bool(await other.fetchval(WAITS))
+
+        await eventually(waits)
+    with pytest.raises(BankFileRefused, match=r"confirmed or returned meanwhile|payouts to it wait now"):
+        await officer
+    assert await books.balanced(alone)

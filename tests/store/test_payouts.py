@@ -296,8 +296,8 @@ async def test_m12_a_payout_is_paid_by_the_banks_word_or_by_as_many_people_as_it
                                      second_note, confirmed_at)
     select id, amount_minor, amount_minor - $2, $3, 'seen', $4::text, $5, sent_at from disbursement where id = $1
     """
-    for second in ((None, None), (officer, "seen")):
-        broken = await refuses(service, confirm, payout, 1, officer, *second)
+    for first, *second in ((officer, None, None), (officer, officer, "seen"), ("olive", None, None)):
+        broken = await refuses(service, confirm, payout, 1, first, *second)
         assert broken == "payout_confirmation_two_people"
     assert await refuses(service, confirm, payout, 1, officer, other, None) == "payout_confirmation_seconded"
     async with service.db.write() as tx:

@@ -9,15 +9,19 @@ import pytest
 
 from almoner.giving.payees import service
 from almoner.giving.payees.domain import (
+    ALIKE,
+    DIFFERS,
     Address,
     Look,
     Numbers,
     PayeeAccount,
     PayeeRefused,
-    Proposal,
     ensure_may_approve,
+    oddities,
     problems,
 )
+from almoner.nonprofits.countries.domain import OF_TWO_LETTERS
+from almoner.screening.matching.service import names_agree
 
 RIGHT: list[tuple[Mapping[str, str], Numbers]] = [
     ({"iban": "de89 3704 0044 0532 0130 00"}, Numbers("iban", "DE89370400440532013000")),
@@ -38,8 +42,26 @@ WRONG: list[tuple[Mapping[str, str], str]] = [
     ({"bsb": "08290", "account": "1"}, "bsb must have 6 digits; account must have 4 to 9"),
     ({"account": "01-902-0068389-01-9"}, "no New Zealand account"),
     ({"iban": "DE89370400440532013000", "account": "1"}, "give the numbers of one kind of account"),
-    ({}, "give the numbers of one kind of account: iban; sort code and account"),
+    ({}, "give the numbers of one kind of account: iban / sort code and account"),
 ]
+OF_COUNTRIES = {
+    "AE": "070331234567890123456", "AT": "611904300234573201", "BE": "68539007547034", "BG": "80BNBG96611020345678",
+    "BR": "1800360305000010009795493C1", "CH": "9300762011623852957", "CY": "17002001280000001200527600",
+    "CZ": "6508000000192000145399", "DE": "89370400440532013000", "DK": "5000400440116243", "EE": "382200221020145685",
+    "EG": "380019000500000000263180002", "ES": "9121000418450200051332", "FI": "2112345600000785",
+    "FR": "1420041010050500013M02606", "GB": "29NWBK60161331926819", "GR": "1601101250000000012300695",
+    "HR": "1210010051863000160", "HU": "42117730161111101800000000", "IE": "29AIBK93115212345678",
+    "IL": "620108000000099999999", "IS": "140159260076545510730339", "IT": "60X0542811101000000123456",
+    "JO": "94CBJO0010000000000131000302", "KW": "81CBKU0000000000001234560101", "LB": "62099900000001001901229114",
+    "LI": "21088100002324013AA", "LT": "121000011101001000", "LU": "280019400644750000", "LV": "80BANK0000435195001",
+    "MC": "5811222000010123456789030", "MT": "84MALT011000012345MTLCAST001S", "NL": "91ABNA0417164300",
+    "NO": "9386011117947", "PK": "36SCBL0000001123456702", "PL": "61109010140000071219812874",
+    "PT": "50000201231234567890154", "QA": "58DOHB00001234567890ABCDEFG", "RO": "49AAAA1B31007593840000",
+    "RS": "35260005601001611379", "SA": "0380000000608010167519", "SE": "4550000000058398257466",
+    "SI": "56191000000123438", "SK": "3112000000198742637541", "TR": "330006100519786457841326",
+    "UA": "213223130000026007233566001",
+}  # fmt: skip
+"""One account of each country with IBANs, as the register of IBANs shows it."""
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 ACCOUNT = PayeeAccount(
     UUID(int=1), UUID(int=2), "EUR", "iban", "Holder", b"", "DE89", Address("Berlin", "DEU"), 90, False, "proposed",
@@ -62,15 +84,76 @@ def test_wrong_numbers_are_told_all_at_once(typed: Mapping[str, str], why: str) 
     assert why in str(refused.value)
 
 
+@pytest.mark.parametrize("country", OF_COUNTRIES)
+def test_each_countrys_iban_is_told_from_a_mistyped_one(country: str) -> None:
+    check, number = OF_COUNTRIES[country][:2], OF_COUNTRIES[country][2:]
+    assert service.read({"iban": f"{country}{check}{number}"}).country == OF_TWO_LETTERS[country]
+    mistyped = f"{int(check) % 97 + 2:02d}"
+    swapped = number[-1] + number[1:-1] + number[0]
+    for wrong in (f"{mistyped}{number}", f"{check}{number}0", f"{check}{number[:-1]}", f"{check}{swapped}"):
+        if wrong != check + number:
+            with pytest.raises(PayeeRefused, match="iban is not valid"):
+                service.read({"iban": country + wrong})
+
+
+@pytest.mark.parametrize(
+    ("typed", "why"),
+    [
+        ({"routing": "000000000", "account": "12345"}, "routing is no routing number"),
+        ({"routing": "011000015", "account": "00000"}, "account must not be zeros alone"),
+        ({"sort_code": "000000", "account": "00000000"}, "sort code must not be zeros alone; account must not be"),
+        ({"iban": "GB82WEST12345698765432", "bic": "A", "account": "1"}, "one kind of account: iban / sort code"),
+        ({"bic": "A"}, "bic is not valid"),
+    ],
+)
+def test_what_forms_are_tried_out_with_is_no_account(typed: Mapping[str, str], why: str) -> None:
+    with pytest.raises(PayeeRefused) as refused:
+        service.read(typed)
+    assert why in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("holder", "register", "least", "most"),
+    [
+        ("Société de Secours", "Societe de Secours", ALIKE, 100),
+        ("ÄRZTE OHNE GRENZEN E.V.", "Aerzte ohne Grenzen", ALIKE, 100),
+        ("Olive Relief Ltd", "OLIVE RELIEF LIMITED", ALIKE, 100),
+        ("Olive Relief, Inc.", "Olive Relief", ALIKE, 100),
+        ("Stichting Olijf", "OLIJF, STICHTING", ALIKE, 100),
+        ("The Olive Relief", "Olive Relief", ALIKE, 100),
+        ("Красный Крест", "Красный Крест", 100, 100),
+        ("Mr John Smith", "Olive Relief", 0, DIFFERS - 1),
+        ("Olive Holdings", "Olive Relief", 0, ALIKE - 1),
+        ("ＯＬＩＶＥ Relief", "Olive Relief", ALIKE, 100),
+    ],
+)
+def test_a_holder_is_compared_with_the_registers_name(holder: str, register: str, least: int, most: int) -> None:
+    assert least <= round(100 * names_agree([holder], [register], lines=False).score) <= most
+
+
+def test_what_is_unusual_of_an_account_is_told() -> None:
+    numbers = service.read({"iban": "DE89370400440532013000", "bic": "COBADEFFXXX"})
+    assert oddities(ACCOUNT, numbers, "DEU") == []
+    elsewhere = replace(ACCOUNT, name_score=ALIKE - 1)
+    assert oddities(elsewhere, replace(numbers, bic="ABNANL2A"), "FRA") == [
+        f"the holder agrees with the register's name by {ALIKE - 1} % only",
+        "the account is held in DEU, the nonprofit is of FRA",
+        "the holder's address is in DEU, the nonprofit is of FRA",
+        "the BIC is of a bank in NLD",
+    ]
+
+
 def test_all_problems_of_a_proposal_are_told_at_once() -> None:
-    proposal = Proposal(UUID(int=1), "EUR", "", Numbers("us", "123456789", "011000015"), Address("", "DE"))
-    assert problems(proposal, {"DEU": None}) == [
+    assert problems("", Address("", "DE"), "USD", "gb") == [
         "holder is required",
         "town is required",
         "country must have three letters such as DEU, not 'DE'",
-        "such an account is in USD, not in EUR",
+        "such an account is in GBP, not in USD",
     ]
-    assert problems(replace(proposal, holder="x" * 71), {})[0] == "town is required"
+    assert problems("x" * 71, Address("Berlin", "DEU"), "EURO", None) == [
+        "holder must have at most 70 characters",
+        "currency must have three letters such as EUR, not 'EURO'",
+    ]
 
 
 def test_who_proposed_an_account_does_not_approve_it_and_nobody_looks_twice() -> None:

@@ -11,11 +11,12 @@ from almoner.cli import outputs
 from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction, with_database
-from almoner.cli.officer import Note, Officer, acting, decide, named
+from almoner.cli.officer import Note, Officer, acting, decide, ensure_apart, named
 from almoner.giving.bank_files import flows, service
 from almoner.giving.bank_files.domain import BankFile, BankFileRefused, OwnAccount, Verdict
 from almoner.giving.bank_files.flows import Told
 from almoner.giving.bank_files.service import Made
+from almoner.giving.payouts.domain import Disbursement
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_or_none
 from almoner.nonprofits.organisations import service as organisations
@@ -26,6 +27,7 @@ commands = typer.Typer(help="Files of payments for our bank, and what it answers
 
 _TYPE: Final = "bankfile"
 _SHOWN: Final = 20
+_HELD: Final = "is on hold, see `almoner payouts holds` and `almoner verifications flags`"
 
 FileId = Annotated[str, typer.Argument(help="Identifier, as `almoner bank-files list` shows it.")]
 Out = Annotated[Path, typer.Option("--out", help="Where the file is written; it must not exist.")]
@@ -71,14 +73,15 @@ def make(
         made = await service.make(tx, own, on.date() if on else tx.now.date(), by=officer.id)
         if made.file is not None:
             await _record(tx, officer, "bank_file.made", made.file)
-        lost = [await _homeless(tx, made, rank) for rank in range(min(len(made.homeless), _SHOWN))]
+        whys = ((made.homeless, "has no approved account, see `almoner payees`"), (made.held, _HELD))
+        lost = [await _left_out(tx, payout, why) for payouts, why in whys for payout in payouts[:_SHOWN]]
         return made, [tx.ids.text(_TYPE, made.file.id) if made.file else "", *lost]
 
     made, (named_so, *lost) = decide("finance", use)
     for one in lost:
         typer.echo(f"Left out: {one}")
-    if len(made.homeless) > _SHOWN:
-        typer.echo(f"Left out: and {len(made.homeless) - _SHOWN:,} more")
+    if more := sum(max(0, len(payouts) - _SHOWN) for payouts in (made.homeless, made.held)):
+        typer.echo(f"Left out: and {more:,} more")
     if made.file is None:
         typer.echo(f"There is no payout of {own.alone.currency} that could be paid.")
         return
@@ -90,13 +93,10 @@ def make(
     typer.echo(f"Nothing is written yet: {who} with `almoner bank-files release`.")
 
 
-async def _homeless(tx: Tx, made: Made, rank: int) -> str:
-    payout = made.homeless[rank]
+async def _left_out(tx: Tx, payout: Disbursement, why: str) -> str:
     organisation = await organisations.get(tx, Partner(payout.partner_id), payout.organisation_id)
     named_so = tx.ids.text("disbursement", payout.id)
-    return (
-        f"{named_so}, {amount(payout.money)}: {organisation.shown_name} has no approved account, see `almoner payees`"
-    )
+    return f"{named_so}, {amount(payout.money)}: {organisation.shown_name} {why}"
 
 
 def _own(currency: str) -> OwnAccount:
@@ -114,7 +114,10 @@ def release(file: FileId, out: Out) -> None:
     outputs.ensure_new(out)
 
     async def use(tx: Tx, officer: Officer) -> tuple[BankFile, bytes]:
-        released = await service.release(tx, (await _find(tx, file)).id, by=officer.id)
+        made = await _find(tx, file)
+        if made.takes_two:
+            await ensure_apart(tx, officer, made.made_by)
+        released = await service.release(tx, made.id, by=officer.id)
         await _record(tx, officer, "bank_file.released", released)
         return released, service.content(tx, released)
 
@@ -155,7 +158,7 @@ def answer(answer_file: Annotated[Path, typer.Argument(exists=True, dir_okay=Fal
     """Do what the bank's status file says: confirm payouts that were paid, return those that were rejected."""
     content = answer_file.read_bytes()
 
-    async def use(database: Database) -> Told:
+    async def use(database: Database) -> tuple[Told, list[str]]:
         async with acting(database, "finance") as (_, officer):
             pass  # refused before anything is done
 
@@ -164,14 +167,32 @@ def answer(answer_file: Annotated[Path, typer.Argument(exists=True, dir_okay=Fal
             named_so = tx.ids.text(_TYPE, file.id)
             await officer.record(tx, DEPLOYMENT, "bank_file.answered", named_so, **told)
 
-        return await flows.hear(database, content, by=officer.id, record=record)
+        told = await flows.hear(database, content, by=officer.id, record=record)
+        return told, _wrong(database, told)
 
-    told = with_database(use)
+    told, wrong = with_database(use)
     if not told.counts:
         typer.echo("This answer was noted before: nothing changed.")
         return
     said = ", ".join(f"{count:,} {verdict.value}" for verdict, count in sorted(told.counts.items()))
     typer.echo(f"The bank says: {said}. Payouts confirmed by it: {told.confirmed:,}, returned: {told.returned:,}.")
+    for line in wrong:
+        typer.echo(line, err=True)
+    if wrong:
+        raise typer.Exit(1)
+
+
+def _wrong(database: Database, told: Told) -> list[str]:
+    """What somebody has to see to."""
+    ids = database.deployment.ids
+    found = [
+        f"{ids.text('disbursement', one)} came back before, and the bank says now that it has paid it: payouts to the "
+        "organisation are held; ask the bank, and release them only if it has not."
+        for one in told.contradicted
+    ]
+    for one, why in told.refused:
+        found.append(f"{ids.text('disbursement', one)} could not be changed: {why}. Run this again once that is right.")
+    return found
 
 
 async def _find(tx: Tx, file: str) -> BankFile:

@@ -6,9 +6,9 @@ import typer
 
 from almoner.cli.access import read_id, table
 from almoner.cli.database import in_transaction
-from almoner.cli.officer import Note, Officer, decide, named
+from almoner.cli.officer import Note, Officer, decide, ensure_apart, named
 from almoner.giving.payees import service
-from almoner.giving.payees.domain import ALIKE, Address, PayeeAccount, PayeeRefused, PayeeStatus, Proposal
+from almoner.giving.payees.domain import ALIKE, Address, PayeeAccount, PayeeRefused, PayeeStatus
 from almoner.kit.errors import NotFound
 from almoner.kit.text import one_line
 from almoner.kit.time import iso
@@ -63,7 +63,8 @@ def show(account: AccountId) -> None:
             ["name agrees", f"{one.name_score} %"],
             ["number", f"{one.shown} ({one.scheme}, {one.currency})"],
             ["address", ", ".join(part for part in parts if part)],
-            ["takes the place of another", "yes" if one.is_change else "no"],
+            ["takes two others", "yes" if one.looks == 2 else "no"],
+            ["find out why", "; ".join(await service.oddities(tx, one)) or None],
             ["status", one.status],
             ["also given by", ", ".join(tx.ids.text("organisation", other) for other in others) or None],
         ]
@@ -102,24 +103,29 @@ def propose(
 ) -> None:
     """Say where a nonprofit is paid: another officer has to approve it, two when it takes the place of another one."""
     given = {"iban": iban, "bic": bic, "account": account, "sort_code": sort_code, "routing": routing, "bsb": bsb}
-    numbers = service.read({**given, "institution": institution, "transit": transit})
+    given |= {"institution": institution, "transit": transit}
     parts = (_line(part) or None for part in (street, building, postcode))
     address = Address(_line(town), country.strip().upper(), *parts)
+    told = note.strip()
 
-    async def use(tx: Tx, officer: Officer) -> tuple[PayeeAccount, str]:
-        organisation_id = read_id(tx, "organisation", organisation)
-        proposal = Proposal(organisation_id, currency.strip().upper(), _line(holder), numbers, address)
-        try:
-            made = await service.propose(tx, proposal, note=note.strip(), by=officer.id)
-        except NotFound:
-            raise PayeeRefused(f"There is no organisation {organisation}.") from None
+    async def use(tx: Tx, officer: Officer) -> tuple[PayeeAccount, str, list[str]]:
+        proposal = await service.proposal(
+            tx,
+            tx.ids.parse("organisation", organisation),
+            currency=currency.strip().upper(),
+            holder=_line(holder),
+            address=address,
+            given=given,
+            note=told,
+        )
+        made = await service.propose(tx, proposal, note=told, by=officer.id)
         await _record(tx, officer, "payee.proposed", made)
-        return made, tx.ids.text(_TYPE, made.id)
+        return made, tx.ids.text(_TYPE, made.id), await service.oddities(tx, made)
 
-    made, named_so = decide("finance", use)
+    made, named_so, odd = decide("finance", use)
     typer.echo(f"{named_so} is proposed: {made.shown}, {made.holder}.")
-    if made.name_score < ALIKE:
-        typer.echo(f"The holder agrees with the register's name by {made.name_score} % only: find out why.")
+    for one in odd:
+        typer.echo(f"Find out why: {one}.")
     looks = "Two others of finance have" if made.is_change else "Another one of finance has"
     typer.echo(f"{looks} to approve it{': payouts to it wait until then' if made.is_change else ''}.")
 
@@ -129,7 +135,9 @@ def approve(account: AccountId, note: Note) -> None:
     """Confirm that the account is the nonprofit's; with it the check bank_details of its verifications succeeds."""
 
     async def use(tx: Tx, officer: Officer) -> PayeeAccount:
-        seen = await service.approve(tx, (await _find(tx, account)).id, note=note.strip(), by=officer.id)
+        one = await _find(tx, account)
+        await ensure_apart(tx, officer, one.proposed.by, one.first.by if one.first else None)
+        seen = await service.approve(tx, one.id, note=note.strip(), by=officer.id)
         await _record(tx, officer, "payee.approved", seen)
         return seen
 

@@ -190,8 +190,9 @@ def remittance(
         async with acting(database, "finance") as (tx, officer):
             with _known(payout):
                 made = await remittances.make(tx, payout_id, spoken)
-            document = await papers.document(made)
-            facts = {"language": made.language, "sha256": sha256(document).hexdigest()}
+        document = await papers.document(made)
+        facts = {"language": made.language, "sha256": sha256(document).hexdigest()}
+        async with database.write() as tx:
             await officer.record(tx, made.payout.partner_id, "payout.remittance", payout, **facts)
         outputs.write(pdf, document)
         return made

@@ -1,8 +1,9 @@
 """Files of payments for our bank: their states, what they hold, what a bank's answer means; pure (M11)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Final, Literal
 from uuid import UUID
@@ -10,13 +11,17 @@ from uuid import UUID
 from almoner.giving.payees.domain import Address, Numbers, Payee, Scheme
 from almoner.giving.payouts.domain import Disbursement
 from almoner.kit.ids import encode
-from almoner.kit.money import Money
+from almoner.kit.money import Money, exponent
 from almoner.kit.states import Lifecycle
 
 BANK_FILE: Final = Lifecycle("bank_file", {"made": frozenset({"released", "withdrawn"})})
 FileStatus = Literal["made", "released", "withdrawn"]
 MOST_PAYMENTS: Final = 10_000
 MAX_NOTE: Final = 2000
+_FORM: Final = "pain.001"
+_NOTHING: Final = {"", "NOTPROVIDED"}
+_QUOTED: Final = 40
+"""So much is repeated of what a bank wrote."""
 
 
 class BankFileRefused(Exception):
@@ -101,27 +106,54 @@ class BankFile:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a bank said of one payment, by its end-to-end id. ``reason``: the bank's code and words."""
+    """What a bank says of something. ``reason``: its code and words."""
 
-    end_to_end_id: str
     code: str
     reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What an answer says of a file, or of a batch: what was in it, as the bank has it, and what becomes of it."""
+
+    said: Said | None
+    payments: str | None
+    total: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """What an answer says of one payment; ``said`` is None where the bank tells it of the batch or the file alone."""
+
+    end_to_end_id: str
+    batch: str
+    currency: str | None
+    amount: Decimal | None
+    said: Said | None
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """A bank's status file: what it says of single payments, of whole batches by their names, of the ``whole`` file.
+    """A bank's status file, about a message of a ``form``: of all of it, of batches by their names, of payments.
 
     What is said of a payment counts before what is said of its batch, and that before what is said of all.
     """
 
     message_id: str
     about: str
+    form: str
     sha256: str
-    whole: Said | None
-    batches: Mapping[str, Said]
-    said: tuple[Said, ...]
-    payments: int | None
+    whole: Part
+    batches: tuple[tuple[str, Part], ...]
+    singles: tuple[Single, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A payment as the bank was asked for it."""
+
+    batch: str
+    money: Money
 
 
 def message_id(file_id: UUID) -> str:
@@ -139,29 +171,62 @@ def batch(message: str, *, sepa: bool) -> str:
     return f"{message}-{'sepa' if sepa else 'other'}"
 
 
-def verdicts(answer: Answer, batches: Mapping[str, str]) -> Mapping[str, tuple[Verdict, str]]:
+def verdicts(answer: Answer, asked: Mapping[str, Asked]) -> Mapping[str, tuple[Verdict, str]]:
     """What becomes of the payments of the file that is answered. Raises BankFileRefused with all that does not fit.
 
-    ``batches``: in which batch each payment is, by its end-to-end id.
+    ``asked``: what the file holds, by the end-to-end ids.
     """
-    found = [] if answer.payments in (None, len(batches)) else [_other(answer)]
-    everything = [*answer.said, *answer.batches.values(), *([answer.whole] if answer.whole else [])]
-    codes = {one.code for one in everything}
-    found += [f"the status {code!r} is none that we know" for code in sorted(codes - VERDICTS.keys())]
-    strange = [one.end_to_end_id for one in answer.said if one.end_to_end_id not in batches]
-    found += [f"no payment of the file is {one!r}" for one in strange]
-    found += [f"the file has no batch {one!r}" for one in answer.batches.keys() - set(batches.values())]
-    if len({one.end_to_end_id for one in answer.said}) < len(answer.said):
-        found.append("one payment is named twice")
-    if found:
+    if found := [*_unlike(answer, asked), *_unclear(answer)]:
         raise BankFileRefused("; ".join(found))
-    named = {one.end_to_end_id: one for one in answer.said}
-    told = {one: named.get(one) or answer.batches.get(its) or answer.whole for one, its in batches.items()}
+    singles = {one.end_to_end_id: one.said for one in answer.singles if one.said}
+    batches = {name: part.said for name, part in answer.batches if part.said}
+    told = {one: singles.get(one) or batches.get(its.batch) or answer.whole.said for one, its in asked.items()}
     return {one: (VERDICTS[said.code], _words(said)) for one, said in told.items() if said is not None}
 
 
-def _other(answer: Answer) -> str:
-    return f"the answer is about a file of {answer.payments} payments, which ours is not"
+def _unlike(answer: Answer, asked: Mapping[str, Asked]) -> Iterator[str]:
+    """Where it is about other payments than ours: a bank tells of them as it has them."""
+    if not answer.form.startswith(_FORM):
+        yield f"the answer is about a message {answer.form[:_QUOTED]!r}, which ours is not"
+    yield from _sums("a file", answer.whole, list(asked.values()))
+    batches = {its.batch for its in asked.values()}
+    for name, part in answer.batches:
+        if name in batches:
+            yield from _sums(f"a batch {name!r}", part, [its for its in asked.values() if its.batch == name])
+        elif name not in _NOTHING:
+            yield f"the file has no batch {name[:_QUOTED]!r}"
+    for one in answer.singles:
+        named = repr(one.end_to_end_id[:_QUOTED])
+        if (ours := asked.get(one.end_to_end_id)) is None:
+            yield f"no payment of the file is {named}"
+            continue
+        if one.batch in batches - {ours.batch}:
+            yield f"{named} is in another batch than {one.batch!r}"
+        if one.amount is not None and (one.currency, one.amount) != (ours.money.currency, _decimal([ours])):
+            yield f"{named} is no payment of {one.amount!s:.{_QUOTED}} {one.currency}"
+
+
+def _sums(what: str, part: Part, payments: Sequence[Asked]) -> Iterator[str]:
+    if part.payments is not None and part.payments.lstrip("0") != str(len(payments)):
+        yield f"the answer is about {what} of {part.payments[:_QUOTED]} payments, which ours is not"
+    if part.total is not None and not (part.total.is_finite() and part.total == _decimal(payments)):
+        yield f"the answer is about {what} of {part.total!s:.{_QUOTED}} in all, which ours is not"
+
+
+def _decimal(payments: Sequence[Asked]) -> Decimal:
+    """The control sum of payments in one currency."""
+    return sum((Decimal(its.money.minor).scaleb(-exponent(its.money.currency)) for its in payments), Decimal())
+
+
+def _unclear(answer: Answer) -> Iterator[str]:
+    said = [answer.whole.said, *(part.said for _, part in answer.batches), *(one.said for one in answer.singles)]
+    for code in sorted({one.code for one in said if one} - VERDICTS.keys()):
+        yield f"the status {code[:_QUOTED]!r} is none that we know"
+    if len({one.end_to_end_id for one in answer.singles}) < len(answer.singles):
+        yield "one payment is named twice"
+    told = [(name, part.said.code) for name, part in answer.batches if part.said]
+    if len(dict(told)) < len(set(told)):
+        yield "one batch has two statuses"
 
 
 def _words(said: Said) -> str:

@@ -16,7 +16,7 @@ from lxml import etree
 from pyiso20022.pain import pain_001_001_09 as pain
 from xsdata.formats.dataclass.serializers import XmlSerializer
 
-from almoner.giving.bank_files.domain import Answer, BankFileRefused, Order, Payment, Said, batch, by_sepa
+from almoner.giving.bank_files.domain import Answer, BankFileRefused, Order, Part, Payment, Said, Single, batch, by_sepa
 from almoner.giving.payees.domain import Address, Numbers
 from almoner.kit.money import Money, exponent
 from almoner.nonprofits.countries.domain import OF_TWO_LETTERS
@@ -158,21 +158,36 @@ def read_answer(content: bytes) -> Answer:
     except MessageRefused as refused:
         raise BankFileRefused(f"This is no answer of a bank: {refused}") from refused
     about = report.orgnl_grp_inf_and_sts
-    whole = Said("", _code(about.grp_sts), _reason(about.sts_rsn_inf)) if about.grp_sts else None
-    said = [
-        Said(one.orgnl_end_to_end_id or "", _code(one.tx_sts), _reason(one.sts_rsn_inf))
-        for some in report.orgnl_pmt_inf_and_sts
-        for one in some.tx_inf_and_sts
-        if one.tx_sts
-    ]
-    batches = {
-        some.orgnl_pmt_inf_id: Said("", _code(some.pmt_inf_sts), _reason(some.sts_rsn_inf))
-        for some in report.orgnl_pmt_inf_and_sts
-        if some.pmt_inf_sts
-    }
-    count = int(about.orgnl_nb_of_txs) if about.orgnl_nb_of_txs else None
-    digest = sha256(content).hexdigest()
-    return Answer(report.grp_hdr.msg_id, about.orgnl_msg_id, digest, whole, batches, tuple(said), count)
+    return Answer(
+        message_id=report.grp_hdr.msg_id,
+        about=about.orgnl_msg_id,
+        form=about.orgnl_msg_nm_id,
+        sha256=sha256(content).hexdigest(),
+        whole=_part(about, about.grp_sts),
+        batches=tuple((some.orgnl_pmt_inf_id, _part(some, some.pmt_inf_sts)) for some in report.orgnl_pmt_inf_and_sts),
+        singles=tuple(
+            _single(one, some.orgnl_pmt_inf_id) for some in report.orgnl_pmt_inf_and_sts for one in some.tx_inf_and_sts
+        ),
+    )
+
+
+def _part(one: Any, status: Any) -> Part:
+    return Part(_said(status, one.sts_rsn_inf), one.orgnl_nb_of_txs, _sum(one.orgnl_ctrl_sum))
+
+
+def _sum(value: Any) -> Decimal | None:
+    """Of an element without content its library makes an empty text."""
+    return value if isinstance(value, Decimal | None) else Decimal("nan")
+
+
+def _single(one: Any, batch: str) -> Single:
+    amount = one.orgnl_tx_ref and one.orgnl_tx_ref.amt and one.orgnl_tx_ref.amt.instd_amt
+    currency, value = (amount.ccy, _sum(amount.value)) if amount else (None, None)
+    return Single(one.orgnl_end_to_end_id or "", batch, currency, value, _said(one.tx_sts, one.sts_rsn_inf))
+
+
+def _said(status: Any, reasons: list[Any]) -> Said | None:
+    return Said(_code(status), _reason(reasons)) if status is not None else None
 
 
 def _code(status: Any) -> str:

@@ -15,6 +15,7 @@ from almoner.giving.bank_files import accounts, domain, store
 from almoner.giving.bank_files.domain import (
     MOST_PAYMENTS,
     Answer,
+    Asked,
     BankFile,
     BankFileRefused,
     Order,
@@ -33,15 +34,21 @@ _CONTEXT: Final = "bank_file"
 _PAGE: Final = 1000
 _DAYS_AHEAD: Final = 60
 _TWO_PEOPLE: Final = "bank_file_two_people"
+_APART: Final = "looks_independent"
 _SUM: Final = "bank_file_sum"
+_PAYEES: Final = "bank_file_payees"
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A new file. ``homeless``: payouts that wait since their nonprofits have no approved account in the currency."""
+    """A new file. ``homeless``: payouts that wait since their nonprofits have no approved account in the currency.
+
+    ``held``: payouts to nonprofits that something has come up about since they were sent.
+    """
 
     file: BankFile | None
     homeless: list[Disbursement]
+    held: list[Disbursement]
 
 
 async def make(tx: Tx, own: OwnAccount, execute_on: date, *, by: str) -> Made:
@@ -51,13 +58,16 @@ async def make(tx: Tx, own: OwnAccount, execute_on: date, *, by: str) -> Made:
     """
     if not tx.now.date() <= execute_on <= tx.now.date() + timedelta(days=_DAYS_AHEAD):
         raise BankFileRefused(f"The day must be from today on, and at most {_DAYS_AHEAD} days ahead.")
-    waiting = await _waiting(tx, own.alone.currency)
+    sent = await _waiting(tx, own.alone.currency)
+    stopped = await store.held(tx, EVERYONE, [one.id for one in sent])
+    held = [one for one in sent if one.id in stopped]
+    waiting = [one for one in sent if one.id not in stopped]
     homes = await payees.current(tx, list({one.organisation_id for one in waiting}), own.alone.currency)
     homeless = [one for one in waiting if one.organisation_id not in homes]
     payments = [Payment(one, homes[one.organisation_id]) for one in waiting if one.organisation_id in homes]
     payments = _within(payments[:MOST_PAYMENTS])
     if not payments:
-        return Made(None, homeless)
+        return Made(None, homeless, held)
     file_id = tx.new_id()
     order = Order(domain.message_id(file_id), own, tx.now, execute_on, payments)
     file = _sealed(tx, file_id, order, _written(order), by)
@@ -65,7 +75,7 @@ async def make(tx: Tx, own: OwnAccount, execute_on: date, *, by: str) -> Made:
         await store.insert(tx, EVERYONE, file, payments)
     except UniqueViolationError as refused:
         raise BankFileRefused("Somebody else has just put one of these payouts into a file; try again.") from refused
-    return Made(file, homeless)
+    return Made(file, homeless, held)
 
 
 def own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
@@ -153,9 +163,19 @@ async def release(tx: Tx, file_id: UUID, *, by: str) -> BankFile:
             raise BankFileRefused(
                 "You made this file yourself: of such a sum somebody else has to release it."
             ) from None
+        if refused.constraint_name == _APART:
+            raise BankFileRefused(
+                "Whoever made the file let you in, or in again, within 7 days, or you them: "
+                "somebody else must release it."
+            ) from None
         if refused.constraint_name == _SUM:
             raise BankFileRefused(
                 "Some payout of the file was confirmed or returned meanwhile: withdraw it and make another one."
+            ) from None
+        if refused.constraint_name == _PAYEES:
+            raise BankFileRefused(
+                "The account of some nonprofit of the file was changed since it was made, or payouts to it wait now: "
+                "withdraw it and make another one."
             ) from None
         raise
     return await get(tx, file_id)
@@ -198,12 +218,12 @@ async def judge(tx: Tx, answer: Answer) -> tuple[BankFile, Mapping[UUID, tuple[V
     if await store.answered(tx, EVERYONE, answer.sha256):
         return file, {}
     payments = await store.payments(tx, EVERYONE, file.id)
-    batches = {
-        end_to_end: domain.batch(file.message_id, sepa=domain.by_sepa(file.total.currency, scheme))
-        for _, end_to_end, scheme in payments
+    asked = {
+        end_to_end: Asked(domain.batch(file.message_id, sepa=domain.by_sepa(money.currency, scheme)), money)
+        for _, end_to_end, scheme, money in payments
     }
-    told = domain.verdicts(answer, batches)
-    return file, {payout: told[end_to_end] for payout, end_to_end, _ in payments if end_to_end in told}
+    told = domain.verdicts(answer, asked)
+    return file, {payout: told[end_to_end] for payout, end_to_end, *_ in payments if end_to_end in told}
 
 
 async def note_answer(tx: Tx, file: BankFile, answer: Answer, counts: dict[Verdict, int], *, by: str) -> None:

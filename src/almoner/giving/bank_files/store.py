@@ -82,6 +82,16 @@ async def in_a_file(tx: Tx, _scope: Everyone, disbursement_ids: Sequence[UUID]) 
     return {row[0] for row in await tx.fetch(IN_A_FILE, disbursement_ids)}
 
 
+HELD: Final = """
+select d.id from disbursement d where d.id = any($1::uuid[]) and payout_is_held(d.partner_id, d.organisation_id)
+"""
+
+
+async def held(tx: Tx, _scope: Everyone, disbursement_ids: Sequence[UUID]) -> set[UUID]:
+    """Which of these payouts are to nonprofits that are not to be paid now."""
+    return {row[0] for row in await tx.fetch(HELD, disbursement_ids)}
+
+
 async def is_released(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> bool:
     """Whether a payout went to the bank in a file."""
     return bool(
@@ -120,17 +130,17 @@ async def withdraw(tx: Tx, _scope: Everyone, file_id: UUID, by: str, note: str) 
     await tx.execute("update bank_file_payment set live = false where file_id = $1", file_id)
 
 
-async def payments(tx: Tx, _scope: Everyone, file_id: UUID) -> list[tuple[UUID, str, Scheme]]:
-    """The payouts of a file, with their end-to-end ids and the kinds of account that they go to."""
+async def payments(tx: Tx, _scope: Everyone, file_id: UUID) -> list[tuple[UUID, str, Scheme, Money]]:
+    """The payouts of a file: their end-to-end ids, the kinds of account that they go to, and what it pays them."""
     rows = await tx.fetch(
         """
-        select p.disbursement_id, d.end_to_end_id, a.scheme from bank_file_payment p
+        select p.disbursement_id, d.end_to_end_id, a.scheme, p.amount_minor, d.currency from bank_file_payment p
         join disbursement d on d.id = p.disbursement_id join payee_account a on a.id = p.payee_account_id
         where p.file_id = $1 order by 1
         """,
         file_id,
     )
-    return [(row[0], row[1], row[2]) for row in rows]
+    return [(row[0], row[1], row[2], Money(row[3], row[4])) for row in rows]
 
 
 async def answered(tx: Tx, _scope: Everyone, sha256: str) -> bool:

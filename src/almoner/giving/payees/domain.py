@@ -6,7 +6,9 @@ from datetime import datetime
 from typing import Final, Literal
 from uuid import UUID
 
+from almoner.kit.money import EXPONENTS
 from almoner.kit.states import Lifecycle
+from almoner.nonprofits.countries.domain import COUNTRIES, OF_TWO_LETTERS
 
 PAYEE_ACCOUNT: Final = Lifecycle(
     "payee_account",
@@ -44,7 +46,12 @@ class Numbers:
     def shown(self) -> str:
         """For people: what tells accounts apart, and not enough to pay to them."""
         hidden = "•" * 4 + self.account[-4:]
-        return f"{self.account[:4]} {hidden}" if self.scheme == "iban" else f"{self.bank} {hidden}".strip()
+        return f"{self.account[:4]} {hidden}" if self.scheme == "iban" else f"{self.bank or ''} {hidden}".strip()
+
+    @property
+    def country(self) -> str | None:
+        """Where the account is held, in three letters, None where nobody lists the country."""
+        return OF_TWO_LETTERS.get(self.account[:2] if self.scheme == "iban" else self.scheme.upper())
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +89,8 @@ class Look:
 class PayeeAccount:
     """An account as it is kept. ``shown``: its number as people may read it. ``sealed``: the numbers, encrypted.
 
-    ``name_score``: how well the holder agrees with the register's name, in hundredths. ``is_change``: it is to take the
-    place of another one, which takes two people beside who proposed it.
+    ``name_score``: how well the holder agrees with the register's name, in hundredths. ``is_change``: it takes two
+    people beside who proposed it, since it is to take the place of another one or comes after a check.
     """
 
     id: UUID
@@ -105,8 +112,9 @@ class PayeeAccount:
 
     @property
     def looks(self) -> int:
-        """How many people must approve it."""
-        return 2 if self.is_change else 1
+        """How many people must approve it; one who has looked at one that is still proposed was not enough."""
+        was_not_enough = self.status == "proposed" and self.first is not None
+        return 2 if self.is_change or was_not_enough or self.second is not None else 1
 
     @property
     def seen(self) -> int:
@@ -124,22 +132,37 @@ class Payee:
     address: Address
 
 
-def problems(proposal: Proposal, countries: Mapping[str, object]) -> list[str]:
-    """All that is wrong with what was proposed, beside its numbers."""
-    given = {"holder": proposal.holder, "town": proposal.address.town}
+def problems(holder: str, address: Address, currency: str, scheme: Scheme | None) -> list[str]:
+    """All that is wrong with what was proposed, beside its numbers. ``scheme``: None where those are wrong."""
+    given = {"holder": holder, "town": address.town}
     found = [f"{name} is required" for name, value in given.items() if not value]
-    parts = {**given, "street": proposal.address.street, "building": proposal.address.building}
-    parts["postcode"] = proposal.address.postcode
+    parts = {**given, "street": address.street, "building": address.building, "postcode": address.postcode}
     found += [
         f"{name} must have at most {_LENGTHS[name]} characters"
         for name, value in parts.items()
         if value and len(value) > _LENGTHS[name]
     ]
-    if proposal.address.country not in countries:
-        found.append(f"country must have three letters such as DEU, not {proposal.address.country!r}")
-    only = CURRENCY_OF.get(proposal.numbers.scheme, proposal.currency)
-    if only != proposal.currency:
-        found.append(f"such an account is in {only}, not in {proposal.currency}")
+    if address.country not in COUNTRIES:
+        found.append(f"country must have three letters such as DEU, not {address.country!r}")
+    if currency not in EXPONENTS:
+        found.append(f"currency must have three letters such as EUR, not {currency!r}")
+    elif scheme and (only := CURRENCY_OF.get(scheme, currency)) != currency:
+        found.append(f"such an account is in {only}, not in {currency}")
+    return found
+
+
+def oddities(account: PayeeAccount, numbers: Numbers, country: str) -> list[str]:
+    """What is unusual of an account whose nonprofit is of a country (three letters): no reason to refuse it, yet."""
+    found = []
+    if account.name_score < ALIKE:
+        found.append(f"the holder agrees with the register's name by {account.name_score} % only")
+    if numbers.country != country:
+        found.append(f"the account is held in {numbers.country or 'an unknown country'}, the nonprofit is of {country}")
+    if account.address.country != country:
+        found.append(f"the holder's address is in {account.address.country}, the nonprofit is of {country}")
+    bank = OF_TWO_LETTERS.get(numbers.bic[4:6]) if numbers.bic else numbers.country
+    if bank != numbers.country:
+        found.append(f"the BIC is of a bank in {bank or 'an unknown country'}")
     return found
 
 

@@ -5,17 +5,31 @@ from typing import Final
 from uuid import UUID
 
 import msgspec
+from asyncpg import CheckViolationError
 
 from almoner.giving.payees import domain, numbers, store
-from almoner.giving.payees.domain import Look, Numbers, Payee, PayeeAccount, PayeeRefused, PayeeStatus, Proposal
+from almoner.giving.payees.domain import (
+    Address,
+    Look,
+    Numbers,
+    Payee,
+    PayeeAccount,
+    PayeeRefused,
+    PayeeStatus,
+    Proposal,
+)
 from almoner.giving.verifications import service as verifications
+from almoner.giving.verifications.ports import KnownAccount
 from almoner.kit.errors import NotFound
-from almoner.nonprofits.countries.domain import COUNTRIES
 from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.telemetry import Telemetry
 from almoner.screening.matching.service import names_agree
 
 _CONTEXT: Final = "payee_account"
+_ASKED: Final = "payee_and_contact"
+"""The constraint that keeps apart who says where a nonprofit is paid, and where it is asked."""
 
 
 def read(given: Mapping[str, str | None]) -> Numbers:
@@ -23,17 +37,46 @@ def read(given: Mapping[str, str | None]) -> Numbers:
     return numbers.read(given)
 
 
+async def proposal(
+    tx: Tx,
+    organisation_id: UUID | None,
+    *,
+    currency: str,
+    holder: str,
+    address: Address,
+    given: Mapping[str, str | None],
+    note: str,
+) -> Proposal:
+    """What somebody typed of an account. ``given``: as for ``read``. Raises PayeeRefused with all that is wrong."""
+    found: list[str] = []
+    try:
+        if organisation_id is None:
+            raise NotFound
+        await organisations.get(tx, EVERYONE, organisation_id)
+    except NotFound:
+        found.append("there is no such organisation")
+    typed: Numbers | None = None
+    try:
+        typed = numbers.read(given)
+    except PayeeRefused as refused:
+        found.append(str(refused))
+    found += domain.problems(holder, address, currency, typed.scheme if typed else None) + _of_note(note)
+    if found or typed is None or organisation_id is None:
+        raise PayeeRefused("; ".join(found))
+    return Proposal(organisation_id, currency, holder, typed, address)
+
+
 async def propose(tx: Tx, proposal: Proposal, *, note: str, by: str) -> PayeeAccount:
     """Somebody says where a nonprofit is to be paid in a currency; others have to look at it.
 
-    While it is to take the place of another account, payouts to the nonprofit wait. ``note``: the evidence. Raises
+    Where the nonprofit's account was checked before, payouts to it wait until they have. ``note``: the evidence. Raises
     NotFound, PayeeRefused.
     """
     organisation = await organisations.get(tx, EVERYONE, proposal.organisation_id)
-    if found := [*domain.problems(proposal, COUNTRIES), *_of_note(note)]:
-        raise PayeeRefused("; ".join(found))
-    listed = [name for name in (organisation.name, organisation.display_name) if name]
     account_id, read_ = tx.new_id(), proposal.numbers
+    if found := domain.problems(proposal.holder, proposal.address, proposal.currency, read_.scheme) + _of_note(note):
+        raise PayeeRefused("; ".join(found))
+    await store.hold(tx, EVERYONE, organisation.id)
     plain = msgspec.json.encode(read_)
     made = PayeeAccount(
         id=account_id,
@@ -44,8 +87,8 @@ async def propose(tx: Tx, proposal: Proposal, *, note: str, by: str) -> PayeeAcc
         sealed=tx.vault.seal(plain, context=_CONTEXT, binding=account_id.bytes),
         shown=read_.shown,
         address=proposal.address,
-        name_score=round(100 * names_agree([proposal.holder], listed, lines=False).score),
-        is_change=bool(await store.current(tx, EVERYONE, [proposal.organisation_id], proposal.currency)),
+        name_score=_agreement(proposal.holder, organisation),
+        is_change=await store.takes_two(tx, EVERYONE, organisation.id, proposal.currency),
         status="proposed",
         proposed=Look(by, note, tx.now),
         first=None,
@@ -53,13 +96,26 @@ async def propose(tx: Tx, proposal: Proposal, *, note: str, by: str) -> PayeeAcc
         refused_by=None,
         refused_note=None,
     )
-    if not await store.insert(tx, EVERYONE, made, tx.vault.keyed_hash(_CONTEXT, plain)):
+    try:
+        stored = await store.insert(tx, EVERYONE, made, tx.vault.keyed_hash(_CONTEXT, plain))
+    except CheckViolationError as refused:
+        if refused.constraint_name != _ASKED:
+            raise
+        raise PayeeRefused(
+            "You have recorded where this organisation is asked: somebody else has to say where it is paid."
+        ) from refused
+    if not stored:
         raise PayeeRefused(
             f"Another account in {proposal.currency} is proposed for this organisation: approve or refuse it first."
         )
-    if made.is_change:
-        await verifications.account_proposed(tx, made.organisation_id, _named(tx, made), _facts(made))
+    await verifications.account_proposed(tx, made.organisation_id, _named(tx, made), _facts(made))
     return made
+
+
+def _agreement(holder: str, organisation: Organisation) -> int:
+    """How well a holder agrees with what the register calls the nonprofit, in hundredths."""
+    listed = [name for name in (organisation.name, organisation.display_name) if name]
+    return round(100 * names_agree([holder], listed, lines=False).score)
 
 
 def _named(tx: Tx, account: PayeeAccount) -> str:
@@ -98,15 +154,21 @@ async def approve(tx: Tx, account_id: UUID, *, note: str, by: str) -> PayeeAccou
     domain.ensure_may_approve(held, by)
     if found := _of_note(note):
         raise PayeeRefused("; ".join(found))
-    await store.look(tx, EVERYONE, account_id, Look(by, note, tx.now), first=held.first is None)
-    if held.seen + 1 == held.looks:
-        await store.approve(tx, EVERYONE, account_id)
-        looks = [
-            verifications.Look(look.by, look.note, look.at) for look in (held.first, Look(by, note, tx.now)) if look
-        ]
-        differs = held.name_score < domain.DIFFERS
-        of, named = held.organisation_id, _named(tx, held)
-        await verifications.account_approved(tx, of, named, _facts(held), looks, differs=differs)
+    mine = Look(by, note, tx.now)
+    await store.look(tx, EVERYONE, account_id, mine, first=held.first is None)
+    of, named = held.organisation_id, _named(tx, held)
+    # What was a first account when it was proposed may come after a check by now.
+    two = held.looks == 2 or await store.takes_two(tx, EVERYONE, of, held.currency)
+    if held.seen + 1 < (2 if two else 1):
+        if not held.is_change:
+            await verifications.account_proposed(tx, of, named, _facts(held))
+        return await get(tx, account_id)
+    await store.approve(tx, EVERYONE, account_id)
+    # Whoever proposed a nonprofit's first account is one of the two people that a check before it waits for.
+    seen = [look for look in (None if two else held.proposed, held.first, mine) if look]
+    looks = [verifications.Look(look.by, look.note, look.at) for look in seen]
+    differs = held.name_score < domain.DIFFERS
+    await verifications.account_approved(tx, of, named, _facts(held), looks, differs=differs)
     return await get(tx, account_id)
 
 
@@ -124,12 +186,34 @@ async def refuse(tx: Tx, account_id: UUID, *, note: str, by: str) -> PayeeAccoun
     return await get(tx, account_id)
 
 
+async def measure(tx: Tx, telemetry: Telemetry) -> None:
+    """How many accounts wait to be looked at, and since when."""
+    count, since = await store.proposed(tx, EVERYONE)
+    telemetry.payees.set("account", count, (tx.now - since).total_seconds() if since else 0.0)
+
+
 async def current(tx: Tx, organisation_ids: Sequence[UUID], currency: str) -> Mapping[UUID, Payee]:
     """Where these nonprofits are paid in a currency, as far as that is approved."""
     return {
         one.organisation_id: Payee(one.id, one.holder, _open(tx, one), one.address)
         for one in await store.current(tx, EVERYONE, list(organisation_ids), currency)
     }
+
+
+async def oddities(tx: Tx, account: PayeeAccount) -> list[str]:
+    """What whoever looks at an account has to find out, for people."""
+    organisation = await organisations.get(tx, EVERYONE, account.organisation_id)
+    return domain.oddities(account, _open(tx, account), organisation.country_code)
+
+
+async def known(tx: Tx, organisation_id: UUID) -> KnownAccount | None:
+    """The account of a nonprofit that was approved first, for a verification that is begun after it."""
+    for one in await store.approved_of(tx, EVERYONE, organisation_id):
+        organisation = await organisations.get(tx, EVERYONE, organisation_id)
+        agrees = _agreement(one.holder, organisation)  # with the name that it has now
+        facts = {**_facts(one), "nameAgrees": agrees}
+        return KnownAccount(_named(tx, one), facts, differs=agrees < domain.DIFFERS)
+    return None
 
 
 async def approved_of(tx: Tx, organisation_id: UUID) -> list[PayeeAccount]:
@@ -143,8 +227,11 @@ def _open(tx: Tx, account: PayeeAccount) -> Numbers:
 
 
 async def _lock(tx: Tx, account_id: UUID) -> PayeeAccount:
-    if (held := await store.lock(tx, EVERYONE, account_id)) is None:
+    if (known := await store.find(tx, EVERYONE, account_id)) is None:
         raise NotFound
+    await store.hold(tx, EVERYONE, known.organisation_id)
+    held = await store.lock(tx, EVERYONE, account_id)
+    assert held is not None, "accounts stay"
     return held
 
 

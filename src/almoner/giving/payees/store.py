@@ -1,6 +1,7 @@
 """SQL of nonprofits' accounts."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -57,6 +58,16 @@ async def insert(tx: Tx, _scope: Everyone, new: PayeeAccount, fingerprint: bytes
             new.proposed.at,
         )
     )
+
+
+async def hold(tx: Tx, _scope: Everyone, organisation_id: UUID) -> None:
+    """Whatever changes a nonprofit's accounts waits for another that does, so that a change is known for one."""
+    await tx.fetchval("select pg_advisory_xact_lock(hashtextextended($1::uuid::text, 73))", organisation_id)
+
+
+async def takes_two(tx: Tx, _scope: Everyone, organisation_id: UUID, currency: str) -> bool:
+    """Whether one more account takes two people beside who proposed it; its nonprofit's accounts are held."""
+    return bool(await tx.fetchval("select payee_takes_two($1, $2)", organisation_id, currency))
 
 
 async def find(tx: Tx, _scope: Everyone, account_id: UUID) -> PayeeAccount | None:
@@ -148,6 +159,12 @@ select {_COLUMNS} from payee_account where organisation_id = any($1::uuid[]) and
 async def current(tx: Tx, _scope: Everyone, organisation_ids: Sequence[UUID], currency: str) -> list[PayeeAccount]:
     """The approved accounts of these nonprofits in a currency."""
     return [_account(row) for row in await tx.fetch(CURRENT, organisation_ids, currency)]
+
+
+async def proposed(tx: Tx, _scope: Everyone) -> tuple[int, datetime | None]:
+    """How many accounts wait to be looked at, and when the first was proposed."""
+    [row] = await tx.fetch("select count(*), min(proposed_at) from payee_account where status = 'proposed'")
+    return row[0], row[1]
 
 
 async def others_with(tx: Tx, _scope: Everyone, account_id: UUID) -> list[UUID]:

@@ -151,4 +151,16 @@ checks: Final = (
         """,
         "disbursement",
     ),
+    Check(
+        "payouts.held_by_rule_are_young",
+        "What a rule holds back since the bank contradicts itself, or took money back, is looked at within 5 days",
+        "See why with `almoner payouts holds`, ask the bank, put it right, and release the organisation",
+        """
+        select organisation_id from (
+            select distinct on (organisation_id, partner_id) * from payout_hold
+            order by organisation_id, partner_id, n desc
+        ) newest where held and decided_by = 'rule' and decided_at < (select at from moment) - interval '5 days'
+        """,
+        "organisation",
+    ),
 )

@@ -8,19 +8,15 @@ from typing import Final, TextIO
 from uuid import UUID
 
 import structlog
-from asyncpg import DataError, IntegrityConstraintViolationError
 
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Bucket, Donation
 from almoner.giving.payouts import advice, service, store
 from almoner.giving.payouts.advice import TITLES as TITLES
 from almoner.giving.payouts.domain import BY_RUN, Disbursement, PayoutRefused, Rules, Sums, WaitingReason
-from almoner.kit.money import MoneyError
 from almoner.platform.db import EVERYONE, Database, Partner, Tx
 
 PAGE: Final = 500
-REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
-"""What is wrong with one payout, and not with the database."""
 _log: Final = structlog.get_logger("almoner.giving")
 
 
@@ -86,7 +82,7 @@ async def collect_all(db: Database, rules: Rules) -> None:
     for bucket in buckets:
         try:
             await collect_bucket(db, bucket, rules)
-        except REFUSALS as refused:
+        except service.REFUSALS as refused:
             # One bucket that cannot be filled does not keep the others back.
             named = db.deployment.ids.text("organisation", bucket.organisation_id)
             _log.error("bucket_refused", organisation=named, currency=bucket.currency, why=str(refused))
@@ -104,7 +100,7 @@ async def _send(db: Database, disbursement_id: UUID, rules: Rules, ran: Ran) -> 
     try:
         async with db.write() as tx:
             sent = await service.send(tx, disbursement_id, rules)
-    except REFUSALS as refused:
+    except service.REFUSALS as refused:
         # One payout that must not be does not keep the others back.
         ran.refused.append((disbursement_id, str(refused)))
         return
@@ -123,7 +119,7 @@ async def _confirm_sent(db: Database, ran: Ran) -> None:
             try:
                 with suppress(PayoutRefused):  # another run was faster
                     await confirm(db, disbursement_id)
-            except REFUSALS as refused:
+            except service.REFUSALS as refused:
                 ran.refused.append((disbursement_id, str(refused)))
         after = sent[-1]
 

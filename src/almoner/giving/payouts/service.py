@@ -11,7 +11,7 @@ from typing import Final
 from uuid import UUID
 
 import msgspec
-from asyncpg import CheckViolationError
+from asyncpg import CheckViolationError, DataError, IntegrityConstraintViolationError
 
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Bucket, Donation
@@ -34,7 +34,7 @@ from almoner.giving.payouts.domain import (
 from almoner.giving.payouts.schemas import DisbursementOut, disbursement_out
 from almoner.giving.verifications import service as verifications
 from almoner.kit.errors import NotFound
-from almoner.kit.money import MAX_MINOR, Money
+from almoner.kit.money import MAX_MINOR, Money, MoneyError
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform import queue
 from almoner.platform.crypto import digest
@@ -47,6 +47,8 @@ Scope = Partner | Everyone
 COLLECT: Final = "payouts.collect"
 BATCH: Final = 1000
 """Donations in one transaction."""
+REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
+"""What is wrong with one payout, and not with the database."""
 _DAY: Final = timedelta(days=1)
 _BY_TWO: Final = "payout_confirmation_two_people"
 _BY_ANOTHER: Final = "payout_hold_released_by_another"
@@ -187,7 +189,7 @@ async def send(tx: Tx, disbursement_id: UUID, rules: Rules) -> Disbursement | No
         return held
     if not await store.advance(tx, held, "SENT"):
         raise LookupError(f"disbursement {held.id} is held and cannot be sent")
-    await ledger.post(tx, books.payout_sent(held.id, held.organisation_id, held.money))
+    ledger.post(tx, books.payout_sent(held.id, held.organisation_id, held.money))
     if await donations.has_loose(tx, held.bucket):  # more than it could hold
         await look_at(tx, Partner(held.partner_id), held.organisation_id)
     return await get(tx, EVERYONE, held.id)
@@ -214,8 +216,8 @@ async def confirm(
 ) -> Disbursement:
     """The bank has paid it: its donations are DISBURSED, ``limit`` of them now.
 
-    ``said``: by people; None when it went in a file that was released, or a line of the bank tells of it. Raises
-    NotFound; PayoutRefused; TakesTwo when it is more than one person may say alone.
+    ``said``: by people; None when it went in a file that was released. Raises NotFound; PayoutRefused; TakesTwo when
+    it is more than one person may say alone.
     """
     held = await _lock(tx, disbursement_id)
     _ensure_sent(held)
@@ -229,7 +231,7 @@ async def confirm(
     if not await store.advance(tx, held, "PAID"):
         raise LookupError(f"disbursement {held.id} is held and cannot be confirmed")
     await _move(tx, held.id, "PAID", limit)
-    await ledger.post(tx, books.payout_paid(held.id, held.organisation_id, held.money))
+    ledger.post(tx, books.payout_paid(held.id, held.organisation_id, held.money))
     return await get(tx, EVERYONE, held.id)
 
 
@@ -250,7 +252,7 @@ async def give_back(tx: Tx, disbursement_id: UUID, reason: str, *, noted_by: str
     decided = Hold(held.partner_id, held.organisation_id, True, note, noted_by, tx.now)
     await store.insert_hold(tx, EVERYONE, decided)
     was_paid = held.status == "PAID"
-    await ledger.post(tx, books.payout_returned(held.id, held.organisation_id, held.money, was_paid=was_paid))
+    ledger.post(tx, books.payout_returned(held.id, held.organisation_id, held.money, was_paid=was_paid))
     return await get(tx, EVERYONE, held.id)
 
 

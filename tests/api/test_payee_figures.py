@@ -1,0 +1,48 @@
+"""How many verifications, flags and accounts wait before nonprofits are paid, as the metrics tell it."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from almoner.giving.payees import service as payees
+from almoner.giving.verifications import service as verifications
+from tests.support import bank, factories
+from tests.support.client import Client
+from tests.support.database import TestDatabase
+from tests.support.payouts import verified
+from tests.support.service import Service, serving
+
+SET = re.compile(r'almoner_payee(s_open|_oldest_seconds)\{what="(\w+)"\} ([\d.]+)')
+
+
+@pytest.fixture
+async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service in which nothing waits yet."""
+    async with serving(empty_database) as service:
+        yield service
+
+
+async def measured(service: Service) -> dict[str, tuple[float, float]]:
+    """How many of each wait, and how long the oldest has, in days."""
+    telemetry = service.house.telemetry
+    async with service.db.read() as tx:
+        await verifications.measure(tx, telemetry)
+        await payees.measure(tx, telemetry)
+    found = {(kind, what): float(value) for kind, what, value in SET.findall(telemetry.exposition().decode())}
+    kinds = ("verification", "flag", "account")
+    return {what: (found["s_open", what], round(found["_oldest_seconds", what] / 86_400)) for what in kinds}
+
+
+async def test_what_waits_is_counted_with_its_age(alone: Service) -> None:
+    api: Client = alone.client((await alone.tenant()).secret)
+    assert set((await measured(alone)).values()) == {(0, 0)}
+    nonprofit = await factories.nonprofit(alone)
+    await verified(alone, api, nonprofit)
+    await factories.verification(alone, api)
+    alone.clock.advance(days=2)
+    async with alone.db.write() as tx:  # after its check
+        await payees.propose(tx, bank.proposal(alone, nonprofit), note="letter", by="one")
+    alone.clock.advance(days=1)
+    assert await measured(alone) == {"verification": (1, 3), "flag": (1, 1), "account": (1, 1)}
+    await api.close()

@@ -1,0 +1,82 @@
+"""Accounts proposed, approved and paid to at the same moment: no change passes for a first account."""
+
+import asyncio
+from pathlib import Path
+
+from almoner.giving.bank_files.domain import BankFileRefused
+from almoner.giving.payees import service as payees
+from almoner.giving.payees.domain import PayeeAccount, PayeeRefused
+from tests.support import bank, factories
+from tests.support.client import Client
+from tests.support.payouts import settled, uuid_of, verified
+from tests.support.service import Service
+
+ROUNDS = 6
+
+
+async def propose(service: Service, organisation: str, by: str) -> PayeeAccount:
+    async with service.db.write() as tx:
+        given = bank.proposal(service, organisation, iban=bank.OTHER_IBAN)
+        return await payees.propose(tx, given, note="letter", by=by)
+
+
+async def approve(service: Service, account: PayeeAccount, by: str) -> PayeeAccount:
+    async with service.db.write() as tx:
+        return await payees.approve(tx, account.id, note="called them", by=by)
+
+
+async def test_a_proposal_beside_an_approval_is_known_for_the_change_that_it_is(service: Service) -> None:
+    for _ in range(ROUNDS):
+        nonprofit = await factories.nonprofit(service)
+        async with service.db.write() as tx:
+            first = await payees.propose(tx, bank.proposal(service, nonprofit), note="letter", by="one")
+        _, second = await asyncio.gather(
+            approve(service, first, "two"), propose(service, nonprofit, "one"), return_exceptions=True
+        )
+        if isinstance(second, BaseException):
+            assert isinstance(second, PayeeRefused), second  # before the approval: another one is proposed
+            second = await propose(service, nonprofit, "one")
+        assert second.is_change
+        assert (await approve(service, second, "two")).status == "proposed"
+        assert (await approve(service, second, "three")).status == "approved"
+
+
+async def test_of_two_who_approve_at_once_each_counts_and_nobody_twice(service: Service) -> None:
+    for _ in range(ROUNDS):
+        nonprofit = await factories.nonprofit(service)
+        await bank.account(service, nonprofit)
+        changed = await propose(service, nonprofit, "one")
+        twice = await asyncio.gather(*(approve(service, changed, "two") for _ in range(2)), return_exceptions=True)
+        assert sorted(isinstance(one, PayeeRefused) for one in twice) == [False, True]
+        others = await asyncio.gather(
+            *(approve(service, changed, by) for by in ("three", "four")), return_exceptions=True
+        )
+        assert sorted(isinstance(one, PayeeRefused) for one in others) == [False, True]
+        async with service.db.read() as tx:
+            assert (await payees.get(tx, changed.id)).status == "approved"
+
+
+async def test_a_file_released_beside_a_change_pays_the_account_that_was_approved(
+    service: Service, api: Client, tmp_path: Path
+) -> None:
+    ours = bank.own(tmp_path, "USD")
+    for _ in range(ROUNDS):
+        nonprofit = await factories.nonprofit(service)
+        before = await bank.account(service, nonprofit)
+        await verified(service, api, nonprofit)
+        await settled(service, api, nonprofit, amount=1_000)
+        await bank.sent(service)
+        file = (await bank.made(service, ours)).file
+        assert file is not None
+        content, changed = await asyncio.gather(
+            bank.released(service, file), propose(service, nonprofit, "one"), return_exceptions=True
+        )
+        assert isinstance(changed, PayeeAccount)
+        if isinstance(content, BaseException):
+            assert isinstance(content, BankFileRefused), content
+            await bank.withdrawn(service, file)
+        else:
+            assert bank.IBAN.encode() in content
+        async with service.db.read() as tx:
+            [payee] = (await payees.current(tx, [uuid_of(service, "organisation", nonprofit)], "USD")).values()
+        assert payee.account_id == before.id
