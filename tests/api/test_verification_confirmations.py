@@ -11,7 +11,7 @@ from almoner.giving.confirmations import service as confirmations
 from almoner.giving.confirmations.domain import Contact
 from almoner.giving.verifications.domain import InvalidState
 from tests.support import bank, factories
-from tests.support.agents import link_in, mail_to, path_of
+from tests.support.agents import contact, link_in, mail_to, path_of
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.confirmations import asked
@@ -152,6 +152,20 @@ async def test_mails_to_one_address_have_limits_and_the_last_address_counts(
     assert (await browser.open(path_of(link_in(mail)))).status_code == 410
     moved = await mail_to(service, api, f"new.{mail['to']}")
     assert (await browser.open(path_of(link_in(moved)))).status_code == 200
+
+
+async def test_a_link_to_an_address_that_was_wrong_ends_with_it(
+    service: Service, api: Client, browser: Browser
+) -> None:
+    made, mail = await asked(service, api)
+    page = await browser.open(path_of(link_in(mail)))
+    await contact(service, made["organisationId"], right := f"right.{mail['to']}")
+    late = await browser.post(page.url.path, {**WHO, "seen": seen(page), "answer": "confirmed"})
+    assert (late.status_code, "No answer is needed any more" in late.text) == (410, True)
+    assert (await shown(api, made))["checks"][3]["status"] == "pending"
+    await simulate(api, made, "succeed_check", type="bank_details")
+    again = await mail_to(service, api, right)  # by the same rule as the first
+    assert (await browser.open(path_of(link_in(again)))).status_code == 200
 
 
 async def test_nobody_is_asked_whose_address_nobody_knows_nor_twice(service: Service, api: Client) -> None:

@@ -10,7 +10,7 @@ from almoner.giving.verifications.domain import InvalidState
 from almoner.platform.db import EVERYONE
 from almoner.validation.matches import service as matches
 from almoner.validation.reviews.domain import Decision
-from tests.api.test_verification_findings import flags
+from tests.api.test_verification_findings import flags, lift
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -103,3 +103,41 @@ async def test_a_match_after_the_approval_is_flagged_once(alone: Service, api: C
     await decide(alone, OTHER)
     assert [one.status for one in await flags(alone, made)] == ["open"], "it takes two people all the same"
     assert (await shown(api, made))["status"]["type"] == "approved"
+
+
+@pytest.mark.parametrize("decision", [OTHER, SAME])
+async def test_a_flagged_match_is_lifted_once_a_person_has_said_that_it_is_another(
+    alone: Service, api: Client, lists: Lists, decision: Decision
+) -> None:
+    await lists.load(listing(1, "SOMEBODY ELSE ENTIRELY"))
+    named = await factories.nonprofit(alone, name=AQSA)
+    made = await factories.verification(alone, api, organisation=named)
+    await alone.drain()
+    await simulate(api, made, "approve")
+    await lists.load(listing(1, "SOMEBODY ELSE ENTIRELY"), listing(2, AQSA))
+    await alone.drain()
+    [flag] = await flags(alone, made)
+    with pytest.raises(InvalidState, match="decide about sandbox_screeningmatch_"):
+        await lift(alone, flag, "one")
+    await decide(alone, decision)
+    if decision is SAME:
+        for flag in await flags(alone, made):
+            assert flag.status == "open"
+            with pytest.raises(InvalidState, match="it is not paid"):
+                await lift(alone, flag, "one")
+    else:
+        assert [(await lift(alone, flag, by)).status for by in ("one", "two")] == ["open", "lifted"]
+
+
+async def test_nobody_approves_whom_a_list_names_before_the_job_has_heard_of_it(
+    alone: Service, api: Client, lists: Lists
+) -> None:
+    await lists.load(listing(1, AQSA))
+    named = await factories.nonprofit(alone, name=AQSA)
+    made = await factories.verification(alone, api, organisation=named)
+    await alone.drain()
+    async with alone.db.write() as tx:
+        match = await tx.fetchval("select id from screening_match where decision = 'open' and current")
+        await matches.decide(tx, EVERYONE, match, SAME)
+        with pytest.raises(InvalidState, match="it is not paid"):
+            await verifications.look(tx, EVERYONE, uuid_of(alone, "monetarydonationverification", made["id"]))

@@ -21,7 +21,7 @@ _numbers = count(1)
 async def test_of_five_officers_at_once_two_lift_a_flag_and_one_alone_never_does(service: Service, api: Client) -> None:
     made = await factories.verification(service, api)
     await service.drain()
-    await bank.account(service, made["organisationId"])
+    await bank.account(service, made["organisationId"], holder="Any name")
     async with service.db.read() as tx:
         [flag] = await verifications.flags(tx, uuid_of(service, "monetarydonationverification", made["id"]))
 

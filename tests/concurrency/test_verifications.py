@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 
 from almoner.duties import Screened
+from almoner.giving.payees import service as payees
 from almoner.giving.verifications import checking
 from almoner.giving.verifications import service as verifications
 from almoner.giving.verifications.domain import CHECKS, VERIFICATION, Evidence, InvalidState, Outcome
@@ -41,7 +42,7 @@ def steps(chance: random.Random, partner: Partner, organisations: list[str], scr
         "check": lambda tx, one: verifications.end_check(
             tx, EVERYONE, one, chance.choice(CHECKS), chance.choice(OUTCOMES), by="tests"
         ),
-        "look": lambda tx, one: checking.look(tx, screening, one),
+        "look": lambda tx, one: checking.look(tx, screening, payees.known, one),
         "sweep": lambda tx, _: verifications.expire(tx, 10),
         "create": lambda tx, _: verifications.create(tx, partner, chance.choice(organisations)),
     }

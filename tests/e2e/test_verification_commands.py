@@ -119,7 +119,7 @@ async def test_what_is_missing_is_asked_for_and_what_is_flagged_takes_two(
     assert (status, printed.startswith("info@hill.example is asked in de; the link works until ")) == (0, True)
     service.clock.advance(minutes=10)  # the commands live a little later
     assert "Spenden für Hill Road Relief" in (await mail_to(service, api, "info@hill.example"))["subject"]
-    await bank.account(service, made["organisationId"])  # in "Any name"
+    await bank.account(service, made["organisationId"], holder="Any name")
     _, shown = await officer("show", made["id"])
     for fact in (
         "what the watch lists say; the nonprofit's own word",

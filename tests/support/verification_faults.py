@@ -21,7 +21,7 @@ async def lived(service: Service, api: Client) -> None:
         asked = await confirmations.ask(tx, verification_id, contact, by="one")
         page = await confirmations.opened(tx, asked.id)
         await confirmations.answer(tx, asked.id, "confirmed", name="A", role="B", seen=page.seen.hex())
-    await bank.account(service, made["organisationId"])
+    await bank.account(service, made["organisationId"], holder="Any name")
 
 
 def of_verifications() -> Iterator[Fault]:

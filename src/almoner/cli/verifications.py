@@ -7,7 +7,7 @@ import typer
 
 from almoner.cli.access import read_id, table
 from almoner.cli.database import in_transaction
-from almoner.cli.officer import Agreed, Note, Officer, decide, look, named
+from almoner.cli.officer import Agreed, Note, Officer, decide, ensure_apart, look, named
 from almoner.giving.confirmations import service as confirmations
 from almoner.giving.confirmations.domain import Contact
 from almoner.giving.verifications import service
@@ -228,7 +228,9 @@ def lift_flag(flag: FlagId, note: Note) -> None:
 
     async def use(tx: Tx, officer: Officer) -> Flag:
         try:
-            looked = await service.lift(tx, read_id(tx, FLAG, flag), note=told, by=officer.id)
+            known = await service.flag(tx, read_id(tx, FLAG, flag))
+            await ensure_apart(tx, officer, known.first.by if known.first else None)
+            looked = await service.lift(tx, known.id, note=told, by=officer.id)
         except NotFound:
             raise typer.BadParameter(f"there is no flag {flag}") from None
         one = await service.get(tx, EVERYONE, looked.verification_id)

@@ -13,16 +13,13 @@ from almoner.giving.confirmations.pages import PURPOSE
 from almoner.giving.confirmations.ports import Contacts
 from almoner.giving.verifications import service as verifications
 from almoner.giving.verifications.domain import PROGRESSED, InvalidState
+from almoner.platform import mailing
 from almoner.platform.db import EVERYONE, Tx
-from almoner.platform.mail import Mail, MailDelayed, MailRefused, MailTransport
+from almoner.platform.mail import Mail, MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Done, Drop, Job, Result, Retry
+from almoner.platform.queue import Done, Drop, Job, Result
 from almoner.platform.work import Handler, Schedule, Work
-
-_FIRST_WAIT: Final = timedelta(minutes=1)
-_LONGEST_WAIT: Final = timedelta(hours=6)
-_MOST_ATTEMPTS: Final = 16  # about three days
 
 
 class _Status(msgspec.Struct, rename="camel"):
@@ -71,15 +68,7 @@ def handlers(pages: Pages, transport: MailTransport, contacts: Contacts) -> Mapp
         async with work.db.read() as tx:
             asked = await service.to_send(tx, mail_id)
             mail = None if asked is None else written(tx, pages, mail_id, asked, job.due_at)
-        if mail is None:
-            return Done()
-        try:
-            await transport.send(mail)
-        except MailRefused as refused:
-            return Drop(str(refused))
-        except MailDelayed as delayed:
-            return Retry(_wait(job.attempt), str(delayed)) if job.attempt < _MOST_ATTEMPTS else Drop(str(delayed))
-        return Done()
+        return await mailing.carry(transport, mail, job)
 
     async def forget_names(work: Work, job: Job) -> Result:
         async with work.db.write() as tx:
@@ -110,8 +99,3 @@ def written(tx: Tx, pages: Pages, mail_id: UUID, asked: Page, at: datetime) -> M
         html=pages.text("payee.html", language, **facts),
         language=language.html_lang,
     )
-
-
-def _wait(attempt: int) -> timedelta:
-    """1 minute, doubled after each attempt, at most six hours."""
-    return min(_FIRST_WAIT * (1 << (attempt - 1)), _LONGEST_WAIT)

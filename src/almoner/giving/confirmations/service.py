@@ -62,7 +62,8 @@ async def ask(tx: Tx, verification_id: UUID, contact: Contact, *, by: str, langu
 async def ask_once(tx: Tx, verification_id: UUID, contact: Contact | None) -> None:
     """Have the nonprofit asked by rule: its address is known, and nobody has asked in this round. Raises NotFound."""
     held = await verifications.hold(tx, EVERYONE, verification_id)
-    asked = any(one.expires_at == held.expires_at for one in await store.of(tx, EVERYONE, held.id))
+    known = await store.of(tx, EVERYONE, held.id)
+    asked = any(one.expires_at == held.expires_at and not one.withdrawn for one in known)
     waits = held.awaits_answer and held.checks["organisation_confirmation"] == "pending"
     if contact is not None and waits and not asked:
         await ask(tx, held.id, contact, by="rules")

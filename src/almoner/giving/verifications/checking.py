@@ -1,12 +1,14 @@
 """Looking at a verification: what its register and the watch lists say, what follows, and what is other than before."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
 from uuid import UUID
 
 from almoner.giving.verifications import findings, moving, store, store_findings
-from almoner.giving.verifications.domain import FLAGGED, CheckType, Outcome, Verification
-from almoner.giving.verifications.findings import RENEWED, Finding
-from almoner.giving.verifications.ports import Screening
+from almoner.giving.verifications.domain import FLAGGED, CheckType, InvalidState, Outcome, Verification
+from almoner.giving.verifications.findings import COUNTING, RENEWED, Finding
+from almoner.giving.verifications.ports import Accounts, KnownAccount, Screening
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform import outbox
@@ -14,11 +16,15 @@ from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Match, Who
 
+ACCOUNTS: Final = "accounts of nonprofits"
+"""The source of what is known of an account."""
 
-async def look(tx: Tx, screening: Screening, verification_id: UUID) -> Verification:
+
+async def look(tx: Tx, screening: Screening, accounts: Accounts, verification_id: UUID) -> Verification:
     """Ask register and lists about a pending or approved one; a second look finds nothing new. Raises NotFound.
 
-    The lists decide last: whom they name by then counts, and not whom they named when it began.
+    An account that was approved before counts. The lists decide last: whom they name by then counts, and not whom they
+    named when it began.
     """
     held = await moving.hold(tx, EVERYONE, verification_id)
     if not held.live:
@@ -31,11 +37,17 @@ async def look(tx: Tx, screening: Screening, verification_id: UUID) -> Verificat
     for finding in (listed, screened):
         await note(tx, held, finding)
     await store_findings.set_look(tx, EVERYONE, held.id, tx.now + RENEWED)
-    ended = _ended(held, listed, screened)
+    waits = held.status == "pending" and held.checks["bank_details"] == "pending" and listed.outcome != "failed"
+    known = await accounts(tx, organisation.id) if waits else None
+    ended = _ended(held, listed, screened, known)
+    if known is not None and ("bank_details", "succeeded") in ended:
+        await account_seen(tx, held, known)
     return await moving.end_checks(tx, held, ended) if ended else held
 
 
-def _ended(held: Verification, listed: Finding, screened: Finding) -> list[tuple[CheckType, Outcome]]:
+def _ended(
+    held: Verification, listed: Finding, screened: Finding, known: KnownAccount | None
+) -> list[tuple[CheckType, Outcome]]:
     """The checks that end by what was seen."""
     if held.status != "pending":
         return []
@@ -46,11 +58,13 @@ def _ended(held: Verification, listed: Finding, screened: Finding) -> list[tuple
         remaining.discard("registration")
         if listed.outcome == "failed":
             return ended
-    if "compliance" in remaining:
-        if screened.outcome == "failed":
-            ended.append(("compliance", "failed"))
-        elif screened.outcome == "succeeded" and remaining == {"compliance"}:
-            ended.append(("compliance", "succeeded"))
+    if "compliance" in remaining and screened.outcome == "failed":
+        return [*ended, ("compliance", "failed")]
+    if known is not None:
+        ended.append(("bank_details", "succeeded"))
+        remaining.discard("bank_details")
+    if screened.outcome == "succeeded" and remaining == {"compliance"}:
+        ended.append(("compliance", "succeeded"))
     return ended
 
 
@@ -100,6 +114,30 @@ async def known_matches(tx: Tx, held: Verification) -> list[Match]:
     others = await organisations.joined(tx, held.organisation_id)
     whos = [Who("organisation", one, held.partner_id) for one in (held.organisation_id, *(o.id for o in others))]
     return [match for who in whos for match in (await screenings.result(tx, who)).matches]
+
+
+async def account_seen(tx: Tx, held: Verification, known: KnownAccount) -> None:
+    """Keep that a held one's nonprofit has an approved account; one in quite another name is flagged."""
+    finding = Finding("bank_details", "succeeded", ACCOUNTS, None, {**known.facts, "account": known.account})
+    if known.differs:
+        finding = replace(finding, reason="holder_differs")
+    made = await store_findings.insert(tx, held.id, finding)
+    if known.differs:
+        await store_findings.raise_flag(tx, held.id, made, "holder_differs")
+        await tell_payouts(tx, held)
+
+
+async def ensure_clear(tx: Tx, held: Verification) -> None:
+    """No watch list names its nonprofit as far as is known. Raises InvalidState.
+
+    A person says first whose a match is; nobody takes upon themselves what is confirmed of sanctions and the like.
+    """
+    known = await known_matches(tx, held)
+    waiting = sorted(tx.ids.text("screeningmatch", one.id) for one in known if one.waits)
+    if waiting:
+        raise InvalidState(f"a watch list may name the organisation: decide about {', '.join(waiting)} first")
+    if any(one.decision == "confirmed" and one.category in COUNTING for one in known):
+        raise InvalidState("a watch list of sanctions, warnings or hate speech names the organisation: it is not paid")
 
 
 async def tell_payouts(tx: Tx, held: Verification) -> None:

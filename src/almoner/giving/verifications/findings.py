@@ -142,7 +142,7 @@ def raised(before: Finding | None, now: Finding) -> Iterator[FlagKind]:
     """What is other than when the check succeeded; ``before``: what was seen last, None if nobody noted it."""
     if now.check == "registration":
         was = before.facts if before else {"active": True}
-        if was.get("active") and not now.facts.get("active"):
+        if was.get("active", True) and not now.facts.get("active"):
             yield "register_removed"
         if was.get("name", now.facts.get("name")) != now.facts.get("name"):
             yield "register_renamed"

@@ -6,15 +6,15 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.verifications import moving, store, store_findings
-from almoner.giving.verifications.checking import tell_payouts
+from almoner.giving.verifications.checking import ACCOUNTS, account_seen, ensure_clear, tell_payouts
 from almoner.giving.verifications.domain import MAX_NOTE_LENGTH, InvalidState, Verification
 from almoner.giving.verifications.findings import Finding, Flag, FlagKind, Look
+from almoner.giving.verifications.ports import KnownAccount
 from almoner.kit.errors import NotFound
 from almoner.platform.db import EVERYONE, Tx
 
+_MATCH: Final[FlagKind] = "new_match"
 _CHANGED: Final[FlagKind] = "payee_changed"
-_DIFFERS: Final[FlagKind] = "holder_differs"
-_SOURCE: Final = "accounts of nonprofits"
 
 
 async def lift(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
@@ -30,6 +30,8 @@ async def lift(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
         raise InvalidState(f"the flag is {held.status}: only one that is open can be lifted")
     if held.first is not None and held.first.by == by:
         raise InvalidState("you have looked at it before: somebody else has to look as well")
+    if held.kind == _MATCH:
+        await ensure_clear(tx, verification)
     look = Look(by, note, tx.now)
     looked = replace(held, first=look) if held.first is None else replace(held, second=look, status="lifted")
     await _store(tx, verification, looked)
@@ -43,23 +45,23 @@ async def _store(tx: Tx, verification: Verification, looked: Flag) -> None:
 
 
 async def account_proposed(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
-    """Another account is to take the place of the one that was seen: a flag where the check had succeeded."""
+    """Another account than was seen is proposed: a flag where the check had succeeded."""
     for held in await _live(tx, organisation_id):
-        if held.checks["bank_details"] == "succeeded":
-            await _raise(tx, held, Finding("bank_details", "unclear", _SOURCE, _CHANGED, {**facts, "account": account}))
+        if held.checks["bank_details"] == "succeeded" and not await _open_about(tx, held, account):
+            finding = Finding("bank_details", "unclear", ACCOUNTS, _CHANGED, {**facts, "account": account})
+            made = await store_findings.insert(tx, held.id, finding)
+            await store_findings.raise_flag(tx, held.id, made, _CHANGED)
+            await tell_payouts(tx, held)
 
 
 async def account_approved(
     tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object], looks: Sequence[Look], *, differs: bool
 ) -> None:
     """The looks of two people at the account lift what it was flagged for; a waiting check succeeds with it."""
+    known = KnownAccount(account, facts, differs)
     for held in await _live(tx, organisation_id):
-        seen = Finding("bank_details", "succeeded", _SOURCE, None, {**facts, "account": account})
         waited = held.status == "pending" and held.checks["bank_details"] == "pending"
-        if waited and differs:
-            await _raise(tx, held, replace(seen, reason=_DIFFERS))
-        else:
-            await store_findings.insert(tx, held.id, seen)
+        await account_seen(tx, held, replace(known, differs=waited and differs))
         for flag in await _open_about(tx, held, account):
             both = looks if flag.first is None else (flag.first, next(one for one in looks if one.by != flag.first.by))
             await _store(tx, held, replace(flag, first=both[0], second=both[1], status="lifted"))
@@ -83,9 +85,3 @@ async def _live(tx: Tx, organisation_id: UUID) -> list[Verification]:
 
 async def _open_about(tx: Tx, held: Verification, account: str) -> list[Flag]:
     return await store_findings.open_about(tx, EVERYONE, _CHANGED, held.id, account)
-
-
-async def _raise(tx: Tx, held: Verification, finding: Finding) -> None:
-    made = await store_findings.insert(tx, held.id, finding)
-    await store_findings.raise_flag(tx, held.id, made, _DIFFERS if finding.reason == _DIFFERS else _CHANGED)
-    await tell_payouts(tx, held)

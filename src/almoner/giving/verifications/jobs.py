@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from almoner.giving.verifications import checking, service
-from almoner.giving.verifications.ports import Screening
+from almoner.giving.verifications.ports import Accounts, Screening
 from almoner.nonprofits.organisations.service import UPDATED
 from almoner.platform.db import Tx
 from almoner.platform.outbox import Event, Reaction
@@ -18,12 +18,12 @@ from almoner.platform.work import Handler, Schedule, Work
 from almoner.screening.screenings.domain import CHANGED, UNWATCHED, ScreeningChanged
 
 
-async def check(screening: Screening, work: Work, job: Job) -> Result:
+async def check(screening: Screening, accounts: Accounts, work: Work, job: Job) -> Result:
     """Look at one, then do what a test value asked for. A second run finds what was seen."""
     verification_id, then = UUID(job.payload["verification"]), job.payload["then"]
 
     async def look(tx: Tx) -> None:
-        await checking.look(tx, screening, verification_id)
+        await checking.look(tx, screening, accounts, verification_id)
         if then is not None:
             await service.act(tx, verification_id, then)
 
@@ -60,6 +60,6 @@ schedules: Final = (
 )
 
 
-def handlers(screening: Screening) -> Mapping[str, Handler]:
-    """The job, with the watch lists."""
-    return {service.CHECK: partial(check, screening)}
+def handlers(screening: Screening, accounts: Accounts) -> Mapping[str, Handler]:
+    """The job, with the watch lists, and the accounts that were approved."""
+    return {service.CHECK: partial(check, screening, accounts)}

@@ -1,6 +1,7 @@
 """What verifications need from outside: nonprofits compared with the watch lists, and people asked about matches."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 from uuid import UUID
 
@@ -9,6 +10,26 @@ from almoner.platform.db import Database, Tx
 from almoner.screening.screenings.domain import Result
 
 Compared = TypeVar("Compared")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownAccount:
+    """An approved account of a nonprofit: its name, and what verifications keep of it.
+
+    ``differs``: its holder is named quite otherwise than the register has the nonprofit.
+    """
+
+    account: str
+    facts: Mapping[str, object]
+    differs: bool
+
+
+class Accounts(Protocol):
+    """The accounts that people have approved."""
+
+    async def __call__(self, tx: Tx, organisation_id: UUID, /) -> KnownAccount | None:
+        """That of a nonprofit; None while it has none."""
+        ...
 
 
 class Screening(Protocol):

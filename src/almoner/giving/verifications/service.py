@@ -40,6 +40,7 @@ from almoner.platform import outbox
 from almoner.platform.crypto import digest
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.telemetry import Telemetry
 
 BATCH: Final = 1000  # S4
 _OF_THE_SANDBOX: Final = Evidence("sandbox", "A test value in organisationId asked for it.")
@@ -190,6 +191,13 @@ async def open_flags(tx: Tx, limit: int) -> list[Flag]:
     return await store_findings.with_status(tx, EVERYONE, "open", limit)
 
 
+async def flag(tx: Tx, flag_id: UUID) -> Flag:
+    """One flag. Raises NotFound."""
+    if (found := await store_findings.find_flag(tx, EVERYONE, flag_id)) is None:
+        raise NotFound
+    return found
+
+
 async def lift(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
     """Somebody has looked at a flag; the second person lifts it. Raises NotFound, InvalidState."""
     return await flagging.lift(tx, flag_id, note=note, by=by)
@@ -253,13 +261,11 @@ async def look(tx: Tx, scope: Scope, verification_id: UUID) -> bytes:
     """What there is to approve, as a fingerprint of 32 bytes.
 
     It stays so until the transaction ends. Raises NotFound; InvalidState when it cannot be approved, also while a match
-    with a watch list waits for somebody to decide it.
+    with a watch list waits for somebody to decide it, or one of sanctions and the like is confirmed.
     """
     held, organisation = await _hold_looked_up(tx, scope, verification_id)
     held.approved(tx.now)
-    waiting = [tx.ids.text("screeningmatch", one.id) for one in await checking.known_matches(tx, held) if one.waits]
-    if waiting:
-        raise InvalidState(f"a watch list may name the organisation: decide about {', '.join(sorted(waiting))} first")
+    await checking.ensure_clear(tx, held)
     listed = (organisation.name, organisation.registry_name, organisation.registry_number)
     seen = (held.id, held.organisation_id, held.checks, held.created_at, held.expires_at, *listed)
     return digest(msgspec.json.encode(seen))
@@ -345,6 +351,13 @@ async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, s
     for _, partner_id, organisation_id in await store.live_of(tx, EVERYONE, list(organisation_ids)):
         found.setdefault(organisation_id, set()).add(partner_id)
     return found
+
+
+async def measure(tx: Tx, telemetry: Telemetry) -> None:
+    """How many verifications and flags wait, and since when."""
+    for what, (count, at) in (await store_findings.waiting(tx, EVERYONE)).items():
+        since = at and (at - domain.LIFETIME if what == "verification" else at)
+        telemetry.payees.set(what, count, (tx.now - since).total_seconds() if since else 0.0)
 
 
 async def look_again(tx: Tx, limit: int = BATCH) -> int:

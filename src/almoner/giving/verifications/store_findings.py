@@ -1,5 +1,6 @@
 """SQL of what was seen of checks, and of flags."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -133,6 +134,22 @@ async def with_status(tx: Tx, _scope: Everyone, status: FlagStatus, limit: int) 
     """Flags of all verifications, newest first."""
     rows = await tx.fetch(f"{_FLAG} where g.status = $1 order by g.id desc limit $2", status, limit)
     return [_flag(row) for row in rows]
+
+
+PENDING: Final = """
+select count(*), min(expires_at) from monetary_donation_verification where status = 'pending' and expires_at > $1
+"""
+OPEN: Final = """
+select count(*), min(f.raised_at) from monetary_donation_flag f
+join monetary_donation_verification v on v.id = f.verification_id
+where f.status = 'open' and v.status in ('pending', 'approved')
+"""
+
+
+async def waiting(tx: Tx, _scope: Everyone) -> Mapping[str, tuple[int, datetime | None]]:
+    """How many verifications and flags wait; when the first verification expires, and the first flag was raised."""
+    [pending], [flagged] = await tx.fetch(PENDING, tx.now), await tx.fetch(OPEN)
+    return {"verification": (pending[0], pending[1]), "flag": (flagged[0], flagged[1])}
 
 
 async def find_flag(tx: Tx, _scope: Everyone, flag_id: UUID) -> Flag | None:
