@@ -1,5 +1,6 @@
 """Fixtures of every test that needs the service; ``tests/unit`` needs none of them."""
 
+import gc
 import random
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -47,6 +48,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = {item for item in items if "given_files" in getattr(item, "fixturenames", ())}
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: no look for garbage goes through it again."""
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

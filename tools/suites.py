@@ -24,6 +24,8 @@ LINES = (
     ("e2e", "fuzz", "newcomer", "concurrency", "worker", "chaos", "architecture"),
 )
 ALONE = {"architecture", "concurrency", "fuzz", "newcomer"}  # one process: they fill the machine, or share one thing
+# Each of two workers begins with half of the files, so that what a file starts for its tests is mostly started once.
+SHARED = ("-n", "2", "--dist", "worksteal")
 CHECKED = "architecture"  # what `make check` has run
 NOTHING_SELECTED = 5  # pytest's status for a suite without long figures
 MOST_SECONDS = 1800  # of one suite; a test alone is ended long before (pyproject.toml)
@@ -90,7 +92,7 @@ class Running:
         """Run one suite; its output as a whole, when it has ended."""
         report = REPORTS / f"{folder.name}.xml"
         report.unlink(missing_ok=True)
-        command = [f"--junit-xml={report}", *self._options, *([] if folder.name in ALONE else ["-n", "2"])]
+        command = [f"--junit-xml={report}", *self._options, *([] if folder.name in ALONE else SHARED)]
         began = time.monotonic()
         status = self.pytest(folder, line, "", *command)
         if status == NOTHING_SELECTED:

@@ -21,6 +21,7 @@ from almoner.giving.confirmations.domain import Contact
 from almoner.giving.disputes import jobs as dispute_jobs
 from almoner.giving.donations import jobs as donation_jobs
 from almoner.giving.donations import service as gifts
+from almoner.giving.payees import service as payees
 from almoner.giving.payments.ports import PaymentProvider
 from almoner.giving.payouts import jobs as payout_jobs
 from almoner.giving.payouts.domain import Rules
@@ -32,6 +33,7 @@ from almoner.giving.receipts import service as receipts
 from almoner.giving.refund_notices import jobs as refund_notice_jobs
 from almoner.giving.refund_notices import service as refund_notices
 from almoner.giving.refunds import jobs as refund_jobs
+from almoner.giving.refunds.ports import RefundLooks
 from almoner.giving.requests import jobs as donation_request_jobs
 from almoner.giving.sessions import jobs as session_jobs
 from almoner.giving.settlements import jobs as settlement_jobs
@@ -49,7 +51,7 @@ from almoner.nonprofits.organisations import jobs as organisation_jobs
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import jobs as register_jobs
 from almoner.nonprofits.registers.jobs import Refreshing
-from almoner.platform import audit_heads, idempotency, outbox, selfcheck
+from almoner.platform import audit_heads, event_blocks, idempotency, outbox, selfcheck
 from almoner.platform.db import Database, Tx
 from almoner.platform.http import receiving
 from almoner.platform.mail import MailTransport
@@ -89,6 +91,7 @@ Compared = TypeVar("Compared")
 
 TIDYING = (
     Schedule("idempotency.purge", idempotency.next_due, idempotency.purge, every=timedelta(hours=1)),
+    Schedule("event_blocks.build", event_blocks.next_due, event_blocks.build),
     Schedule("outbox.purge", outbox.next_due, outbox.purge, every=timedelta(days=1)),
     *receiving.schedules,
 )
@@ -193,6 +196,7 @@ def duties(
     outbound: Outbound,
     provider: PaymentProvider | None,
     reports: PayoutReports | None,
+    looks: RefundLooks | None,
     transport: MailTransport,
     catalogues: Catalogues,
     figures: Figures,
@@ -217,11 +221,11 @@ def duties(
     handlers |= {**sign_in_jobs.handlers, **organisation_jobs.handlers(FOLLOWERS)}
     handlers |= {**register_jobs.handlers(registers), **watchlist_jobs.handlers(watchlists)}
     handlers |= document_jobs.handlers(blobs, scanner)
-    handlers |= {**match_jobs.handlers(screener), **verification_jobs.handlers(Screened(screener))}
+    handlers |= {**match_jobs.handlers(screener), **verification_jobs.handlers(Screened(screener), payees.known)}
     handlers |= {**request_jobs.handlers(name_agreement), **monitoring_jobs.handlers(screener)}
     handlers |= {**eligibility_jobs.handlers, **submission_jobs.handlers, **appeal_jobs.handlers}
     if provider is not None:
-        handlers |= _paying(provider, figures, rules)
+        handlers |= _paying(provider, looks, figures, rules)
     if reports is not None:
         handlers |= settlement_jobs.handlers(reports)
     return Duties(
@@ -245,12 +249,14 @@ def _forgetting(kept: Kept) -> tuple[Schedule, ...]:
     return (*agent_jobs.schedules(kept), *handed_in_jobs.schedules(kept))
 
 
-def _paying(provider: PaymentProvider, figures: Figures, rules: Rules) -> Mapping[str, Handler]:
+def _paying(
+    provider: PaymentProvider, looks: RefundLooks | None, figures: Figures, rules: Rules
+) -> Mapping[str, Handler]:
     """What asks the payment provider."""
     return {
         **donation_jobs.handlers(provider, figures),
         **suspense_jobs.handlers(provider),
-        **refund_jobs.handlers(provider),
+        **refund_jobs.handlers(provider, looks),
         **dispute_jobs.handlers(provider, rules),
     }
 

@@ -23,11 +23,9 @@ from almoner.duties import duties
 from almoner.giving.brakes.domain import LOOSE, STRICT, Figures
 from almoner.giving.confirmations.pages import TEMPLATES as CONFIRMATION_TEMPLATES
 from almoner.giving.confirmations.pages import ConfirmationPages
-from almoner.giving.disputes import flows as disputes
 from almoner.giving.disputes.flows import DisputeWork
 from almoner.giving.donations import flows
 from almoner.giving.donations.flows import PaymentWork
-from almoner.giving.donations.pages import callback_routes
 from almoner.giving.donations.routes import routes as donations
 from almoner.giving.gateway import embed
 from almoner.giving.gateway.code_pages import CodePages
@@ -39,6 +37,7 @@ from almoner.giving.payouts.domain import Rules
 from almoner.giving.payouts.routes import routes as disbursements
 from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
 from almoner.giving.receipts.pages import GiftPages
+from almoner.giving.refunds.ports import RefundLooks
 from almoner.giving.refunds.routes import refund_routes
 from almoner.giving.requests.routes import routes as donation_requests
 from almoner.giving.sessions.routes import routes as donation_sessions
@@ -74,7 +73,7 @@ from almoner.platform.telemetry import Telemetry
 from almoner.platform.uploads.checking import Checker
 from almoner.platform.work import Duties
 from almoner.provider_test.app import ProviderTest
-from almoner.providers import Provider, accounts_of, provider_of, till_of
+from almoner.providers import Provider, accounts_of, callbacks, provider_of, till_of
 from almoner.sandbox import (
     simulate_agents,
     simulate_appeals,
@@ -220,7 +219,9 @@ def _people_pages(db: Database, catalogues: Catalogues, limiter: RateLimiter, ou
     ]
 
 
-def _giving_pages(settings: Settings, work: PaymentWork, catalogues: Catalogues, rules: Rules) -> list[BaseRoute]:
+def _giving_pages(
+    settings: Settings, work: PaymentWork, looks: RefundLooks | None, catalogues: Catalogues, rules: Rules
+) -> list[BaseRoute]:
     db = work.db
     checkout = Checkout(
         work.provider.origin,
@@ -244,7 +245,7 @@ def _giving_pages(settings: Settings, work: PaymentWork, catalogues: Catalogues,
         *statements.routes(),
         *dead_ends("/statement", statements.routes(), statements.unknown),
         *embed.routes(catalogues),
-        *callback_routes(work, partial(disputes.hear, DisputeWork(db, work.provider, rules))),
+        *callbacks(work, looks, rules),
     ]
 
 
@@ -325,6 +326,7 @@ def _duties(
         outbound,
         provider,
         None if provider is None else provider.reports(),
+        None if provider is None else provider.looks(),
         _mail(settings, db),
         catalogues,
         _figures(settings),
@@ -362,7 +364,8 @@ async def open_house(
     provider, provider_app = provider_of(settings, db, outbound, telemetry, catalogues)
     work = None if provider is None else PaymentWork(db, provider, _figures(settings))
     rules = Rules(settings.payout_least_gifts)
-    pages += [] if work is None else _giving_pages(settings, work, catalogues, rules)
+    looks = provider.looks() if provider else None
+    pages += [] if work is None else _giving_pages(settings, work, looks, catalogues, rules)
     pages += _sandbox_pages(db, catalogues) if settings.sandbox else []
     blobs = Blobs(StorageOnUse(settings.documents_url, settings.documents_folder), db.deployment.vault)
     background = Background(db, _duties(settings, db, outbound, provider, catalogues, telemetry, blobs), telemetry)

@@ -40,6 +40,9 @@ async def test_the_clock_moves_forwards_and_tells_how_far(service: Service, api:
 async def test_every_sweep_works_with_the_rights_that_the_service_has(service: Service, api: Client) -> None:
     await api.post("/v1/users", idempotency_key="kept for 21 days")
     moved = data(await api.post(CLOCK, {"advanceSeconds": 59 * 86400}))
+    for _ in range(5):  # a busy machine may need more than the 30 s of a call
+        if moved["remaining"]:
+            moved = data(await api.post(CLOCK, {"advanceSeconds": 0}))
     assert moved["remaining"] == 0
     assert not [line for line in service.lines if b"sweep_failed" in line]
     async with service.db.read() as tx:

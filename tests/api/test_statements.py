@@ -169,7 +169,9 @@ async def test_links_are_mailed_three_times_a_day_to_one_donor(service: Service,
 
 def around(today: date) -> dict[str, date]:
     """The days that a period may begin or end on: ten years are the longest."""
-    day, decade = timedelta(days=1), today.replace(year=today.year - 10)
+    day = timedelta(days=1)
+    leaps = (today.month, today.day) == (2, 29)
+    decade = (today + day if leaps else today).replace(year=today.year - 10)
     near = {"today": today, "morrow": today + day, "later": today + 7 * day, "earlier": today - 300 * day}
     taxed = {"sixth": date(today.year, 4, 6), "fifth": date(today.year + 1, 4, 5)}
     return {**near, **taxed, "decade": decade, "longer": decade - day}

@@ -25,6 +25,15 @@ OVERDUE = {
     "payouts.donations_follow",
     "payouts.settled_are_collected",
     "payouts.sent_are_confirmed",
+    "donation_requests.are_finished",
+    "gift_aid_claims.are_adjusted",
+    "disputes.are_decided",
+    "disputes.are_looked_at",
+    "refunds.arrive",
+    "refunds.refused_are_seen_to",
+    "verifications.flags_are_young",
+    "bank_lines.are_young",
+    "bank_lines.providers_paid",
 }
 OF_WHAT_IS = [check for check in CHECKS if check.name not in OVERDUE and not check.name.startswith(("jobs.", "deliv"))]
 

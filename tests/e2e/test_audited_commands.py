@@ -15,6 +15,7 @@ from almoner.giving.disputes import service as disputes
 from almoner.giving.payouts import flows as payout_flows
 from almoner.giving.payouts import service as payout_service
 from almoner.giving.payouts.domain import Rules
+from almoner.giving.refunds import service as refunding
 from almoner.giving.requests import flows as asking
 from almoner.giving.requests.domain import Unasked
 from almoner.giving.suspense import service as suspense
@@ -41,15 +42,17 @@ READS = frozenset(
     {
         "gift-aid claims adjustments", "gift-aid claims list",
         "disputes list", "disputes show",
-        "refunds list", "refunds show",
+        "refunds list", "refunds refused", "refunds show",
         "activities suggest", "approvals list", "audit key", "audit list", "audit sign", "audit verify", "keys list",
         "members groups", "members list", "members provider show", "members provider test", "operators list",
         "operators tokens list", "requests list", "requests over",
-        "bank-files list", "bank-lines list", "bank-lines reports", "partners list", "payees list", "payees show",
+        "bank-files list", "bank-lines gaps", "bank-lines list", "bank-lines reports",
+        "partners list", "payees list", "payees show",
         "payouts holds", "payouts list",
         "payouts show", "registers diff", "registers list", "registers status", "reviews list", "selfcheck",
         "watchlists status",
-        "settlements exceptions", "settlements list", "suspense list", "verifications flags", "verifications list",
+        "settlements exceptions", "settlements list", "settlements waiting", "suspense list", "verifications flags",
+        "verifications list",
         "verifications show",
     }
 )  # fmt: skip
@@ -222,8 +225,8 @@ async def a_flag(world: World, nonprofit: str) -> None:
     await world.does("agents", "contact", nonprofit, "info@relief.example", "--source", "the register's page")
     [pending] = data(await world.api.get("/v1/monetary-donation-verifications", organisationId=nonprofit))
     await world.does("verifications", "ask", pending["id"], "--language", "de")
-    account = (await world.does(*proposing)).split()[0]
-    await world.does("payees", "approve", account, *NOTE, other=True)
+    account = (await world.does(*proposing, other=True)).split()[0]
+    await world.does("payees", "approve", account, *NOTE)
     _, printed = await world.typed("verifications", "flags")
     flag = next(one for one in printed.split() if "verificationflag_" in one)
     await world.does("verifications", "lift", flag, *NOTE)
@@ -267,6 +270,11 @@ async def settlements_and_held_money(world: World) -> None:
         (refund,) = await refunds.of(world.service, gift)
         told = {"done-by-hand": ("--called", f"tpr_{gift['id']}", *NOTE), "refuse": NOTE}.get(what, ())
         await world.does("refunds", what, world.text("refund", refund.id), *told)
+    gift = await factories.donation(world.service, world.api)
+    unsent = await refunds.begun(world.service, gift)
+    async with world.service.db.write() as tx:
+        await refunding.record_refused(tx, unsent.id, "the card is closed")
+    await world.does("refunds", "let-rest", world.text("refund", unsent.id), *NOTE)
     for what in ("won", "lost", "ask"):
         disputed = await factories.donation(world.service, world.api)
         await simulate(world.api, disputed["id"], "dispute")
@@ -370,12 +378,20 @@ async def accounts_and_bank_files(world: World, nonprofit: str) -> None:
     statement = world.home / "statement.xml"
     request = await asked(world.service, world.api, 700)
     moved = [camt.entry(name, 700, currency="USD") for name in ("AUDIT-1", "AUDIT-2")]
-    statement.write_bytes(camt.statement(*moved, currency="USD"))
+    statement.write_bytes(camt.statement(*moved, currency="USD", account=camt.other(bank.NUMBER)))
     await world.does("bank-lines", "import", str(statement))
     async with world.service.db.read() as tx:
         lines = [world.text("bankline", row[0]) for row in await tx.fetch(WAITING_LINES)]
     await world.does("bank-lines", "assign", lines[0], "--request", request["reference"])
     await world.does("bank-lines", "dismiss", lines[1], *NOTE)
+    account = camt.other(bank.NUMBER)
+    statement.write_bytes(
+        camt.statement(opening=1, currency="USD", account=account, reference="AUDIT-2", day="2026-03-03")
+    )
+    await world.does("bank-lines", "import", str(statement))
+    async with world.service.db.read() as tx:
+        gap = world.text("bankstatement", await tx.fetchval("select id from bank_statement_gap limit 1"))
+    await world.does("bank-lines", "explain", gap, *NOTE)
 
 
 async def gift_aid_claims(world: World) -> None:

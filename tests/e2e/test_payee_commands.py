@@ -9,7 +9,7 @@ import pytest
 from tests.support import bank, factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase
-from tests.support.payouts import payouts, settled, verified
+from tests.support.payouts import payouts, settled, uuid_of, verified
 from tests.support.service import Service, serving
 from tests.support.terminal import Type, in_process, operator
 
@@ -62,13 +62,29 @@ async def test_an_account_is_proposed_shown_and_approved_by_another(
     assert [word in listed for word in (account, "1 of 1", "100 %")] == [True] * 3
 
 
+async def test_who_let_the_other_in_lately_is_no_other_pair_of_eyes(service: Service, tmp_path: Path) -> None:
+    people = [await operator(service, "finance") for _ in range(3)]
+    one, two, three = (in_process(service, tmp_path, person) for person in people)
+    inviter, invited = (uuid_of(service, "operator", person.id) for person in people[:2])
+    async with service.db.write() as tx:
+        await tx.execute(
+            "insert into operator_vouch (id, person_id, by_id, act, at) values ($1, $2, $3, 'invited', $4)",
+            tx.new_id(), invited, inviter, tx.now,
+        )  # fmt: skip
+    cause = await factories.nonprofit(service, name="Olive Relief")
+    account = (await proposed(one, cause, "--routing", "011000015", "--account", "123456789")).split()[0]
+    status, printed = await two("payees", "approve", account, *NOTE)
+    assert (status, "let the other in, or in again, within 7 days: somebody else must look" in printed) == (1, True)
+    assert (await three("payees", "approve", account, *NOTE))[0] == 0
+
+
 async def test_another_name_is_told_and_a_change_takes_two_more(service: Service, officers: list[Type]) -> None:
     one, two, three = officers
     cause = await factories.nonprofit(service, name="Olive Relief")
     await bank.account(service, cause)
     printed = await proposed(one, cause, "--routing", "011000015", "--account", "123456789", holder="Mr Smith")
     account = printed.split()[0]
-    assert "The holder agrees with the register's name by" in printed
+    assert "Find out why: the holder agrees with the register's name by 0 % only.\n" in printed
     assert "Two others of finance have to approve it: payouts to it wait until then." in printed
     assert "proposed (1 of 2: somebody else has to look as well)" in (await two("payees", "approve", account, *NOTE))[1]
     status, printed = await two("payees", "approve", account, *NOTE)
@@ -84,6 +100,16 @@ async def test_what_is_wrong_is_told_at_once_and_nothing_is_kept(service: Servic
     )  # fmt: skip
     assert status == 1
     assert "country must have three letters such as DEU, not 'DE'; such an account is in USD, not in EUR" in printed
+    status, printed = await officers[0](
+        "payees", "propose", "organisation_nothing", "--currency", "EURO", "--holder", " ", "--town", "Y",
+        "--country", "DE", "--routing", "000000000", "--account", "12", "--bic", "AB", "--note", " ",
+    )  # fmt: skip
+    assert status == 1
+    for problem in (
+        "there is no such organisation", "routing is no routing number", "account must have 4 to 17 digits",
+        "bic is not valid", "holder is required", "not 'DE'", "not 'EURO'", "the note must have 1 to 2000 characters",
+    ):  # fmt: skip
+        assert problem in printed
     status, printed = await officers[0]("payees", "show", "payeeaccount_nothing")
     assert (status != 0, "Traceback" in printed) == (True, False)
     assert len((await officers[0]("payees", "list"))[1].splitlines()) == 1

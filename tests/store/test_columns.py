@@ -13,7 +13,8 @@ CLASSES = {"public", "account", "personal", "secret"}
 FILE = Path(migrations.__file__).with_name("columns.toml")
 COLUMNS = """
 select case when table_schema = 'public' then table_name else table_schema || '.' || table_name end, column_name
-from information_schema.columns where table_schema not in ('pg_catalog', 'information_schema')
+from information_schema.columns join information_schema.tables using (table_schema, table_name)
+where table_schema not in ('pg_catalog', 'information_schema') and table_type = 'BASE TABLE'
 """
 APPEND_ONLY = {
     "audit_entry",

@@ -1,10 +1,9 @@
 """Donation requests in the database: what it refuses by itself, and how it answers hot questions."""
 
 import re
-from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -16,10 +15,11 @@ from almoner.kit.states import Lifecycle
 from almoner.platform.db import EVERYONE, Partner, Tx
 from tests.support import factories
 from tests.support.client import Client
+from tests.support.database import TestDatabase
 from tests.support.payouts import uuid_of
 from tests.support.plans import Explaining
 from tests.support.requests import asked, donations_of, paid
-from tests.support.service import Service, Tenant
+from tests.support.service import Service, Tenant, serving
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -100,33 +100,46 @@ async def test_what_was_asked_for_and_paid_stays(service: Service, api: Client) 
     )
 
 
-async def test_p1_batches_are_found_by_indexes(service: Service, tenant: Tenant) -> None:
-    partner = Partner(tenant.partner.id)
-    organisation = uuid_of(service, "organisation", await factories.nonprofit(service))
-    with suppress(Undone):
-        await _explain(service, partner, organisation)
-
-
-class Undone(Exception):
-    """What was written for the plans is not kept."""
-
-
 MANY = """
+with asked as (
+    insert into donation_request (id, partner_id, currency, amount_minor, donations, paid_minor, covered_minor, status,
+                                  reference, made_before, gathering, covering, created_at, due_at, status_changed_at)
+    select gen_random_uuid(), $1, 'USD', 2500, 25, 0, 0, 'OPEN',
+        'ALM-' || upper(substr(md5($1::uuid::text || n), 1, 5)) || '-' || upper(substr(md5($1::uuid::text || n), 6, 5)),
+        $3, false, false, $3, $3, $3
+    from generate_series(1, 40) as n returning id
+), gifts (request_id, n) as (
+    select id, n from asked, generate_series(1, 25) as n union all select null, n from generate_series(1, $4) as n
+)
 insert into donation (id, partner_id, organisation_id, type, status, amount_minor, currency, consented, anonymous,
-                      metadata, created_at, status_changed_at, cover_minor)
-select gen_random_uuid(), $1, $2, 'direct', 'ACTIVE', 100, 'USD', false, false, '{}', $3, $3, 0
-from generate_series(1, 5000)
+                      metadata, created_at, status_changed_at, cover_minor, request_id)
+select gen_random_uuid(), $1, $2, 'direct', case when request_id is null then 'ACTIVE' else 'REQUESTED_PAYMENT' end,
+    100, 'USD', false, false, '{}', $3, $3, 0, request_id
+from gifts
 """
+"""Of a partner 40 requests with 25 gifts in each, and so many gifts in none."""
 
 
-async def _explain(service: Service, partner: Partner, organisation: UUID) -> None:
+async def test_p1_batches_are_found_by_indexes(empty_database: TestDatabase) -> None:
+    """In a database of its own: what the planner knows there is of these donations alone."""
+    async with serving(empty_database) as service:
+        busy, quiet = [(await service.tenant()).partner for _ in range(2)]
+        organisation = uuid_of(service, "organisation", await factories.nonprofit(service))
+        connection = await asyncpg.connect(service.database.owner_dsn)
+        for partner, gifts in ((busy, 5000), (quiet, 25)):  # of an empty table any index will do
+            await connection.execute(MANY, partner.id, organisation, START, gifts)
+        await connection.execute("vacuum analyze donation, donation_request")
+        await connection.close()
+        await _explain(service, quiet)
+
+
+async def _explain(service: Service, partner: Partner) -> None:
     async with service.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
-        await tx.execute(MANY, partner.id, organisation, START)  # of an empty table any index will do
         asked_of = cast("Tx", Explaining(tx))
         await store_requests.oldest_unasked(asked_of, EVERYONE)
         await store_requests.lock_waiting(asked_of, EVERYONE, uuid4(), 100)
-        await store_requests.sum_unasked(asked_of, partner, "USD", START)
+        await store_requests.sum_unasked(asked_of, partner, "USD", START + timedelta(days=1))
         await store.covering(asked_of, EVERYONE, 1)
         await store.lock_gathering(asked_of, partner, "USD")
         await store.find_by_reference(asked_of, EVERYONE, "ALM-00000-00000")
@@ -139,4 +152,3 @@ async def _explain(service: Service, partner: Partner, organisation: UUID) -> No
             "donation_request_reference_key",
         }
         assert plans.scans() == set()
-        raise Undone

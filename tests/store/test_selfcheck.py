@@ -257,6 +257,13 @@ def faults() -> Iterator[Fault]:
     yield Fault("receipts.numbered", "delete from receipt where number = 1")
     yield Fault("events.numbered", "delete from event where sequence = 2")
     yield Fault("events.numbered", "update event_counter set last_sequence = last_sequence + 1")
+    yield Fault(
+        "events.blocks_count_what_is_there",
+        f"""
+        update event_counter set last_sequence = 5000, blocked = 5000;
+        insert into event_block select partner_id, 0, 'donation.created', 5000, {OLD}, {OLD} from event_counter
+        """,
+    )
     yield Fault("events.prompt", f"update event set sequence = null, created_at = {OLD} where sequence = 1")
     yield Fault(
         "events.prompt",

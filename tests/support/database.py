@@ -12,6 +12,8 @@ from uuid import uuid4
 
 import asyncpg
 import psutil
+from alembic import command
+from alembic.config import Config
 
 from almoner import migrations
 from almoner.platform.postgres import Server
@@ -46,10 +48,40 @@ def _template_name() -> str:
     return "template_" + hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
+def upgrade(owner_dsn: str, revision: str) -> None:
+    """Bring a database to a revision, as ``migrations.migrate`` does to the newest. Not for use inside a loop."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    config.attributes.update(dsn=owner_dsn)
+    command.upgrade(config, revision)
+
+
+@asynccontextmanager
+async def upgraded(server: Server, revision: str, template: str = "template1") -> AsyncIterator[TestDatabase]:
+    """A database as an earlier release left it, dropped at the end. ``template``: what is upgraded."""
+    name = _name()
+    connection = await asyncpg.connect(server.superuser_url())
+    try:
+        await _prepare(connection)
+        await connection.execute(f"create database {name} template {template} owner {OWNER}")
+        try:
+            made = TestDatabase(server, name)
+            await asyncio.to_thread(upgrade, made.owner_dsn, revision)
+            yield made
+        finally:
+            await connection.execute(f"drop database {name} with (force)")
+    finally:
+        await connection.close()
+
+
+def _name() -> str:
+    return f"test_{os.getpid()}_{uuid4().hex[:8]}"
+
+
 @asynccontextmanager
 async def copied(server: Server) -> AsyncIterator[TestDatabase]:
     """A fresh copy of the migrated template, dropped at the end."""
-    name = f"test_{os.getpid()}_{uuid4().hex[:8]}"
+    name = _name()
     connection = await asyncpg.connect(server.superuser_url())
     try:
         with (server.home / "templates.lock").open("w") as lock:

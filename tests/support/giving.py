@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import httpx
@@ -16,6 +16,9 @@ from almoner.giving.donations.domain import Gift, SessionDonation
 from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.donations.pages import callback_routes
 from almoner.giving.payouts.domain import Rules
+from almoner.giving.refunds import flows as refunds
+from almoner.giving.refunds.flows import RefundWork
+from almoner.giving.refunds.ports import RefundLooks
 from almoner.kit.money import Money
 from almoner.platform.http.edge import Edge
 from tests.support import factories
@@ -49,6 +52,11 @@ class Giving:
         """Act on a notice about disputes."""
         await disputes.hear(DisputeWork(self.service.db, self.provider, Rules()), payment)
 
+    async def refunded(self, payment: str, refund: str) -> None:
+        """Act on a notice about a refund."""
+        looks = cast("RefundLooks", self.provider)  # the provider in memory tells of none
+        await refunds.hear(RefundWork(self.service.db, looks), payment, refund)
+
     async def begin(self, chosen: Gift | None = None) -> SessionDonation:
         """The donor goes on to pay."""
         return await flows.begin_payment(self.work, self.session_id, chosen or gift())
@@ -65,7 +73,7 @@ class Giving:
     async def post(self, body: bytes, headers: dict[str, str], *, to: str = "fake") -> httpx.Response:
         """Anything sent to the address of the provider's notices."""
         edge = Edge(
-            Router(callback_routes(self.work, self.disputed)),
+            Router(callback_routes(self.work, self.disputed, self.refunded)),
             self.service.house.telemetry,
             self.service.clock,
             https_only=False,

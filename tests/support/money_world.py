@@ -8,7 +8,6 @@ import random
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -21,6 +20,7 @@ from almoner.giving.donations import flows as paying
 from almoner.giving.donations import jobs as donation_jobs
 from almoner.giving.donations.domain import CannotAcceptDonations, InvalidState, WrongTargetCurrency
 from almoner.giving.donations.flows import PaymentWork
+from almoner.giving.payees import service as payees
 from almoner.giving.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
 from almoner.giving.payouts import flows as payouts
 from almoner.giving.payouts import jobs as payout_jobs
@@ -43,7 +43,7 @@ from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money
 from almoner.platform import db as databases
 from almoner.platform.background import Background
-from almoner.platform.db import EVERYONE, Database, Tx
+from almoner.platform.db import EVERYONE
 from almoner.platform.flow import StillRunning
 from almoner.platform.work import Duties
 from almoner.screening.screenings.service import Screener
@@ -51,11 +51,13 @@ from tests.support import factories
 from tests.support import giving as support
 from tests.support.client import Client, data
 from tests.support.fake_provider import FakeProvider, notice
+from tests.support.fallible import Crash, Fallible, revive
 from tests.support.giftaid import charity
 from tests.support.giving import Giving, gift
 from tests.support.money_world_back import DISPUTE_FEE, PROVIDER, Back, Told
 from tests.support.money_world_claims import Claiming
 from tests.support.money_world_direct import CURRENCY, Directly
+from tests.support.money_world_transfers import Moved, Transferring
 from tests.support.service import Service
 
 RULES = Rules()
@@ -68,38 +70,8 @@ _REFUSED = (
 )  # fmt: skip
 
 
-class Crash(Exception):
-    """The process is gone."""
-
-
-_dead: ContextVar[bool] = ContextVar("dead", default=False)
-
-
-class Fallible(Database):
-    """Now and then the process is gone before a commit, or right after; and stays gone until its task ends."""
-
-    chance = random.Random(0)
-    share = 0.0
-    crashes = 0
-
-    @asynccontextmanager
-    async def write(self) -> AsyncIterator[Tx]:
-        """As a database's, if the process lives."""
-        self._boundary()
-        async with super().write() as tx:
-            yield tx
-            self._boundary()
-        self._boundary()
-
-    def _boundary(self) -> None:
-        if _dead.get() or self.chance.random() < self.share:
-            self.crashes += not _dead.get()
-            _dead.set(True)
-            raise Crash
-
-
 @dataclass(slots=True)
-class World(Directly, Back, Claiming):
+class World(Directly, Back, Claiming, Transferring):
     """One partner, some nonprofits, one provider. ``reported``: lines of the provider's reports, each once.
 
     ``transfers``: what the partner paid by bank, by the bank's reference: the request, and how much.
@@ -117,7 +89,10 @@ class World(Directly, Back, Claiming):
     reports: int = 0
     transfers: dict[str, tuple[UUID, Money]] = field(default_factory=dict)
     by_bank: dict[UUID, int] = field(default_factory=dict)
+    moved: dict[str, Moved] = field(default_factory=dict)
+    stated: list[bytes] = field(default_factory=list)
     done: Counter[str] = field(default_factory=Counter)
+    first: list[Callable[[], Awaitable[object]]] = field(default_factory=list)
 
     @property
     def work(self) -> PaymentWork:
@@ -131,7 +106,7 @@ class World(Directly, Back, Claiming):
             **donation_jobs.handlers(self.provider),
             **suspense_jobs.handlers(self.provider),
             **payout_jobs.handlers(RULES, self.service.house.telemetry),
-            **verification_jobs.handlers(Screened(Screener())),
+            **verification_jobs.handlers(Screened(Screener()), payees.known),
             **asking_jobs.handlers,
             **refund_jobs.handlers(self.provider),
             **dispute_jobs.handlers(self.provider, RULES),
@@ -162,12 +137,18 @@ class World(Directly, Back, Claiming):
             self.cancel_directly, self.ask, self.partner_pays, self.partner_pays, self.return_over,
             self.refund, self.refund, self.end_by_hand, self.provider_stumbles, self.dispute, self.bank_decides,
             self.tell_of_dispute, self.apply_over, self.merge, self.declare, self.claim, self.hmrc_answers,
+            self.choose_transfer, self.choose_transfer, self.confirm_transfer, self.transfer_arrives,
+            self.transfer_arrives, self.bank_repeats, self.accept_transfer, self.send_back, self.transfer_leaves,
+            self.month_passes,
         ]  # fmt: skip
-        command = self.chance.choice(commands)
+        if not self.done:  # at first each of them, so that none is missed
+            self.chance.shuffle(commands)
+            self.first += commands
+        command = self.first.pop() if self.first else self.chance.choice(commands)
         self.done[command.__name__] += 1
         with suppress(Crash, *_REFUSED):
             await command()
-        _dead.set(False)
+        revive()
 
     async def open(self) -> None:
         """A donor comes to a page."""
@@ -228,6 +209,11 @@ class World(Directly, Back, Claiming):
         """Business time, and enough real time for the leases of the dead."""
         self.service.clock.advance(timedelta(minutes=self.chance.choice((10, 100, 26 * 60))))
         self.service.clock.advance_wall(seconds=61)
+
+    async def month_passes(self) -> None:
+        """So much time that a confirmed transfer is waited for no longer."""
+        if self.chance.random() < 0.2:
+            self.service.clock.advance(timedelta(days=31))
 
     async def drain(self) -> None:
         """Workers take over what dead ones left, and do what is due."""
@@ -313,6 +299,7 @@ class World(Directly, Back, Claiming):
             for reference in self.transfers:
                 await self.note_transfer(reference)
             await self.settle_what_goes_back()
+            await self.settle_transfers()
             await self.follow_merged()
             await self.drain()
             for currency in (CURRENCY, "EUR"):
@@ -343,6 +330,7 @@ class World(Directly, Back, Claiming):
                 balances[f"fees:{currency}:{PROVIDER}"] -= FEE
         await self.expect_back(balances, posted, held)
         await self.expect_requests(balances, posted, donations)
+        await self.expect_transfers(balances, posted)
         for donation in donations:
             if donation["status"] not in ("RECEIVED_PAYMENT", "DISBURSED"):
                 continue

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from almoner.giving.disputes import flows as disputing
 from almoner.giving.disputes.flows import DisputeWork
-from almoner.giving.payments.domain import DisputeStatus, ProviderPayment, ProviderStatus
+from almoner.giving.payments.domain import BANK, DisputeStatus, ProviderPayment, ProviderStatus
 from almoner.giving.payouts.domain import Rules
 from almoner.giving.refunds import service as refunding
 from almoner.giving.suspense import service as suspense
@@ -150,7 +150,9 @@ class Back:
             await self._tell_of_dispute(payment, 2)
         for refund_id in await self.ids("select id from refund where status = 'begun' and payment_id is null"):
             await self._end_by_hand(refund_id)
-        for held_id in await self.ids("select id from held_payment where status = 'refunding'"):
+        for held_id in await self.ids(
+            f"select id from held_payment where status = 'refunding' and provider <> '{BANK}'"
+        ):
             async with self.db.write() as tx:
                 await suspense.refund(tx, held_id, "the dispute was won", "officer")
 
@@ -183,7 +185,7 @@ class Back:
         async with self.db.read() as tx:
             refunds = await tx.fetch("select * from refund")
             lost = await tx.fetch("select * from dispute where status = 'lost' and donation_id is not null")
-        assert all(row["status"] != "begun" for row in refunds), "every refund has ended"
+        assert not [dict(row) for row in refunds if row["status"] == "begun"], "every refund has ended"
         for row in refunds:
             amount, borne, back = row["amount_minor"], row["borne_minor"], row["given_back_minor"]
             posted["gift_refund_begun"] += borne > 0
@@ -211,7 +213,9 @@ class Back:
                 row["provider_dispute"]
                 for row in await tx.fetch("select * from dispute where paid_out and recovered_minor is null")
             }
-            by_bank = await tx.fetch("select id, donation_id from refund where payment_id is null")
+            by_bank = await tx.fetch(
+                "select id, donation_id from refund where payment_id is null or provider = $1", BANK
+            )
         for payment, made in self.provider.refunds.values():
             if payment in of:
                 found[of[payment]] += made.money.minor

@@ -69,4 +69,7 @@ def of_requests() -> Iterator[Fault]:
         "gift_aid.covers_its_gifts", f"update gift_aid_declaration set cancelled_from = {OLD}, deleted_at = {OLD}"
     )
     yield Fault("gift_aid.covers_its_gifts", "update gift_aid_declaration set covers_to = created_at")
+    yield Fault(
+        "gift_aid.covers_its_gifts", "update donation set user_id = gen_random_uuid() where gift_aid_id is not null"
+    )
     yield Fault("gift_aid.covers_its_gifts", f"update organisation set country_code = 'IRL' where id = {covered}")

@@ -17,10 +17,12 @@ from almoner import settings as configuration
 from almoner.access.credentials.domain import By
 from almoner.access.operators import service as operators
 from almoner.access.people.domain import OperatorRole
-from almoner.cli.terminal import commands, explain
+from almoner.cli.failures import explain
+from almoner.cli.terminal import commands
 from almoner.platform import db
 from almoner.platform.audit import Actor
 from almoner.settings import deployment_of
+from tests.support import forks
 from tests.support.factories import unique
 from tests.support.service import Service
 
@@ -110,7 +112,7 @@ def in_process(service: Service, home: Path, by: Operator | None = None, **setti
 def terminal(service: Service, home: Path, *roles: OperatorRole, by: Operator | None = None, **settings: str) -> Type:
     """A terminal in a folder, of a new operator with the roles, of a known one, or of nobody in particular.
 
-    ``settings`` without their prefix.
+    Each command is a process of its own (``forks``). ``settings`` without their prefix.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
     given = {**_given(service, settings), "data_dir": str(home)}
@@ -126,14 +128,6 @@ def terminal(service: Service, home: Path, *roles: OperatorRole, by: Operator | 
         if roles and not who:
             who.append(await operator(service, *roles, **settings))
         token = {"ALMONER_OPERATOR_TOKEN": who[0].token} if who else {}
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "almoner", *words),
-            env={**environment, **token},
-            stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        printed, _ = await process.communicate(stdin.encode() or None)
-        return process.returncode or 0, printed.decode()
+        return await asyncio.to_thread(forks.run, words, {**environment, **token}, stdin)
 
     return typed

@@ -47,6 +47,8 @@ async def read(made: Statement) -> PdfReader:
         (None, None, Period(date(2026, 1, 1), date(2026, 12, 31))),
         ("2025-04-06", "2026-04-05", domain.uk_tax_year(2025)),
         ("2024-02-29", "2024-02-29", Period(date(2024, 2, 29), date(2024, 2, 29))),
+        ("2018-05-01", "2028-05-01", Period(date(2018, 5, 1), date(2028, 5, 1))),  # with three leap days
+        ("2024-02-29", "2034-03-01", Period(date(2024, 2, 29), date(2034, 3, 1))),
     ],
 )
 def test_a_period_is_two_days_or_this_year(first: str | None, last: str | None, found: Period) -> None:
@@ -58,6 +60,8 @@ def test_a_period_is_two_days_or_this_year(first: str | None, last: str | None, 
     [
         ("2026-03-02", "2026-03-01"),
         ("2016-01-01", "2027-01-01"),
+        ("2018-05-01", "2028-05-02"),
+        ("2024-02-29", "2034-03-02"),
         ("1999-12-31", "2000-01-01"),
         ("2199-12-31", "2200-01-01"),
         ("9999-12-31", "9999-12-31"),

@@ -11,7 +11,7 @@ from almoner.kit.errors import NotFound
 from almoner.platform.audit import DEPLOYMENT
 from almoner.platform.db import Tx
 from almoner.validation.agents import service
-from almoner.validation.agents.domain import Contact, PersonalMailbox
+from almoner.validation.agents.domain import Contact, ContactRefused
 
 commands = typer.Typer(help="Whether applicants speak for their nonprofits.", no_args_is_help=True)
 
@@ -40,7 +40,7 @@ def record_contact(
             asked = await service.set_contact(tx, Contact(organisation_id, email, where), officer.id)
         except NotFound:
             raise typer.BadParameter(f"there is no organisation {organisation}") from None
-        except PersonalMailbox as error:
+        except ContactRefused as error:
             raise typer.BadParameter(str(error)) from None
         await officer.record(tx, DEPLOYMENT, "organisation.contact_recorded", organisation, asked=asked)
         return f"{organisation} is asked at {email}; applicants in review: {asked}."

@@ -183,6 +183,12 @@ async def look_by_two(
     return Agreed(tx.ids.text(operators.ID, approval.first.by), approval.first.note, (officer.id, note))
 
 
+async def ensure_apart(tx: Tx, officer: Officer, *others: str | None) -> None:
+    """The officer is another pair of eyes than these, whom decisions bear. Raises Refused."""
+    if officer.person is not None:
+        await operators.ensure_apart(tx, officer.person, [other for other in others if other])
+
+
 async def named(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
     """How to show who decided: operators by name beside their identifier, others as they are kept."""
     names = await operators.names(tx, deciders)

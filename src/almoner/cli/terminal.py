@@ -1,47 +1,19 @@
-"""The commands put together, and how their failures are told: one line that says what to do."""
+"""The commands put together, each imported when it is typed."""
 
-import errno
+import gc
 import os
 import signal
-import socket
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from types import FrameType
 from typing import Annotated, Any, Final
-from urllib.parse import urlsplit
 
-import asyncpg
 import typer
 from typer.core import TyperGroup
 
-from almoner import __version__, settings
-from almoner.access.keys.service import NoSuchKey
-from almoner.access.members.domain import NoSuchGroup
-from almoner.access.operators.domain import Refused
-from almoner.access.operators.service import NoSuchToken
-from almoner.access.partners.service import NoSuchPartner
-from almoner.access.people.domain import NoSuchPerson
-from almoner.cli.ports import PortBusy
-from almoner.giving.bank_files.domain import BankFileRefused
-from almoner.giving.bank_lines.domain import StatementRefused
-from almoner.giving.claims.domain import ClaimRefused
-from almoner.giving.disputes.domain import DisputeRefused
-from almoner.giving.giftaid.domain import GiftAidRefused
-from almoner.giving.payees.domain import PayeeRefused
-from almoner.giving.payouts.domain import PayoutRefused
-from almoner.giving.refunds.domain import RefundNotPossible
-from almoner.giving.requests.domain import RequestRefused
-from almoner.giving.settlements.domain import ImportInterrupted, NotCleared, ReportRefused
-from almoner.giving.suspense.domain import NoSuchHeldPayment, NotDecidable
-from almoner.kit.errors import Problem
-from almoner.migrations import MigrationRefused
-from almoner.nonprofits.registers.domain import ImportRefused
-from almoner.platform.audit_heads import NotExported
-from almoner.platform.programs import DatabaseUnavailable
-from almoner.platform.published import FetchRefused
-from almoner.screening.watchlists.domain import WatchlistRefused
-from almoner.validation.reviews.domain import ReviewRefused
+from almoner import __version__
 
 _PLACES: Final = {
     "run": "run.run",
@@ -78,6 +50,16 @@ _PLACES: Final = {
 """Where each command or group of commands is, below ``almoner.cli``."""
 
 
+@contextmanager
+def _nothing_looked_through() -> Iterator[None]:
+    """What is imported stays: to look for garbage in it takes a third of the time until a command begins."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 class _Imported(Mapping[str, Any]):
     """The commands, each imported when it is asked for: all of them together take seconds."""
 
@@ -89,7 +71,8 @@ class _Imported(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         module, _, attribute = _PLACES[name].rpartition(".")
-        found = getattr(import_module(f"almoner.cli.{module}"), attribute)
+        with _nothing_looked_through():
+            found = getattr(import_module(f"almoner.cli.{module}"), attribute)
         holder = typer.Typer(rich_markup_mode=None)
         if isinstance(found, typer.Typer):
             holder.add_typer(found, name=name)
@@ -115,40 +98,6 @@ commands = typer.Typer(
     rich_markup_mode=None,
 )
 
-_TOLD_AS_THEY_ARE = (
-    ClaimRefused,
-    BankFileRefused,
-    DisputeRefused,
-    NotExported,
-    RefundNotPossible,
-    DatabaseUnavailable,
-    FetchRefused,
-    GiftAidRefused,
-    MigrationRefused,
-    ImportInterrupted,
-    ImportRefused,
-    NoSuchHeldPayment,
-    NotCleared,
-    NotDecidable,
-    PayeeRefused,
-    PayoutRefused,
-    PortBusy,
-    Refused,
-    ReportRefused,
-    RequestRefused,
-    ReviewRefused,
-    StatementRefused,
-    WatchlistRefused,
-)
-
-_LISTED: dict[type[BaseException], str] = {
-    NoSuchKey: "`almoner partners list` and `almoner keys list`",
-    NoSuchPartner: "`almoner partners list`",
-    NoSuchGroup: "`almoner members groups`",
-    NoSuchPerson: "`almoner operators list` and `almoner members list`",
-    NoSuchToken: "`almoner operators tokens list`",
-}
-
 
 def _show_version(wanted: bool) -> None:
     if wanted:
@@ -163,45 +112,6 @@ def _root(
     ] = False,
 ) -> None:
     """Take what holds for every command."""
-
-
-def explain(error: BaseException) -> str | None:
-    """What the error means and what to do about it; None when it is a defect, which deserves its traceback."""
-    if isinstance(error, BaseExceptionGroup):
-        told = [explain(one) for one in error.exceptions]
-        return told[0] if all(told) else None
-    if isinstance(error, settings.UnsafeSettings):
-        return "\n  ".join(["The settings need attention:", *error.problems]) if error.problems[1:] else str(error)
-    if isinstance(error, _TOLD_AS_THEY_ARE):
-        return str(error)
-    if isinstance(error, Problem):
-        return "\n".join(error.reasons or (error.message,))
-    if (listed := _LISTED.get(type(error))) is not None:
-        return f"There is no {error}: see {listed}."
-    if isinstance(error, asyncpg.DiskFullError) or (isinstance(error, OSError) and error.errno in _FULL):
-        return f"The disk is full ({error}): free some space, or set ALMONER_DATA_DIR to a folder on another disk."
-    if isinstance(error, PermissionError) or (isinstance(error, OSError) and error.errno == errno.EROFS):
-        return f"{error.filename} may not be written ({error.strerror}): run as its owner, or set ALMONER_DATA_DIR."
-    if isinstance(error, asyncpg.InvalidAuthorizationSpecificationError | asyncpg.InvalidCatalogNameError):
-        return f"{_database()} refuses us ({error}): check the role, the password and the name in the address."
-    if isinstance(error, ConnectionError | TimeoutError | socket.gaierror | asyncpg.CannotConnectNowError):
-        return (
-            f"{_database()} cannot be reached ({str(error) or type(error).__name__}): start it, or correct the address."
-        )
-    return None
-
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
-def _database() -> str:
-    for name in ("database_url", "owner_database_url"):
-        value = getattr(settings.read(), name)
-        if value is not None:
-            parts = urlsplit(value.get_secret_value())
-            place = f"{parts.hostname or 'this machine'}:{parts.port or 5432}"
-            return f"The database at {place} ({settings.PREFIX}{name.upper()})"
-    return "The embedded database"
 
 
 def _unwind(_number: int, _frame: FrameType | None) -> None:
@@ -220,7 +130,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
-        told = explain(error)
+        told = import_module("almoner.cli.failures").explain(error)  # few commands fail
         if told is None:
             raise
         typer.echo(told, err=True)

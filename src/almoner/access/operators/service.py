@@ -344,6 +344,20 @@ async def look(
         return replace(waits, second=mine, outcome="approved")
 
 
+async def ensure_apart(tx: Tx, operator: Person, others: Iterable[str]) -> None:
+    """What these have looked at may be looked at by the operator as well. ``others``: who decisions bear.
+
+    Raises NotIndependent when one of the two let the other in lately.
+    """
+    for person_id in [known for other in others if (known := tx.ids.parse(ID, other))]:
+        if person_id != operator.id and (until := await store.depend(tx, OPERATORS, person_id, operator.id)):
+            first = await people.get(tx, OPERATORS, person_id)
+            raise NotIndependent(
+                f"{first.shown_name} looked before, and one of the two let the other in, or in again, within 7 days: "
+                f"somebody else must look, or {operator.shown_name} after {until:%Y-%m-%d %H:%M} UTC."
+            )
+
+
 def _void(tx: Tx, waits: Approval, fingerprint: bytes, first: Person, role: OperatorRole) -> Outcome | None:
     """Why a first look counts no more, if so."""
     if tx.now >= waits.expires_at:

@@ -11,14 +11,16 @@ from almoner.giving.brakes.domain import Sent
 from almoner.giving.brakes.service import SEND_CODE
 from almoner.giving.gateway import service as gateway
 from almoner.giving.sessions import service as sessions
+from almoner.platform import mailing
 from almoner.platform.db import Tx
-from almoner.platform.mail import Mail, MailDelayed, MailRefused, MailTransport
+from almoner.platform.mail import Mail, MailTransport
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Done, Drop, Job, Result, Retry
+from almoner.platform.queue import Done, Job, Result
 from almoner.platform.work import Handler, Schedule, Work
 
 MAILS: Final = Path(__file__).parent / "mails"
-_AGAIN: Final = timedelta(seconds=20)  # the donor waits, and the code lives ten minutes
+_SOON: Final = mailing.Patience(timedelta(seconds=20), timedelta(seconds=20), None)
+"""The donor waits, and the code lives ten minutes."""
 
 
 def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
@@ -30,13 +32,7 @@ def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
             mail = await _written(tx, pages, *found, job.due_at) if found else None
         if mail is None:
             return Done()  # over before it could be sent
-        try:
-            await transport.send(mail)
-        except MailRefused as refused:
-            return Drop(str(refused))
-        except MailDelayed as delayed:
-            return Retry(_AGAIN, str(delayed))
-        return Done()
+        return await mailing.carry(transport, mail, job, _SOON)
 
     return {SEND_CODE: send}
 

@@ -25,6 +25,7 @@ from almoner.giving.gateway.schemas import TRANSFER, Problems, TypedGift
 from almoner.giving.gateway.service import Giving
 from almoner.giving.gateway.views import Notice, Views
 from almoner.giving.sessions.domain import PAGE, SessionCompleted, SessionExpired
+from almoner.giving.transfers import service as transfers
 from almoner.kit.errors import NotFound, ServiceUnavailable
 from almoner.platform.db import Database
 from almoner.platform.pages import visits
@@ -264,6 +265,8 @@ class GivePages:
         giving = opened.giving
         if giving.gift.standing is Standing.AWAITED:
             return to(f"/give/{opened.name}/transfer")
+        if giving.gift.standing is Standing.HELD:
+            return await self._held(giving)
         if giving.status == "completed" and giving.gift.standing is Standing.NOT_STARTED:
             return self.views.tell(giving, "lapsed", 410, "clock")
         if giving.status == "expired" and giving.gift.standing is Standing.UNDER_WAY and self._in_grace(giving):
@@ -272,8 +275,6 @@ class GivePages:
             return self.views.tell(giving, "expired", 410, "clock")
         if giving.gift.standing is Standing.PAID or giving.status == "completed":
             return self.views.tell(giving, "used", 410, "heart")
-        if giving.gift.standing is Standing.HELD:
-            return self.views.tell(giving, "held", 200, "info")
         if not giving.cause.receives:
             return self.views.closed(giving)
         typed = keepsake.recall(opened.request, self._vault, opened.id, opened.name) or TypedGift()
@@ -286,6 +287,13 @@ class GivePages:
                 return self._form(opened, typed, notice=Notice("give.failed"))
             case _:
                 return self._form(opened, typed)
+
+    async def _held(self, giving: Giving) -> Response:
+        """What came by bank may be accepted yet; a card's money goes back."""
+        assert giving.gift.donation is not None, "it has a payment"
+        async with self._db.read() as tx:
+            by_bank = await transfers.named(tx, giving.gift.donation) is not None
+        return self.views.tell(giving, "transfer_held" if by_bank else "held", 200, "info")
 
     async def _begun(self, opened: Opened, typed: TypedGift) -> Response:
         """The form over a payment that was begun; that nothing has been charged is said when its provider says so."""

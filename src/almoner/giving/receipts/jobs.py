@@ -1,7 +1,7 @@
 """A payment was received: a job issues the receipt, once, and sends it. The job holds ids and the moment, no more."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -11,19 +11,15 @@ from almoner.giving.donations.domain import PAYMENT_SUCCESSFUL
 from almoner.giving.receipts import service
 from almoner.giving.receipts.papers import Papers
 from almoner.kit.time import iso
-from almoner.platform import queue
+from almoner.platform import mailing, queue
 from almoner.platform.db import Partner, Tx
-from almoner.platform.mail import MailDelayed, MailRefused, MailTransport
+from almoner.platform.mail import MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.queue import Done, Drop, Job, NewJob, Result, Retry
+from almoner.platform.queue import Done, Job, NewJob, Result
 from almoner.platform.work import Handler, Work
 
 SEND: Final = "receipts.send"
-
-_FIRST_WAIT: Final = timedelta(minutes=1)
-_LONGEST_WAIT: Final = timedelta(hours=6)
-_MOST_ATTEMPTS: Final = 16  # about three days
 
 
 class _Paid(msgspec.Struct):
@@ -65,17 +61,6 @@ def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
                 return Done()
             receipt = await service.get(tx, donation_id)  # a receipt that is sent late may be void by now
         mail = await papers.mail(receipt, to)
-        try:
-            await transport.send(mail)
-        except MailRefused as refused:
-            return Drop(str(refused))
-        except MailDelayed as delayed:
-            return Retry(_wait(job.attempt), str(delayed)) if job.attempt < _MOST_ATTEMPTS else Drop(str(delayed))
-        return Done()
+        return await mailing.carry(transport, mail, job)
 
     return {SEND: send}
-
-
-def _wait(attempt: int) -> timedelta:
-    """1 minute, doubled after each attempt, at most six hours."""
-    return min(_FIRST_WAIT * (1 << (attempt - 1)), _LONGEST_WAIT)

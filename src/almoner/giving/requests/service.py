@@ -149,7 +149,7 @@ async def receive(
         paid = held.paid_minor + applied
         await store.pay(tx, held, paid, domain.status_when(paid, held.money.minor))
         transfers += await _cover(tx, replace(held, paid_minor=paid))
-    await ledger.post(tx, transfers)
+    ledger.post(tx, transfers)
     return made
 
 
@@ -157,7 +157,7 @@ async def cover(tx: Tx, request_id: UUID) -> bool:
     """Receive more donations that a request's money covers; whether there may be more of them."""
     held = await _lock(tx, EVERYONE, request_id)
     if held.covering:
-        await ledger.post(tx, await _cover(tx, held))
+        ledger.post(tx, await _cover(tx, held))
     return (await get(tx, EVERYONE, request_id)).covering
 
 
@@ -189,7 +189,7 @@ async def return_over(tx: Tx, payment_id: UUID, *, note: str, decided_by: str) -
     if held.status != "held":
         raise RequestRefused(f"nothing of this transfer is held: it is {held.status}")
     await store.decide(tx, held, "returned", decided_by, note)
-    await ledger.post(tx, books.over_returned(held.id, Money(held.over_minor, held.money.currency)))
+    ledger.post(tx, books.over_returned(held.id, Money(held.over_minor, held.money.currency)))
     return replace(held, status="returned")
 
 
@@ -225,7 +225,7 @@ async def apply_over(
     transfers = books.over_applied(part.id, Money(applied, over.currency))
     paid = target.paid_minor + applied
     await store.pay(tx, target, paid, domain.status_when(paid, target.money.minor))
-    await ledger.post(tx, transfers + await _cover(tx, replace(target, paid_minor=paid)))
+    ledger.post(tx, transfers + await _cover(tx, replace(target, paid_minor=paid)))
     return replace(held, status="applied"), part
 
 

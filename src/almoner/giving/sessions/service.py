@@ -155,6 +155,14 @@ async def complete(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
         raise domain.SessionCompleted
 
 
+async def complete_by(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
+    """A donation counts that a person has accepted: it completes the session, or takes the place of a cancelled one."""
+    if session.stored_status != "completed":
+        await complete(tx, session, donation_id)
+    else:
+        await store.name(tx, EVERYONE, session.id, donation_id)
+
+
 async def expire(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
     return await store.expire(tx, EVERYONE, limit)

@@ -150,6 +150,15 @@ async def complete(tx: Tx, _scope: Everyone, session_id: UUID, donation_id: UUID
     )
 
 
+async def name(tx: Tx, _scope: Everyone, session_id: UUID, donation_id: UUID) -> None:
+    """Another donation is the one of a completed session."""
+    await tx.execute(
+        "update donation_session set donation_id = $2 where id = $1 and status = 'completed' and donation_id <> $2",
+        session_id,
+        donation_id,
+    )
+
+
 async def expire(tx: Tx, _scope: Everyone, limit: int) -> int:
     """Record the expiry of up to ``limit`` sessions, oldest first, around those that are being worked on (S4)."""
     return int(

@@ -16,8 +16,8 @@ MOST_LINKS: Final = 3
 """Links that are mailed to one donor within ``LIVES``."""
 MOST_GIFTS: Final = 1000
 """Gifts that one statement lists."""
-LONGEST: Final = timedelta(days=3653)
-"""Ten years: from the first day of a period to its last."""
+LONGEST: Final = 10
+"""Years from the first day of a period to its last."""
 OFFERED: Final = 8
 """Whole years of each kind that the page offers."""
 _DAY: Final = timedelta(days=1)
@@ -73,12 +73,14 @@ def period(first: str | None, last: str | None, today: date) -> Period:
         chosen = Period(date.fromisoformat(first or ""), date.fromisoformat(last or ""))
     except ValueError:
         raise NoPeriod from None
-    if (
-        not timedelta() <= chosen.last - chosen.first < LONGEST
-        or not 2000 <= chosen.first.year <= chosen.last.year < 2200
-    ):
+    if not 2000 <= chosen.first.year <= chosen.last.year < 2200 or not chosen.first <= chosen.last <= _longest(chosen):
         raise NoPeriod
     return chosen
+
+
+def _longest(chosen: Period) -> date:
+    first, year = chosen.first, chosen.first.year + LONGEST
+    return date(year, 3, 1) if (first.month, first.day) == (2, 29) else first.replace(year=year)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,43 @@
+"""A database whose process is gone now and then, for tests."""
+
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+
+from almoner.platform.db import Database, Tx
+
+
+class Crash(Exception):
+    """The process is gone."""
+
+
+_dead: ContextVar[bool] = ContextVar("dead", default=False)
+
+
+def revive() -> None:
+    """Another process goes on in this task."""
+    _dead.set(False)
+
+
+class Fallible(Database):
+    """Now and then the process is gone before a commit, or right after; and stays gone until its task ends."""
+
+    chance = random.Random(0)
+    share = 0.0
+    crashes = 0
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[Tx]:
+        """As a database's, if the process lives."""
+        self._boundary()
+        async with super().write() as tx:
+            yield tx
+            self._boundary()
+        self._boundary()
+
+    def _boundary(self) -> None:
+        if _dead.get() or self.chance.random() < self.share:
+            self.crashes += not _dead.get()
+            _dead.set(True)
+            raise Crash

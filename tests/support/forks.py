@@ -1,0 +1,125 @@
+"""Commands of ``almoner`` as processes of their own that need not import it again: a second of work for each one.
+
+A process that has imported every command (``python -m tests.support.forks``) waits; for each one typed, it makes a
+copy of itself, which is given its own words, environment and streams, does the command as ``python -m almoner`` does
+and ends as that ends. It begins with the first command of a run of tests and ends with it.
+"""
+
+import atexit
+import gc
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Final
+
+import typer
+from typer.core import TyperGroup
+
+from almoner.cli import failures, terminal
+
+_BEGIN: Final = b"b"
+_STREAMS: Final = 3
+"""Standard input, the output and errors as one, and the socket that brings the words and tells the status."""
+
+
+def run(words: Sequence[str], environment: Mapping[str, str], typed: str = "") -> tuple[int, str]:
+    """Do a command; its status as a shell shows it, and all that it printed. ``typed`` is short."""
+    ours, theirs = socket.socketpair()
+    stdin, feeding = os.pipe()
+    printing, stdout = os.pipe()
+    with ours, os.fdopen(printing, "rb") as printed:
+        with theirs, os.fdopen(feeding, "wb") as to_type, os.fdopen(stdin), os.fdopen(stdout, "ab"):
+            to_type.write(typed.encode())
+            to_type.flush()
+            ours.sendall(json.dumps([list(words), dict(environment)]).encode())
+            ours.shutdown(socket.SHUT_WR)
+            with _TURN:
+                socket.send_fds(_waiting(), [_BEGIN], [stdin, stdout, theirs.fileno()])
+        shown = printed.read().decode()
+        status = _all(ours)
+    assert status, f"the process that waits for commands is gone; last: {words}"
+    return int(status), shown
+
+
+_TURN: Final = threading.Lock()
+
+
+@cache
+def _waiting() -> socket.socket:
+    """To the process that waits."""
+    ours, theirs = socket.socketpair()
+    command = [sys.executable, "-m", "tests.support.forks", str(theirs.fileno())]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    with theirs:
+        process = subprocess.Popen(
+            command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True
+        )
+
+    def end() -> None:
+        ours.close()
+        process.wait()
+
+    atexit.register(end)
+    return ours
+
+
+def _all(sender: socket.socket) -> bytes:
+    return b"".join(iter(lambda: sender.recv(65536), b""))
+
+
+def _next(control: socket.socket) -> bool:
+    """Wait for commands and begin each; True in the process that is to do one, False when nobody asks any more."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how those ended that wait for a command
+    while True:
+        begun, streams, _, _ = socket.recv_fds(control, len(_BEGIN), _STREAMS)
+        if not begun:
+            return False
+        if os.fork() == 0:
+            control.close()
+            return _begin(*streams)
+        for stream in streams:
+            os.close(stream)
+
+
+def _begin(stdin: int, stdout: int, told: int) -> bool:
+    """A process that does the command, and this one, which tells how that ended."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    with socket.socket(fileno=told) as caller:
+        words, environment = json.loads(_all(caller))
+        if command := os.fork():
+            os.close(stdin)
+            os.close(stdout)
+            status = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
+            caller.sendall(str(status).encode())
+            os._exit(0)
+    for stream, number in ((stdin, 0), (stdout, 1), (stdout, 2)):
+        os.dup2(stream, number)
+    os.close(stdin)
+    os.close(stdout)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = ["almoner", *words]
+    return True
+
+
+def main() -> None:
+    """Import every command, and wait."""
+    group = typer.main.get_command(terminal.commands)
+    assert isinstance(group, TyperGroup)
+    assert list(group.commands.values())
+    assert failures.explain(EOFError()) is None  # imported, too
+    assert threading.active_count() == 1, "a copy has one thread"
+    gc.freeze()  # looked through once, not by every copy
+    if _next(socket.socket(fileno=int(sys.argv[1]))):
+        terminal.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""The world of money that donors transfer to our bank, and that our bank sends back to them."""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import count
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from almoner.giving.bank_lines import flows as bank
+from almoner.giving.bank_lines import service as bank_lines
+from almoner.giving.bank_lines.domain import Statement
+from almoner.giving.bank_lines.flows import Looked
+from almoner.giving.donations import flows as paying
+from almoner.giving.donations.flows import PaymentWork
+from almoner.giving.payments.domain import BANK
+from almoner.giving.refunds import service as refunding
+from almoner.giving.refunds.domain import RefundNotPossible
+from almoner.giving.suspense import service as suspense
+from almoner.giving.suspense.domain import NotDecidable
+from almoner.giving.transfers import service as transfers
+from almoner.platform.db import Database, Tx
+from tests.support import camt
+from tests.support.giving import Giving, gift
+from tests.support.money_world_direct import CURRENCY
+
+BY: Final = "officer"
+
+
+class Moved(NamedTuple):
+    """What our bank booked, once: under which reference, below zero when it left, and the bank's name of it."""
+
+    reference: str
+    minor: int
+    currency: str
+    name: str
+
+
+class Back(NamedTuple):
+    """Held money or a refund of a gift that was decided to leave our bank; ``going``: as far as is known it has not."""
+
+    id: UUID
+    reference: str
+    minor: int
+    currency: str
+    going: bool
+    gift: bool
+
+
+class Transferring:
+    """What donors, our bank and officers do with transfers, and what the books must show of it.
+
+    ``moved``: by the bank's name of it. ``stated``: the statements of which some may not be imported. ``by_bank``: what
+    our bank sent back of gifts, in minor units, by the refund.
+    """
+
+    db: Database
+    chance: random.Random
+    by_bank: dict[UUID, int]
+    moved: dict[str, Moved]
+    stated: list[bytes]
+    _statements = count()
+
+    @property
+    def work(self) -> PaymentWork:
+        """What the flows work with."""
+        raise NotImplementedError
+
+    def _some(self) -> Giving:
+        raise NotImplementedError
+
+    async def ids(self, sql: str) -> list[UUID]:
+        """The ids that a statement selects."""
+        raise NotImplementedError
+
+    async def choose_transfer(self) -> None:
+        """A donor asks where to transfer an amount, or another one."""
+        await paying.begin_transfer(
+            self.work, self._some().session_id, gift(self.chance.choice((2500, 4000)), CURRENCY)
+        )
+
+    async def confirm_transfer(self) -> None:
+        """A donor says that it was sent."""
+        async with self.db.write() as tx:
+            await transfers.confirm(tx, self._some().session_id)
+
+    async def transfer_arrives(self) -> None:
+        """Our bank tells of money with a reference: in time or late, the first one or another, mostly of its amount."""
+        async with self.db.read() as tx:
+            known = await tx.fetch(
+                "select provider_payment, amount_minor from payment "
+                "where provider = $1 and provider_payment like 'RF%' and position('/' in provider_payment) = 0 "
+                "order by id",
+                BANK,
+            )
+        if known:
+            reference, asked = self.chance.choice(known)
+            odd = [(asked - 1, CURRENCY), (asked + 1, CURRENCY), (asked, "EUR")]
+            minor, currency = self.chance.choice([(asked, CURRENCY)] * 9 + odd)
+            await self._state(self._booked(Moved(reference, minor, currency, f"IN{len(self.moved)}")))
+
+    async def bank_repeats(self) -> None:
+        """Our bank tells in another statement of what it told before."""
+        if self.moved and self.chance.random() < 0.5:
+            await self._state(self._statement(self.chance.choice(list(self.moved.values()))))
+
+    async def accept_transfer(self) -> None:
+        """An officer makes a gift of what is held, or tries to."""
+        if held := await self.ids(f"select id from held_payment where provider = '{BANK}' and status = 'held'"):
+            with suppress(NotDecidable):
+                async with self.db.write() as tx:
+                    await transfers.accept(tx, self.chance.choice(held), "the donor called", BY)
+
+    async def send_back(self) -> None:
+        """An officer decides that what is held goes back."""
+        if held := await self.ids(f"select id from held_payment where provider = '{BANK}' and status = 'held'"):
+            with suppress(NotDecidable):
+                async with self.db.write() as tx:
+                    await suspense.refund(tx, self.chance.choice(held), "not ours", BY)
+
+    async def transfer_leaves(self) -> None:
+        """Our bank sends back what was decided, sometimes after an officer has noted that it did."""
+        if owed := self._owed(await self._going_back()):
+            await self._leave(self.chance.choice(owed), noted=self.chance.random() < 0.4)
+
+    async def _leave(self, owed: Back, *, noted: bool = False) -> None:
+        content = self._booked(Moved(owed.reference, -owed.minor, owed.currency, f"OUT{len(self.moved)}"))
+        if noted:
+            with suppress(NotDecidable, RefundNotPossible):  # a statement told of another one alike meanwhile
+                await self._note(owed, list(self.moved)[-1])
+        await self._state(content)
+
+    async def _note(self, owed: Back, name: str) -> None:
+        async with self.db.write() as tx:
+            if owed.gift:
+                await refunding.sent_by_hand(tx, owed.id, name, "by bank", BY)
+            else:
+                await suspense.refunded_by_hand(tx, owed.id, name, "by bank", BY)
+
+    async def _going_back(self) -> list[Back]:
+        """What was ever decided to go back."""
+        async with self.db.read() as tx:
+            held = await tx.fetch(
+                "select id, split_part(provider_payment, '/', 1), amount_minor, currency, status = 'refunding', false "
+                "from held_payment where provider = $1 and status in ('refunding', 'refunded')",
+                BANK,
+            )
+            gifts = await tx.fetch(
+                "select r.id, split_part(coalesce(h.provider_payment, p.provider_payment), '/', 1), r.amount_minor, "
+                "r.currency, r.status = 'begun', true from refund r join payment p on p.id = r.payment_id "
+                "left join held_payment h on h.accepted_as = p.id where r.provider = $1",
+                BANK,
+            )
+        return sorted(Back(*row) for row in (*held, *gifts))
+
+    def _owed(self, decided: list[Back]) -> list[Back]:
+        """What of it has not left: of what has one reference and amount it is the same which."""
+        left = Counter(one[:3] for one in self._gone())
+        owed = []
+        for one in decided:
+            kind = (one.reference, one.minor, one.currency)
+            among = [each for each in decided if each[1:4] == kind]
+            going = [each for each in among if each.going]
+            if one.going and going.index(one) < len(among) - left[kind]:
+                owed.append(one)
+        return owed
+
+    def _gone(self) -> list[Moved]:
+        return [one._replace(minor=-one.minor) for one in self.moved.values() if one.minor < 0]
+
+    def _booked(self, moved: Moved) -> bytes:
+        """What our bank does is done, whatever becomes of the statement, which this is."""
+        self.moved[moved.name] = moved
+        return self._statement(moved)
+
+    def _statement(self, moved: Moved) -> bytes:
+        entry = camt.entry(moved.name, moved.minor, words=f"gift {moved.reference}", currency=moved.currency)
+        name = f"S{next(self._statements)}"
+        self.stated.append(camt.statement(entry, reference=name, currency=moved.currency, told=()))
+        return self.stated[-1]
+
+    async def _state(self, content: bytes) -> None:
+        await bank.import_file(self.db, content, None, by=BY, record=_unrecorded)
+
+    async def settle_transfers(self) -> None:
+        """Every statement is imported, officers send back what waits for it, and dismiss what is told twice."""
+        for content in self.stated:
+            await self._state(content)
+        self.stated = []  # nobody crashes any more
+        for owed in self._owed(await self._going_back()):
+            await self._leave(owed)
+        self.by_bank |= {one.id: one.minor for one in await self._going_back() if one.gift and not one.going}
+        for line_id in await self.ids("select id from bank_line where status = 'open' and reason = 'seen_before'"):
+            async with self.db.write() as tx:
+                await bank_lines.dismiss(tx, line_id, note="told before", by=BY)
+
+    async def expect_transfers(self, balances: Counter[str], posted: Counter[str]) -> None:
+        """Each movement once: it paid a gift, or was held and went back or became one; nothing of it waits."""
+        async with self.db.read() as tx:
+            held = await tx.fetch("select reason, status from held_payment where provider = $1", BANK)
+            waiting = await tx.fetch("select words, amount_minor, reason from bank_line where status = 'open'")
+        assert not [dict(row) for row in waiting]
+        assert not [dict(row) for row in held if row["status"] not in ("refunded", "accepted")]
+        back, gone = await self._going_back(), self._gone()
+        decided, left = Counter(one[1:4] for one in back), Counter(one[:3] for one in gone)
+        assert decided == left, (decided - left, left - decided)
+        came = len(self.moved) - len(gone)
+        posted["settled"] += came
+        posted["payment_held"] += len(held)
+        posted["payment_received"] += came - len(held)
+        posted["refund_settled"] += len(gone)
+        for row in held:
+            sent = row["status"] == "refunded"
+            posted.update(("refund_begun", "refund_paid") if sent else ("held_accepted", "payment_received"))
+        for moved in self.moved.values():
+            balances[f"bank:{moved.currency}"] -= moved.minor
+        for one in back:
+            balances[f"bank:{CURRENCY}"] -= one.minor if one.gift else 0  # ``expect_back`` has counted it
+
+
+async def _unrecorded(_tx: Tx, _statements: Sequence[Statement], _looked: Looked) -> None:
+    """Nobody keeps who did it."""
