@@ -332,7 +332,8 @@ async def test_the_order_to_the_provider_names_our_pages_and_nothing_personal(gi
     assert order.callback_url == f"{links.api}/callbacks/fake"
     assert key.startswith("sandbox:payment:")
     assert key.endswith(order.reference)
-    assert "ada" not in repr(order).lower()
+    said = repr(order).replace(giving.session["id"], "").replace(order.reference, "").lower()
+    assert "ada" not in said  # who gives
 
 
 async def sweep_sessions(service: Service) -> None:

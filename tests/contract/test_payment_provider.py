@@ -355,7 +355,8 @@ class TestPaymentProvider:
             with pytest.raises(NoticeRefused):
                 contract.provider.read_notice({contract.header: header}, touched, at)
         later = header.replace(f"t={int(at.timestamp())}", f"t={int(at.timestamp()) + 1}")
-        for wrong in (later, header[:-1], header[:-2] + "00", "", "t=1", header.upper(), header + ",v1="):
+        forged = header[:-1] + ("0" if header[-1] != "0" else "1")
+        for wrong in (later, header[:-1], forged, "", "t=1", header.upper(), header + ",v1="):
             with pytest.raises(NoticeRefused):
                 contract.provider.read_notice({contract.header: wrong}, body, at)
         with pytest.raises(NoticeRefused):
