@@ -152,6 +152,29 @@ async def test_payouts_go_to_the_bank_in_a_file_and_its_answer_confirms_them(
     assert "released" in listed
 
 
+async def test_m12_a_bank_that_has_paid_what_came_back_ends_the_command_as_wrong(
+    service: Service, api: Client, officers: list[Type], tmp_path: Path
+) -> None:
+    one = officers[0]
+    cause = await factories.nonprofit(service)
+    await verified(service, api, cause)
+    await settled(service, api, cause, amount=1000)
+    await bank.account(service, cause)
+    file = await bank.in_a_file(service)
+    [payout] = await payouts(api)
+    said = tmp_path / "status.xml"
+    said.write_bytes(bank.answer(file, (payout["endToEndId"], "RJCT")))
+    status, printed = await one("bank-files", "answer", str(said))
+    assert (status, "1 rejected. Payouts confirmed by it: 0, returned: 1." in printed) == (0, True)
+    said.write_bytes(bank.answer(file, (payout["endToEndId"], "ACSC"), message="B2"))
+    status, printed = await one("bank-files", "answer", str(said))
+    assert status == 1
+    assert f"{payout['id']} came back before, and the bank says now that it has paid it" in printed
+    _, holds = await one("payouts", "holds")
+    assert payout["id"] in holds
+    assert [paid["status"] for paid in await payouts(api)] == ["RETURNED"]
+
+
 async def test_a_payout_outside_a_file_is_confirmed_by_two_above_the_limit(
     service: Service, api: Client, officers: tuple[Type, Type, Type]
 ) -> None:
