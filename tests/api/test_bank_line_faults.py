@@ -6,10 +6,14 @@ import asyncpg
 import pytest
 
 from almoner.giving.bank_lines import service
+from almoner.giving.bank_lines.checks import checks
 from almoner.giving.bank_lines.domain import BankLine, StatementRefused
 from almoner.giving.bank_lines.flows import Looked
+from almoner.giving.settlements import service as settlements
+from almoner.giving.settlements.domain import LineKind
 from almoner.giving.suspense import service as suspense
 from almoner.giving.transfers import service as transfers
+from almoner.kit.errors import NotFound
 from almoner.platform import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import bank, books, camt, factories
@@ -215,6 +219,43 @@ async def test_m7_a_report_that_comes_to_nothing_waits_for_no_line(alone: Servic
     await heard(alone, came("B3", 5, "interest"), name="S3")
     outcome = await selfcheck.run(alone.db, CHECKS)
     assert "bank_lines.providers_paid" not in {one.check.name for one in outcome.findings}
+
+
+async def test_m7_a_payout_that_was_taken_back_comes_with_the_next_one_and_is_explained(
+    alone: Service, partner: Client
+) -> None:
+    for _ in range(2):
+        await factories.donation(alone, partner)
+    async with alone.db.read() as tx:
+        one, other = [row[0] for row in await tx.fetch("select provider_payment from payment")]
+    await imported(alone, report(("payment", one, 25.0, 1.0), reference="po_failed"), "test")
+    back = ("payment", "txn_failed", 24.0, 0.0)
+    await imported(alone, report(("payment", other, 25.0, 1.0), back, reference="po_again"), "test")
+    await heard(alone, came("B1", 4800, "po_again"))
+    async with alone.db.write() as tx:
+        await settlements.clear(
+            tx, "test", "po_again", ("txn_failed", LineKind.PAYMENT, ""), cleared_by="officer", note="po_failed again"
+        )
+
+    async def explain(reference: str, note: str = "the bank refused it, po_again has it") -> None:
+        async with alone.db.write() as tx:
+            await service.explain_report(tx, "test", reference, note=note, by="officer")
+
+    for wrong in ("po_again", "po_unknown"):  # it came; there is none
+        with pytest.raises(NotFound):
+            await explain(wrong)
+    with pytest.raises(StatementRefused, match="1 to 2000"):
+        await explain("po_failed", "")
+    alone.clock.advance(days=15)
+    await bank.stated(alone, camt.statement(opening=4800, reference="S2", currency="USD", day="2026-03-03"))
+    outcome = await selfcheck.run(alone.db, checks)
+    assert [one.check.name for one in outcome.findings] == ["bank_lines.providers_paid"]
+    await explain("po_failed")
+    async with alone.db.read() as tx:
+        assert await service.waiting(tx, 10) == []
+    await consistent(alone)
+    with pytest.raises(NotFound):
+        await explain("po_failed")
 
 
 @pytest.mark.parametrize("late", [True, False])

@@ -392,6 +392,10 @@ async def accounts_and_bank_files(world: World, nonprofit: str) -> None:
     async with world.service.db.read() as tx:
         gap = world.text("bankstatement", await tx.fetchval("select id from bank_statement_gap limit 1"))
     await world.does("bank-lines", "explain", gap, *NOTE)
+    async with world.service.db.read() as tx:
+        report = await tx.fetchval("select provider || '/' || reference from settlement_unbanked limit 1")
+    await world.does("bank-lines", "explain", report, *NOTE)
+    assert (await world.typed("bank-lines", "explain", report, *NOTE))[0] == 1
 
 
 async def gift_aid_claims(world: World) -> None:

@@ -121,21 +121,31 @@ def _gap(tx: Tx, one: Gap) -> list[object]:
 
 @commands.command("explain")
 def explain(
-    statement: Annotated[str, typer.Argument(help="Identifier, as `almoner bank-lines gaps` shows it.")], note: Note
+    what: Annotated[
+        str,
+        typer.Argument(help="A statement as `gaps` shows it, or a provider's report as `reports` does."),
+    ],
+    note: Note,
 ) -> None:
-    """Say why no statement is missing before one, such as where the bank made none of a day that CSV told of."""
+    """Say why nothing is missing before a statement, or why a provider's payout never came as it was told."""
 
     async def use(tx: Tx, officer: Officer) -> None:
+        provider, by_provider, reference = what.partition("/")
         try:
-            await service.explain_gap(tx, read_id(tx, _STATEMENT, statement), note=note.strip(), by=officer.id)
+            if by_provider:
+                await service.explain_report(tx, provider, reference, note=note.strip(), by=officer.id)
+            else:
+                await service.explain_gap(tx, read_id(tx, _STATEMENT, what), note=note.strip(), by=officer.id)
         except NotFound:
             raise StatementRefused(
-                f"Nothing is missing before {statement}, or there is none: see `almoner bank-lines gaps`."
+                f"Nothing is missing of {what}, or there is none: see `almoner bank-lines gaps` and `reports`."
             ) from None
-        await officer.record(tx, DEPLOYMENT, "bank_statement.explained", statement)
+        await officer.record(
+            tx, DEPLOYMENT, "settlement.explained" if by_provider else "bank_statement.explained", what
+        )
 
     decide("finance", use)
-    typer.echo(f"{statement} is explained.")
+    typer.echo(f"{what} is explained.")
 
 
 @commands.command("reports")

@@ -93,6 +93,7 @@ ACTIONS: Final = {
     "bank_statement.imported": "imported the bank statement",
     "bank_line.assigned": "said what the line of a bank statement is",
     "bank_line.dismissed": "dismissed the line of a bank statement",
+    "settlement.explained": "said why a provider's payout never came to our account",
     "bank_statement.explained": "said why no bank statement is missing before another",
     "payee.proposed": "proposed an account for a nonprofit:",
     "payee.approved": "approved the account",

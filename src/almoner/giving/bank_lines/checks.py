@@ -15,14 +15,12 @@ checks: Final = (
     Check(
         "bank_lines.providers_paid",
         "What a provider says that it paid out to us has come to our account, where its statements are imported",
-        "Compare the provider's report with the bank's statement; the bank line may be open for another reason",
+        "Compare the provider's report with the bank's statement: `almoner bank-lines reports` says why each waits",
         """
-        select s.id from settlement s
-        where s.provider <> 'bank_transfer' and s.reference not like 'simulated-%' and exists (
+        select s.id from settlement_unbanked s where exists (
             select from bank_statement b
             where b.currency = s.currency and b.imported_at > s.imported_at + interval '10 days'
-        ) and not exists (select from bank_line l where l.settlement_id = s.id)
-          and (select sum(net_minor) from settlement_line l where l.settlement_id = s.id) <> 0
+        )
         """,
     ),
     Check(

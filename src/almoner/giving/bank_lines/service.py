@@ -130,6 +130,16 @@ async def explain_gap(tx: Tx, statement_id: UUID, *, note: str, by: str) -> None
         raise StatementRefused("Somebody else has just explained it.")
 
 
+async def explain_report(tx: Tx, provider: str, reference: str, *, note: str, by: str) -> None:
+    """A person found out why a provider's payout never came as it was told. Raises NotFound, StatementRefused.
+
+    No money moves: what the books have more at the bank than there is comes by a later report, or is a cost.
+    """
+    _ensure_note(note)
+    if not await store_gaps.explain_report(tx, EVERYONE, provider, reference, note, by):
+        raise NotFound
+
+
 async def count_open(tx: Tx) -> tuple[int, int]:
     """How many lines wait for a person, and how many providers' payouts for a line."""
     return await store.count_open(tx, EVERYONE)

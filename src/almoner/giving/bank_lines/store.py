@@ -229,26 +229,20 @@ async def reports_named(tx: Tx, _scope: Everyone, movement: Movement, days: int,
     return [PaidOut(*row) for row in rows]
 
 
-UNBANKED: Final = """
-from settlement s
-where s.provider <> 'bank_transfer' and s.reference not like 'simulated-%'
-  and exists (select from bank_statement b where b.currency = s.currency)
-  and not exists (select from bank_line l where l.settlement_id = s.id)
-  and (select sum(net_minor) from settlement_line l where l.settlement_id = s.id) <> 0
+_UNBANKED: Final = """
+from settlement_unbanked s where exists (select from bank_statement b where b.currency = s.currency)
 """
-"""Of a currency whose statements are imported: elsewhere nothing can be told. What is simulated reaches no bank, nor
-does what comes to nothing."""
+"""Of a currency whose statements are imported: elsewhere nothing can be told."""
 
 
 async def unbanked(tx: Tx, _scope: Everyone, limit: int) -> list[Unbanked]:
     """Reports of providers whose payouts no line tells of, the oldest first."""
     rows = await tx.fetch(
         f"""
-        select s.provider, s.settled_on, s.id, s.reference, s.currency,
-               (select sum(net_minor)::bigint from settlement_line where settlement_id = s.id), s.imported_at,
+        select s.provider, s.settled_on, s.id, s.reference, s.currency, s.net_minor, s.imported_at,
                (select count(*)::int from bank_line l where l.status = 'open' and length(s.reference) >= 6
                     and position(upper(s.reference) in upper(concat_ws(' ', l.end_to_end_id, l.words))) > 0)
-        {UNBANKED} order by s.imported_at, s.id limit $1
+        {_UNBANKED} order by s.imported_at, s.id limit $1
         """,
         limit,
     )
@@ -258,7 +252,7 @@ async def unbanked(tx: Tx, _scope: Everyone, limit: int) -> list[Unbanked]:
 async def count_open(tx: Tx, _scope: Everyone) -> tuple[int, int]:
     """How many lines wait for a person, and how many reports for a line."""
     row = await tx.fetchrow(
-        f"select (select count(*)::int from bank_line where status = 'open'), (select count(*)::int {UNBANKED})"
+        f"select (select count(*)::int from bank_line where status = 'open'), (select count(*)::int {_UNBANKED})"
     )
     return (row[0], row[1]) if row else (0, 0)
 

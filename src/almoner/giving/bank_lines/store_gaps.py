@@ -1,4 +1,4 @@
-"""SQL of the statements that do not follow another one of their account."""
+"""SQL of what is missing: statements that follow no other one of their account, and payouts that never came."""
 
 from typing import Final
 from uuid import UUID
@@ -26,6 +26,22 @@ async def explain(tx: Tx, _scope: Everyone, statement_id: UUID, note: str, by: s
         "insert into bank_statement_explained (statement_id, note, explained_by, explained_at) "
         "values ($1, $2, $3, $4) on conflict do nothing",
         statement_id,
+        note,
+        by,
+        tx.now,
+    )
+    return done == "INSERT 0 1"
+
+
+async def explain_report(tx: Tx, _scope: Everyone, provider: str, reference: str, note: str, by: str) -> bool:
+    """Note why a provider's payout never came as told; whether it was waited for."""
+    done = await tx.execute(
+        """
+        insert into settlement_explained (settlement_id, note, explained_by, explained_at)
+        select id, $3, $4, $5 from settlement_unbanked where provider = $1 and reference = $2 on conflict do nothing
+        """,
+        provider,
+        reference,
         note,
         by,
         tx.now,
