@@ -88,6 +88,19 @@ async def test_m6_every_row_of_the_rules_holds_in_the_running_service(giving: Gi
     assert len(told) == (row.action is Action.REFUND and row.reason != "unknown_payment")
 
 
+@pytest.mark.parametrize("became", ["donation_cancelled", "session_over", "paid_twice", "unknown_payment", "short"])
+@pytest.mark.parametrize(("tampered", "reason"), [({"live": True}, "other_mode"), ({"ours": False}, "other_account")])
+async def test_m5_what_never_reached_us_is_neither_posted_nor_sent_back_whatever_it_was_for(
+    giving: Giving, became: str, tampered: dict[str, object], reason: str
+) -> None:
+    found = await held_for(giving, became, **tampered)
+    assert found.reason == reason
+    giving.service.clock.advance(DAY * 31)
+    await work(giving)
+    assert (await held(giving)).status == "dismissed"
+    assert (await postings(giving, found.id), giving.provider.refunds) == ([], {})
+
+
 @pytest.mark.parametrize("reason", [row.reason for row in ROWS if row.after])
 @pytest.mark.parametrize("answer", ["refund", "dismiss"])
 async def test_m6_a_person_decides_before_the_rule(giving: Giving, reason: str, answer: str) -> None:

@@ -43,8 +43,8 @@ async def held(giving: Giving) -> Held:
         return await suspense.get(tx, row["id"])
 
 
-async def held_for(giving: Giving, reason: str) -> Held:
-    """Money that is held for this reason, as life makes it."""
+async def held_for(giving: Giving, reason: str, **tampered: object) -> Held:
+    """Money that is held for this reason, as life makes it; with what is ``tampered`` for another one, it may be."""
     begun = gift(2500)
     await giving.begin(begun)
     payment = giving.provider.only()
@@ -76,7 +76,7 @@ async def held_for(giving: Giving, reason: str) -> Held:
             shown = giving.provider.payments.pop(payment)
             payment = f"{payment}_stranger"
             giving.provider.payments[payment] = replace(shown, id=payment)
-    giving.provider.pay(payment, **changed.get(reason, {}))
+    giving.provider.pay(payment, **changed.get(reason, {}) | tampered)
     for _ in range(2):
         assert (await giving.notify(payment)).status_code == 204
     return await held(giving)

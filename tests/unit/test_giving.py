@@ -31,6 +31,7 @@ from almoner.giving.payments.domain import (
     ProviderPayment,
     ProviderStatus,
     difference,
+    foreign,
 )
 from almoner.giving.sessions.domain import SESSION, DonationSession, SessionCompleted, SessionExpired
 from almoner.giving.sessions.triggers import without_suffix
@@ -99,7 +100,7 @@ def judged(
     found: ProviderPayment = FOUND, donation: Donation = DONATION_RECORD, at: datetime = NOW
 ) -> HoldReason | None:
     """Whether money pays the donation."""
-    return judge(SESSION_RECORD, donation, REFERENCE, found, at, live=False)
+    return judge(SESSION_RECORD, donation, REFERENCE, found, at)
 
 
 def test_m4_money_as_asked_for_pays() -> None:
@@ -132,7 +133,7 @@ def test_m6_money_for_a_paid_donation_is_held() -> None:
 @given(st.integers(1, MAX_MINOR), st.integers(1, MAX_MINOR), st.sampled_from(["USD", "EUR", "JPY"]))
 def test_m5_only_the_same_amount_of_the_same_currency_agrees(asked: int, found: int, currency: str) -> None:
     shown = replace(FOUND, money=Money(found, currency))
-    reason = difference(Money(asked, "USD"), REFERENCE, shown, live=False)
+    reason = difference(Money(asked, "USD"), REFERENCE, shown)
     if currency != "USD":
         assert reason is HoldReason.OTHER_CURRENCY
     else:
@@ -142,14 +143,15 @@ def test_m5_only_the_same_amount_of_the_same_currency_agrees(asked: int, found: 
 
 @given(st.text(max_size=30))
 def test_m5_another_reference_never_agrees(reference: str) -> None:
-    reason = difference(GIFT.money, REFERENCE, replace(FOUND, reference=reference), live=False)
+    reason = difference(GIFT.money, REFERENCE, replace(FOUND, reference=reference))
     assert (reason is None) is (reference == REFERENCE)
 
 
 def test_m5_test_money_never_pays_for_real_and_real_money_never_for_a_test() -> None:
-    assert difference(GIFT.money, REFERENCE, FOUND, live=True) is HoldReason.OTHER_MODE
-    assert difference(GIFT.money, REFERENCE, replace(FOUND, live=True), live=False) is HoldReason.OTHER_MODE
-    assert difference(GIFT.money, REFERENCE, replace(FOUND, live=True), live=True) is None
+    assert foreign(FOUND, live=True) is HoldReason.OTHER_MODE
+    assert foreign(replace(FOUND, live=True), live=False) is HoldReason.OTHER_MODE
+    assert foreign(replace(FOUND, live=True), live=True) is None
+    assert foreign(replace(FOUND, ours=False), live=False) is HoldReason.OTHER_ACCOUNT
 
 
 @pytest.mark.parametrize(

@@ -266,17 +266,15 @@ def judge(
     reference: str,
     found: ProviderPayment,
     now: datetime,
-    *,
-    live: bool,
 ) -> HoldReason | None:
-    """Whether money that has arrived pays the donation (None), or why it must be held (M4-M6)."""
+    """Whether money that has reached us pays the donation (None), or why it must be held (M4-M6)."""
     if donation.payment_id is not None:
         return HoldReason.PAID_TWICE
     if donation.status != "REQUESTED_PAYMENT":
         return HoldReason.DONATION_CANCELLED
     if now >= session.grace_ends() and donation.confirmed_at is None:
         return HoldReason.SESSION_OVER
-    return difference(donation.money, reference, found, live=live)
+    return difference(donation.money, reference, found)
 
 
 def promised(

@@ -23,6 +23,7 @@ from almoner.giving.payments.domain import (
     Payment,
     ProviderPayment,
     ProviderStatus,
+    foreign,
 )
 from almoner.giving.sessions import service as sessions
 from almoner.giving.sessions.domain import DonationSession
@@ -120,7 +121,7 @@ async def learn(tx: Tx, provider: str, found: ProviderPayment) -> None:
     payment = await payments.find_for(tx, provider, found)
     if payment is None:
         if found.status is ProviderStatus.SUCCEEDED:
-            await _hold(tx, provider, found, None, HoldReason.UNKNOWN_PAYMENT)
+            await _hold(tx, provider, found, None, _foreign(tx, found) or HoldReason.UNKNOWN_PAYMENT)
         return
     session = await sessions.lock(tx, await session_of(tx, payment.donation_id))
     donation = await store.lock(tx, EVERYONE, payment.donation_id)
@@ -144,8 +145,8 @@ async def learn(tx: Tx, provider: str, found: ProviderPayment) -> None:
 async def _money_arrived(
     tx: Tx, session: DonationSession, donation: Donation, payment: Payment, found: ProviderPayment
 ) -> None:
-    live = not tx.deployment.sandbox
-    reason = domain.judge(session, donation, payments.reference(payment.id), found, tx.now, live=live)
+    # First, whatever became of the donation: what never reached us is not sent back from what is ours.
+    reason = _foreign(tx, found) or domain.judge(session, donation, payments.reference(payment.id), found, tx.now)
     if reason is not None:
         await _hold(tx, payment.provider, found, payment, reason)
         return
@@ -158,6 +159,10 @@ async def _money_arrived(
     await tell(tx, domain.PAYMENT_SUCCESSFUL, received)
     await _close_live(tx, [donation.id])
     ledger.post(tx, books.payment_received(payment.id, payment.provider, donation.organisation_id, donation.money))
+
+
+def _foreign(tx: Tx, found: ProviderPayment) -> HoldReason | None:
+    return foreign(found, live=not tx.deployment.sandbox)
 
 
 async def _hold(tx: Tx, provider: str, found: ProviderPayment, payment: Payment | None, reason: HoldReason) -> None:

@@ -207,12 +207,15 @@ class NoticeRefused(BadRequest):
     message = "The notice is not one of this provider: its signature, age or form is wrong"
 
 
-def difference(expected: Money, reference: str, found: ProviderPayment, *, live: bool) -> HoldReason | None:
-    """How what the provider shows differs from what was asked for, None when all agrees."""
+def foreign(found: ProviderPayment, *, live: bool) -> HoldReason | None:
+    """Why what the provider shows never reaches us, whatever it was for: nothing of it is posted, or sent back."""
     if found.live is not live:
         return HoldReason.OTHER_MODE
-    if not found.ours:
-        return HoldReason.OTHER_ACCOUNT
+    return None if found.ours else HoldReason.OTHER_ACCOUNT
+
+
+def difference(expected: Money, reference: str, found: ProviderPayment) -> HoldReason | None:
+    """How what the provider shows differs from what was asked for, None when all agrees."""
     if found.reference != reference:
         return HoldReason.OTHER_REFERENCE
     if found.money.currency != expected.currency:
