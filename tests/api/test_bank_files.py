@@ -12,11 +12,13 @@ from lxml import etree
 
 from almoner.giving.bank_files import checks, service
 from almoner.giving.bank_files.domain import BankFileRefused
+from almoner.giving.bank_lines import checks as line_checks
 from almoner.giving.payees import service as payees
 from almoner.giving.payouts import flows as payout_flows
 from almoner.giving.payouts import service as payout_service
+from almoner.giving.payouts.domain import PayoutRefused
 from almoner.platform import selfcheck
-from tests.support import bank, factories
+from tests.support import bank, camt, factories
 from tests.support.bank import answer
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -165,6 +167,48 @@ async def test_m11_an_answer_confirms_and_returns_and_a_repeated_one_changes_not
         held = await payout_service.holds(tx)
     assert [(one.decided_by, other in one.note) for one in held] == [("rule", True)], "in the place of the return's"
     assert {one["endToEndId"]: one["status"] for one in await payouts(partner)}[rejected] == "RETURNED"
+
+
+async def test_m11_a_rejection_is_not_believed_against_the_statement(service_alone: Service, partner: Client) -> None:
+    made = await given(service_alone, partner)
+    file = await bank.in_a_file(service_alone)
+    [end] = await ends(partner)
+    left = camt.entry("B1", -2437, end_to_end=end, currency="USD")
+    await bank.stated(service_alone, camt.statement(left, currency="USD"))
+    told = await bank.heard(service_alone, answer(file, (end, "RJCT")))
+    [payout] = await payouts(partner)
+    name = uuid_of(service_alone, "disbursement", payout["id"])
+    assert (told.returned, told.contradicted, payout["status"]) == (0, [name], "PAID")
+    assert (await gift(partner, made))["status"] == "DISBURSED"
+    async with service_alone.db.read() as tx:
+        assert [(one.decided_by, payout["id"] in one.note) for one in await payout_service.holds(tx)] == [
+            ("rule", True)
+        ]
+    with pytest.raises(PayoutRefused, match="import the one in which it came back"):
+        await payout_flows.give_back(service_alone.db, name, "closed", noted_by="officer")
+    by_hand = "update disbursement set status = 'RETURNED', returned_at = paid_at where id = $1"
+    with pytest.raises(asyncpg.CheckViolationError, match="has left by a line of our bank"):
+        async with service_alone.db.write() as tx:
+            await tx.execute(by_hand, name)
+    back = camt.entry("B2", 2437, end_to_end=end, currency="USD", returned="AC04", day="2026-03-03")
+    await bank.stated(
+        service_alone, camt.statement(back, opening=-2437, reference="S2", currency="USD", day="2026-03-03")
+    )
+    [payout] = await payouts(partner)
+    assert payout["status"] == "RETURNED"
+    outcome = await selfcheck.run(service_alone.db, line_checks.checks)
+    assert not outcome.findings
+
+
+async def test_m11_no_file_is_released_after_its_day(service_alone: Service, partner: Client, tmp_path: Path) -> None:
+    await given(service_alone, partner)
+    file = (await bank.made(service_alone, bank.own(tmp_path, "USD"))).file
+    assert file is not None
+    service_alone.clock.advance(days=1)
+    with pytest.raises(BankFileRefused, match="The day of the file is over"):
+        await bank.released(service_alone, file)
+    await bank.withdrawn(service_alone, file)
+    await bank.in_a_file(service_alone)
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ async def test_m12_a_bank_that_has_paid_what_came_back_ends_the_command_as_wrong
     said.write_bytes(bank.answer(file, (payout["endToEndId"], "ACSC"), message="B2"))
     status, printed = await one("bank-files", "answer", str(said))
     assert status == 1
-    assert f"{payout['id']} came back before, and the bank says now that it has paid it" in printed
+    assert f"{payout['id']} is otherwise by what the bank said before" in printed
     _, holds = await one("payouts", "holds")
     assert payout["id"] in holds
     assert [paid["status"] for paid in await payouts(api)] == ["RETURNED"]

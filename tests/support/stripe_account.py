@@ -139,6 +139,18 @@ class StripeAccount:
             self.tell(kind, made)
         return made
 
+    def fail_payment(self, number: str) -> None:
+        """The bank of a payment that had succeeded does not pay after all."""
+        charge = self.paid_charge(known(self.sessions, number)["payment_intent"])
+        assert charge is not None, "only what is paid fails afterwards"
+        self._book("payment_failure_refund", -charge["amount"], 0, charge["currency"], charge["id"])
+
+    def refund_by_hand(self, number: str) -> Thing:
+        """Somebody sends a payment back in the dashboard."""
+        made = self.new_refund({"payment_intent": known(self.sessions, number)["payment_intent"]})
+        self.tell("refund.created", made)
+        return made
+
     def pay(self, number: str, card: str = "4242424242424242", **tampered: Any) -> Thing:
         """A donor types a card on the page; ``tampered``: members of session or intent that come out otherwise."""
         session = known(self.sessions, number)

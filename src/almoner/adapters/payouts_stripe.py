@@ -21,6 +21,8 @@ _PAGE: Final = 100
 _AT_ONCE: Final = 8
 _PAID: Final = frozenset({"charge", "payment"})
 _SENT_BACK: Final = frozenset({"refund", "payment_refund"})
+_FAILED: Final = "payment_failure_refund"
+"""A payment that had succeeded failed after all: Stripe draws it again, and calls that no refund."""
 _OWN: Final = "payout"
 
 
@@ -172,6 +174,8 @@ def _lines(move: _Transaction, names: dict[str, str]) -> Iterator[Line]:
         name = move.id
     elif move.type in _SENT_BACK and not comes:
         part = source.id
+    elif move.type == _FAILED and not comes:
+        part = move.id
     elif source.object == "dispute":
         kind, part = (LineKind.DISPUTE_WON if comes else LineKind.DISPUTE), source.id
     elif move.type not in _PAID or not comes:

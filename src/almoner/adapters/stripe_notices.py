@@ -37,7 +37,7 @@ DISPUTE: Final = (
     "charge.dispute.funds_reinstated",
     "charge.dispute.closed",
 )
-REFUND: Final = ("refund.updated", "refund.failed", "charge.refund.updated")
+REFUND: Final = ("refund.created", "refund.updated", "refund.failed", "charge.refund.updated")
 EVENTS: Final = (*PAYMENT, *DISPUTE, *REFUND)
 """What an endpoint at Stripe must be set up for; other types are heard and mean nothing."""
 

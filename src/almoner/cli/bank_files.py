@@ -186,8 +186,8 @@ def _wrong(database: Database, told: Told) -> list[str]:
     """What somebody has to see to."""
     ids = database.deployment.ids
     found = [
-        f"{ids.text('disbursement', one)} came back before, and the bank says now that it has paid it: payouts to the "
-        "organisation are held; ask the bank, and release them only if it has not."
+        f"{ids.text('disbursement', one)} is otherwise by what the bank said before: payouts to the organisation are "
+        "held, `almoner payouts holds` says why; ask the bank, and release them only once it is clear."
         for one in told.contradicted
     ]
     for one, why in told.refused:

@@ -27,8 +27,8 @@ _log: Final = structlog.get_logger("almoner.giving")
 class Told:
     """What an answer changed: payouts confirmed and returned by it, and how many it spoke of. Nothing when repeated.
 
-    ``contradicted``: the bank says that it paid what it had returned; payouts are held for it. ``refused``: what could
-    not be done, and why; the answer is not done then.
+    ``contradicted``: the bank says that it paid what it had returned, or the other way round; payouts are held for it.
+    ``refused``: what could not be done, and why; the answer is not done then.
     """
 
     file: BankFile

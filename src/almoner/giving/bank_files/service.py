@@ -33,10 +33,17 @@ from almoner.platform.db import EVERYONE, Tx
 _CONTEXT: Final = "bank_file"
 _PAGE: Final = 1000
 _DAYS_AHEAD: Final = 60
-_TWO_PEOPLE: Final = "bank_file_two_people"
-_APART: Final = "looks_independent"
-_SUM: Final = "bank_file_sum"
-_PAYEES: Final = "bank_file_payees"
+_NOT_RELEASED: Final = {
+    "bank_file_two_people": "You made this file yourself: of such a sum somebody else has to release it.",
+    "looks_independent": "Whoever made the file let you in, or in again, within 7 days, or you them: "
+    "somebody else must release it.",
+    "bank_file_sum": "Some payout of the file was confirmed or returned meanwhile: withdraw it and make another one.",
+    "bank_file_payees": "The account of some nonprofit of the file was changed since it was made, or payouts to it "
+    "wait now: withdraw it and make another one.",
+    "bank_file_in_time": "The day of the file is over, and the bank would pay it on another one, or not at all: "
+    "withdraw it and make another one.",
+}
+"""By the constraint that refuses it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,25 +166,9 @@ async def release(tx: Tx, file_id: UUID, *, by: str) -> BankFile:
     try:
         await store.release(tx, EVERYONE, file_id, by)
     except CheckViolationError as refused:
-        if refused.constraint_name == _TWO_PEOPLE:
-            raise BankFileRefused(
-                "You made this file yourself: of such a sum somebody else has to release it."
-            ) from None
-        if refused.constraint_name == _APART:
-            raise BankFileRefused(
-                "Whoever made the file let you in, or in again, within 7 days, or you them: "
-                "somebody else must release it."
-            ) from None
-        if refused.constraint_name == _SUM:
-            raise BankFileRefused(
-                "Some payout of the file was confirmed or returned meanwhile: withdraw it and make another one."
-            ) from None
-        if refused.constraint_name == _PAYEES:
-            raise BankFileRefused(
-                "The account of some nonprofit of the file was changed since it was made, or payouts to it wait now: "
-                "withdraw it and make another one."
-            ) from None
-        raise
+        if (why := _NOT_RELEASED.get(refused.constraint_name or "")) is None:
+            raise
+        raise BankFileRefused(why) from None
     return await get(tx, file_id)
 
 

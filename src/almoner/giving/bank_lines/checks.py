@@ -32,12 +32,14 @@ checks: Final = (
     ),
     Check(
         "bank_lines.payouts_follow",
-        "A payout whose transfer the bank has booked is paid, or came back",
+        "A payout whose transfer the bank has booked is paid, or came back by a line of the bank",
         "The import was interrupted: import the statement again",
         """
         select l.id from bank_line l join disbursement d on d.id = l.disbursement_id
-        where (l.matched_as, d.status) not in
-              (('payout', 'PAID'), ('payout', 'RETURNED'), ('payout_return', 'RETURNED'))
+        where (l.matched_as, d.status) not in (('payout', 'PAID'), ('payout_return', 'RETURNED'))
+          and not (l.matched_as = 'payout' and d.status = 'RETURNED' and exists (
+              select from bank_line r where r.disbursement_id = d.id and r.matched_as = 'payout_return'
+          ))
         """,
         "bankline",
     ),

@@ -81,12 +81,16 @@ def decision(found: ProviderDispute) -> Decision | None:
             return None
 
 
+def fits(found: ProviderDispute, paid: Money, *, live: bool) -> bool:
+    """Whether it is in the mode and the currency of this payment."""
+    return found.live is live and found.money.currency == paid.currency
+
+
 def believable(found: ProviderDispute, paid: Money, gone_minor: int, *, live: bool) -> bool:
     """Whether it can be a dispute of this payment, of which so much is refunded or drawn by others (M5)."""
-    right = found.live is live and found.money.currency == paid.currency
     # What was won before we heard of it may have been refunded since.
     gone = 0 if found.status is DisputeStatus.WON else gone_minor
-    return right and 0 < found.money.minor <= paid.minor - gone
+    return fits(found, paid, live=live) and 0 < found.money.minor <= paid.minor - gone
 
 
 def shares(lost: Money, owed: Money) -> tuple[Money, Money]:

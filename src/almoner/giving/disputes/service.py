@@ -24,7 +24,7 @@ from almoner.giving.payouts import service as payouts
 from almoner.giving.payouts.domain import JustMoved, PayoutRefused, Rules
 from almoner.giving.suspense import service as suspense
 from almoner.giving.suspense.domain import Held
-from almoner.kit.money import Money
+from almoner.kit.money import Money, written
 from almoner.platform import queue
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.queue import NewJob
@@ -234,6 +234,9 @@ async def _open(
     gone = subject.gone_minor + drawn_minor
     if not domain.believable(found, subject.paid, gone, live=not tx.deployment.sandbox):
         tx.after_commit(lambda: _log.error("dispute_refused", **told))
+        if isinstance(subject, _Gift) and domain.fits(found, subject.paid, live=not tx.deployment.sandbox):
+            why = f"{provider} tells of a dispute of {written(found.money)}, which is more than is left"
+            await payouts.have_held(tx, subject.donation, found.id, why)
         return None
     donation_id, held_id = subject.ids
     dispute = Dispute(

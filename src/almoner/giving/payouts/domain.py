@@ -22,6 +22,7 @@ DISBURSEMENT: Final = Lifecycle(
     },
 )
 Status = Literal["PENDING", "SENT", "PAID", "RETURNED"]
+LEFT: Final = "our bank's statement has its transfer, and no return: import the one in which it came back"
 MAX_REASON_LENGTH: Final = 500
 MAX_NOTE_LENGTH: Final = 2000
 

@@ -17,6 +17,7 @@ from almoner.giving.payouts.domain import BY_RUN, Disbursement, PayoutRefused, R
 from almoner.platform.db import EVERYONE, Database, Partner, Tx
 
 PAGE: Final = 500
+RULE: Final = "rule"
 _log: Final = structlog.get_logger("almoner.giving")
 
 
@@ -42,6 +43,17 @@ class Ran:
 
 def _none(currency: str) -> Sums:
     return Sums(0, 0, 0, currency)
+
+
+async def hold_by_rule(
+    db: Database, partner: Partner, organisation_id: UUID, *, name: str, note: str, rules: Rules
+) -> None:
+    """Hold payouts to a nonprofit back for what ``name`` names, unless they were held for it before."""
+    async with db.write() as tx:
+        await store.lock_holds(tx, EVERYONE, organisation_id)
+        if not await store.was_held_for(tx, EVERYONE, organisation_id, name):
+            await service.hold(tx, partner, organisation_id, note=note, decided_by=RULE, rules=rules)
+            tx.after_commit(lambda: _log.error("payouts_held", why=note))
 
 
 Report = Callable[[Ran], None]

@@ -11,7 +11,7 @@ import msgspec
 from almoner.giving.donations import domain as donations
 from almoner.giving.payouts import flows, service
 from almoner.giving.payouts.domain import Rules
-from almoner.giving.payouts.service import COLLECT
+from almoner.giving.payouts.service import COLLECT, HOLD
 from almoner.giving.verifications import domain as verifications
 from almoner.platform import queue
 from almoner.platform.db import Partner, Tx
@@ -67,6 +67,14 @@ async def run(rules: Rules, telemetry: Telemetry, work: Work, _job: Job) -> Resu
     return Done()
 
 
+async def hold(rules: Rules, work: Work, job: Job) -> Result:
+    """Hold payouts to a nonprofit back by rule."""
+    told = job.payload
+    partner, organisation_id = Partner(UUID(told["partner"])), UUID(told["organisation"])
+    await flows.hold_by_rule(work.db, partner, organisation_id, name=told["name"], note=told["note"], rules=rules)
+    return Done()
+
+
 _EVENTS: Final = (
     donations.SETTLED,
     donations.PAYOUT_RETURNED,
@@ -79,7 +87,7 @@ reactions: Final = tuple(Reaction(event, on_change) for event in _EVENTS)
 
 def handlers(rules: Rules, telemetry: Telemetry) -> Mapping[str, Handler]:
     """The jobs, with the least amounts that are paid out."""
-    return {COLLECT: partial(collect, rules), RUN: partial(run, rules, telemetry)}
+    return {COLLECT: partial(collect, rules), RUN: partial(run, rules, telemetry), HOLD: partial(hold, rules)}
 
 
 async def _left_behind(tx: Tx) -> datetime | None:

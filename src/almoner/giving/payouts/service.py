@@ -45,6 +45,7 @@ from almoner.platform.queue import NewJob
 Scope = Partner | Everyone
 
 COLLECT: Final = "payouts.collect"
+HOLD: Final = "payouts.hold"
 BATCH: Final = 1000
 """Donations in one transaction."""
 REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
@@ -244,13 +245,13 @@ async def give_back(tx: Tx, disbursement_id: UUID, reason: str, *, noted_by: str
     if not 1 <= len(reason) <= domain.MAX_REASON_LENGTH:
         raise PayoutRefused(f"the reason must have 1 to {domain.MAX_REASON_LENGTH} characters")
     held = await _lock(tx, disbursement_id)
+    if await store.has_left(tx, EVERYONE, held.id):  # a statement is the stronger proof
+        raise PayoutRefused(domain.LEFT)
     if not await store.advance(tx, held, "RETURNED", reason):
         raise PayoutRefused(f"the payout is {held.status}: only one that is SENT or PAID can be returned")
     await _move(tx, held.id, "RETURNED", limit)
     note = f"{tx.ids.text('disbursement', held.id)} came back: {reason}"
-    await store.lock_holds(tx, EVERYONE, held.organisation_id)
-    decided = Hold(held.partner_id, held.organisation_id, True, note, noted_by, tx.now)
-    await store.insert_hold(tx, EVERYONE, decided)
+    await _decide(tx, Hold(held.partner_id, held.organisation_id, True, note, noted_by, tx.now))
     was_paid = held.status == "PAID"
     ledger.post(tx, books.payout_returned(held.id, held.organisation_id, held.money, was_paid=was_paid))
     return await get(tx, EVERYONE, held.id)
@@ -267,6 +268,13 @@ async def hold(
     partner_id = scope.id if isinstance(scope, Partner) else None
     await _decide(tx, Hold(partner_id, organisation_id, True, note, decided_by, tx.now))
     return await _look_again(tx, scope, organisation_id, rules)
+
+
+async def have_held(tx: Tx, donation: Donation, name: str, why: str) -> None:
+    """Have a worker hold payouts of a gift's partner to its nonprofit, by rule; once for what ``name`` names."""
+    payload = {"partner": str(donation.partner_id), "organisation": str(donation.organisation_id)}
+    payload |= {"name": name, "note": f"{tx.ids.text('donation', donation.id)}: {why}, {name}"}
+    await queue.enqueue(tx, HOLD, payload, unique=name)
 
 
 async def release(

@@ -274,6 +274,30 @@ async def insert_hold(tx: Tx, _scope: Everyone, decided: Hold) -> None:
     )
 
 
+async def was_held_for(tx: Tx, _scope: Everyone, organisation_id: UUID, name: str) -> bool:
+    """Whether a rule has ever held a nonprofit for what is named so."""
+    return bool(
+        await tx.fetchval(
+            "select exists (select from payout_hold where organisation_id = $1 and held and position($2 in note) > 0)",
+            organisation_id,
+            name,
+        )
+    )
+
+
+async def has_left(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> bool:
+    """Whether a line of our bank is the transfer of a payout, and none is its return."""
+    return bool(
+        await tx.fetchval(
+            """
+            select exists (select from bank_line where disbursement_id = $1 and matched_as = 'payout')
+               and not exists (select from bank_line where disbursement_id = $1 and matched_as = 'payout_return')
+            """,
+            disbursement_id,
+        )
+    )
+
+
 async def lock_holds(tx: Tx, _scope: Everyone, organisation_id: UUID) -> None:
     """Let nobody else hold or release payouts to a nonprofit until the transaction ends."""
     await tx.execute(

@@ -163,6 +163,8 @@ async def learn(tx: Tx, provider: str, found: SentBack) -> None:
             raise NotNow
         if found.why is not None:
             tx.after_commit(lambda: _log.warning("refund_of_nobody_failed", provider_refund=found.id, why=found.why))
+        else:
+            await _found_outside(tx, provider, found)
         return
     _, refund = await lock(tx, refund_id)
     payment = await payments.find(tx, refund.payment_id) if refund.payment_id else None
@@ -175,6 +177,16 @@ async def learn(tx: Tx, provider: str, found: SentBack) -> None:
         facts = {**_facts(tx, refund), "Refund": told["refund"] or "", "Why": found.why}
         for officer in await people.with_roles(tx, OPERATORS, "finance"):
             await letters.send(tx, officer, "refund_failed", values=_amount(refund), facts=facts)
+
+
+async def _found_outside(tx: Tx, provider: str, found: SentBack) -> None:
+    """Somebody sent a gift back in the provider's dashboard: the nonprofit is not paid it, too, before it is begun."""
+    paid = (await payments.at_provider(tx, provider, [found.payment])).get(found.payment)
+    if paid is not None and paid.status == "succeeded" and found.live is not tx.deployment.sandbox:
+        gift = await donations.get(tx, EVERYONE, paid.donation_id)
+        await payouts.have_held(
+            tx, gift, found.id, f"{provider} sent {written(found.money)} back that nobody here began"
+        )
 
 
 async def look_later(tx: Tx, payment: str, refund: str, due: datetime) -> None:

@@ -18,6 +18,7 @@ from almoner.giving.ledger import domain as books
 from almoner.giving.ledger import service as ledger
 from almoner.giving.ledger.domain import Transfer
 from almoner.giving.payments import service as payments
+from almoner.giving.payouts import service as payouts
 from almoner.giving.refunds import service as refunds
 from almoner.giving.refunds.domain import Refund
 from almoner.giving.settlements import domain, store
@@ -37,7 +38,7 @@ from almoner.giving.settlements.domain import (
 )
 from almoner.giving.suspense import service as suspense
 from almoner.kit.ids import encode
-from almoner.kit.money import Money
+from almoner.kit.money import Money, written
 from almoner.platform.db import EVERYONE, Partner, Tx
 
 BATCH: Final = 100
@@ -199,6 +200,7 @@ async def take(tx: Tx, settlement: Settlement, lines: Sequence[Line]) -> None:
         stored = await store.insert_lines(tx, EVERYONE, [one.stored for one in judged_new], _owners(judged_new))
         if stored < len(_booked(judged_new)):
             raise LookupError("a line was stored by somebody else while its payment was held")
+    await _hold_back(tx, judged_new)
     for unknown in (one for one in judged_new if one.stored.reason in (Mismatch.NOT_DISPUTED, Mismatch.NOT_WON)):
         await disputes.ask(tx, unknown.stored.line.payment)  # its notice may have been lost
     if judged_again:
@@ -216,8 +218,21 @@ async def look_again(tx: Tx, looked_before: datetime, limit: int = BATCH) -> int
     facts = await _facts(tx, found[0].provider, [stored.line for stored in own])
     judged = _judge(await store.lock_exceptions(tx, EVERYONE, [stored.id for stored in own]), facts)
     await store.look_again(tx, EVERYONE, [one.stored for one in judged], _owners(judged))
+    await _hold_back(tx, judged)
     await _book(tx, _booked(judged))
     return len(own)
+
+
+async def _hold_back(tx: Tx, judged: Sequence[_Judged]) -> None:
+    """What went back of gifts and nobody here began: until somebody has found out, nonprofits are not paid it, too."""
+    for one in judged:
+        gift, line = one.known.donation, one.stored.line
+        if one.stored.reason is not Mismatch.NOT_REFUNDED or one.known.held is not None or gift is None:
+            continue
+        back = gift.refunded.money.minor if gift.refunded else 0
+        if gift.withdrawn_minor <= back:  # else one is under way, and may be it
+            why = f"{one.stored.provider} reports {written(line.gross)} sent back that nobody here began"
+            await payouts.have_held(tx, gift, line.refund or encode(one.stored.id), why)
 
 
 async def settle_simulated(tx: Tx, partner: Partner, donation_id: UUID, fee: Money) -> None:
