@@ -130,6 +130,27 @@ async def test_a_file_is_not_released_when_one_of_its_payouts_has_moved(
         await bank.released(service_alone, file)
 
 
+async def test_euros_go_by_sepa_where_sepa_is(service_alone: Service, partner: Client, tmp_path: Path) -> None:
+    for iban, bic in ((bank.IBAN, None), ("TR330006100519786457841326", "TCZBTR2A")):
+        cause = await factories.nonprofit(service_alone)
+        await verified(service_alone, partner, cause)
+        await settled(service_alone, partner, cause, currencyCode="EUR")
+        await bank.account(service_alone, cause, "EUR", iban, bic=bic)
+    await bank.sent(service_alone)
+    file = (await bank.made(service_alone, bank.own(tmp_path, "EUR"))).file
+    assert file is not None
+    tree = etree.fromstring(await bank.released(service_alone, file))
+    found = [
+        [one.findtext(f".//p:{name}", namespaces=SPACE) for name in ("Cd", "ChrgBr", "NbOfTxs", "CdtrAcct/p:Id/p:IBAN")]
+        for one in tree.iterfind(".//p:PmtInf", SPACE)
+    ]
+    assert [one[1:] for one in found] == [["SLEV", "1", bank.IBAN], ["SHAR", "1", "TR330006100519786457841326"]]
+    assert found[0][0] == "SEPA"
+    assert tree.findtext(".//p:CdtrAgt//p:BICFI", namespaces=SPACE) == "TCZBTR2A"
+    told = await bank.heard(service_alone, answer(file, whole="ACSC"))
+    assert told.confirmed == 2
+
+
 async def test_the_day_of_a_file_is_near(service_alone: Service, tmp_path: Path) -> None:
     today = service_alone.clock.now().date()
     for day in (today - timedelta(days=1), today + timedelta(days=61)):

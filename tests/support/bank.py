@@ -53,21 +53,31 @@ def own(folder: Path, currency: str) -> OwnAccount:
 
 
 def proposal(
-    service_: Service, organisation: str, currency: str = "USD", iban: str = IBAN, holder: str = "Any name"
+    service_: Service,
+    organisation: str,
+    currency: str = "USD",
+    iban: str = IBAN,
+    holder: str = "Any name",
+    bic: str | None = None,
 ) -> Proposal:
     """What somebody says of a nonprofit's account."""
     organisation_id = uuid_of(service_, "organisation", organisation)
     address = Address("Berlin", "DEU", "Weg", "1 a", "10115")
-    return Proposal(organisation_id, currency, holder, payees.read({"iban": iban}), address)
+    return Proposal(organisation_id, currency, holder, payees.read({"iban": iban, "bic": bic}), address)
 
 
 async def account(
-    service_: Service, organisation: str, currency: str = "USD", iban: str = IBAN, holder: str | None = None
+    service_: Service,
+    organisation: str,
+    currency: str = "USD",
+    iban: str = IBAN,
+    holder: str | None = None,
+    bic: str | None = None,
 ) -> PayeeAccount:
     """An approved account of a nonprofit, in its own name: the first one, or in the place of the one before."""
     async with service_.db.write() as tx:
         named = await organisations.get(tx, EVERYONE, uuid_of(service_, "organisation", organisation))
-        given = proposal(service_, organisation, currency, iban, holder or named.name)
+        given = proposal(service_, organisation, currency, iban, holder or named.name, bic)
         made = await payees.propose(tx, given, note="letter", by="one")
     for officer in ("two", "three")[: made.looks]:
         async with service_.db.write() as tx:

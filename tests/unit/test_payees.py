@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
+from schwifty import IBAN
 
 from almoner.giving.payees import service
 from almoner.giving.payees.domain import (
@@ -17,6 +18,7 @@ from almoner.giving.payees.domain import (
     PayeeAccount,
     PayeeRefused,
     ensure_may_approve,
+    in_sepa,
     oddities,
     problems,
 )
@@ -87,7 +89,13 @@ def test_wrong_numbers_are_told_all_at_once(typed: Mapping[str, str], why: str) 
 @pytest.mark.parametrize("country", OF_COUNTRIES)
 def test_each_countrys_iban_is_told_from_a_mistyped_one(country: str) -> None:
     check, number = OF_COUNTRIES[country][:2], OF_COUNTRIES[country][2:]
-    assert service.read({"iban": f"{country}{check}{number}"}).country == OF_TWO_LETTERS[country]
+    whole = {"iban": f"{country}{check}{number}"}
+    assert service.read({**whole, "bic": f"AAAA{country}22"}).country == OF_TWO_LETTERS[country]
+    sepa = bool(IBAN(whole["iban"]).in_sepa_zone)
+    assert in_sepa("iban", whole["iban"]) is sepa
+    if not sepa:
+        with pytest.raises(PayeeRefused, match=f"bic is required: banks of {country}"):
+            service.read(whole)
     mistyped = f"{int(check) % 97 + 2:02d}"
     swapped = number[-1] + number[1:-1] + number[0]
     for wrong in (f"{mistyped}{number}", f"{check}{number}0", f"{check}{number[:-1]}", f"{check}{swapped}"):
@@ -149,6 +157,10 @@ def test_all_problems_of_a_proposal_are_told_at_once() -> None:
         "town is required",
         "country must have three letters such as DEU, not 'DE'",
         "such an account is in GBP, not in USD",
+    ]
+    assert problems("Ελπίδα", Address("北京", "CHN", "Søndre gate"), "EUR", None) == [
+        "holder must be in Latin letters, as banks have it",
+        "town must be in Latin letters, as banks have it",
     ]
     assert problems("x" * 71, Address("Berlin", "DEU"), "EURO", None) == [
         "holder must have at most 70 characters",

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.giving.payees.domain import Address, Numbers, Payee, Scheme
+from almoner.giving.payees.domain import Address, Numbers, Payee, Scheme, in_sepa
 from almoner.giving.payouts.domain import Disbursement
 from almoner.kit.ids import encode
 from almoner.kit.money import Money, exponent
@@ -161,9 +161,9 @@ def message_id(file_id: UUID) -> str:
     return encode(file_id)
 
 
-def by_sepa(currency: str, scheme: Scheme) -> bool:
-    """Whether SEPA's rules hold: euros from account to account by IBAN."""
-    return currency == "EUR" and scheme == "iban"
+def by_sepa(currency: str, scheme: Scheme, account: str) -> bool:
+    """Whether SEPA's rules hold: euros to an IBAN, which begins like ``account``, of a country that is in SEPA."""
+    return currency == "EUR" and in_sepa(scheme, account)
 
 
 def batch(message: str, *, sepa: bool) -> str:

@@ -59,7 +59,7 @@ def _by_sepa(one: Payment) -> tuple[bool, str]:
 
 
 def _sepa(one: Payment) -> bool:
-    return by_sepa(one.payout.money.currency, one.payee.numbers.scheme)
+    return by_sepa(one.payout.money.currency, one.payee.numbers.scheme, one.payee.numbers.account)
 
 
 def _batch(order: Order, sepa: bool, payments: list[Payment]) -> Any:

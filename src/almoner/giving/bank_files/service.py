@@ -210,8 +210,8 @@ async def judge(tx: Tx, answer: Answer) -> tuple[BankFile, Mapping[UUID, tuple[V
         return file, {}
     payments = await store.payments(tx, EVERYONE, file.id)
     asked = {
-        end_to_end: Asked(domain.batch(file.message_id, sepa=domain.by_sepa(money.currency, scheme)), money)
-        for _, end_to_end, scheme, money in payments
+        end_to_end: Asked(domain.batch(file.message_id, sepa=domain.by_sepa(money.currency, scheme, shown)), money)
+        for _, end_to_end, scheme, shown, money in payments
     }
     told = domain.verdicts(answer, asked)
     return file, {payout: told[end_to_end] for payout, end_to_end, *_ in payments if end_to_end in told}

@@ -130,17 +130,18 @@ async def withdraw(tx: Tx, _scope: Everyone, file_id: UUID, by: str, note: str) 
     await tx.execute("update bank_file_payment set live = false where file_id = $1", file_id)
 
 
-async def payments(tx: Tx, _scope: Everyone, file_id: UUID) -> list[tuple[UUID, str, Scheme, Money]]:
-    """The payouts of a file: their end-to-end ids, the kinds of account that they go to, and what it pays them."""
+async def payments(tx: Tx, _scope: Everyone, file_id: UUID) -> list[tuple[UUID, str, Scheme, str, Money]]:
+    """The payouts of a file: their end-to-end ids, the kinds of account that they go to, how these begin, and sums."""
     rows = await tx.fetch(
         """
-        select p.disbursement_id, d.end_to_end_id, a.scheme, p.amount_minor, d.currency from bank_file_payment p
+        select p.disbursement_id, d.end_to_end_id, a.scheme, a.shown, p.amount_minor, d.currency
+        from bank_file_payment p
         join disbursement d on d.id = p.disbursement_id join payee_account a on a.id = p.payee_account_id
         where p.file_id = $1 order by 1
         """,
         file_id,
     )
-    return [(row[0], row[1], row[2], Money(row[3], row[4])) for row in rows]
+    return [(*row[:4], Money(row[4], row[5])) for row in rows]
 
 
 async def answered(tx: Tx, _scope: Everyone, sha256: str) -> bool:

@@ -1,5 +1,6 @@
 """Accounts of nonprofits: what they are made of, their states, who may approve them; pure."""
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,7 +27,19 @@ DIFFERS: Final = 50
 
 CURRENCY_OF: Final[Mapping[Scheme, str]] = {"gb": "GBP", "us": "USD", "au": "AUD", "nz": "NZD", "ca": "CAD"}
 """The one currency of accounts that are numbered as a country does; an IBAN may be in any."""
+_SEPA: Final = frozenset(
+    (
+        "AD AT AX BE BG BL CH CY CZ DE DK EE ES FI FR GB GF GG GI GP GR HR HU IE IM IS IT JE LI LT LU LV MC MF MQ MT "
+        "NC NL NO PF PL PM PT RE RO SE SI SK SM TF VA WF YT"
+    ).split()
+)
+"""Where IBANs are reached by SEPA, by the IBAN registry of SWIFT; its newest members are reached as others are."""
 _LENGTHS: Final = {"holder": 70, "street": 70, "building": 16, "postcode": 16, "town": 35}
+
+
+def in_sepa(scheme: Scheme, account: str) -> bool:
+    """Whether SEPA reaches an account; of an IBAN its first two letters are enough."""
+    return scheme == "iban" and account[:2] in _SEPA
 
 
 class PayeeRefused(Exception):
@@ -141,6 +154,11 @@ def problems(holder: str, address: Address, currency: str, scheme: Scheme | None
         f"{name} must have at most {_LENGTHS[name]} characters"
         for name, value in parts.items()
         if value and len(value) > _LENGTHS[name]
+    ]
+    found += [
+        f"{name} must be in Latin letters, as banks have it"
+        for name, value in parts.items()
+        if value and not all("LATIN" in unicodedata.name(one, "") for one in value if one.isalpha())
     ]
     if address.country not in COUNTRIES:
         found.append(f"country must have three letters such as DEU, not {address.country!r}")

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Final
 
-from almoner.giving.payees.domain import Numbers, PayeeRefused, Scheme
+from almoner.giving.payees.domain import Numbers, PayeeRefused, Scheme, in_sepa
 
 NEEDED: Final[Mapping[Scheme, tuple[str, ...]]] = {
     "iban": ("iban",),
@@ -44,6 +44,8 @@ def read(given: Mapping[str, str | None]) -> Numbers:
     found += [problem for name, value in typed.items() if scheme and (problem := _problem(scheme, name, value))]
     if bic and (problem := _wrong_bic(bic)):
         found.append(problem)
+    if scheme == "iban" and not bic and not found and not in_sepa(scheme, typed["iban"]):
+        found.append(f"bic is required: banks of {typed['iban'][:2]} are not reached by an IBAN alone")
     if found or scheme is None:
         raise PayeeRefused("; ".join(found))
     account = typed["iban"] if scheme == "iban" else typed["account"]
