@@ -1,7 +1,7 @@
 """What the checks of monetary donation verifications rest on, and what changes after them (settled 5)."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +139,41 @@ async def test_a_register_that_says_something_else_later_holds_payouts_until_two
     service.clock.advance(days=91)
     await service.drain()
     assert len(await flags(service, made)) == 1, "what was looked at is no news"
+
+
+async def test_a_register_whose_data_are_too_old_by_now_holds_payouts_until_there_are_new_ones(
+    service: Service, api: Client, tmp_path: Path
+) -> None:
+    def midnight() -> datetime:
+        return service.clock.now().replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1)
+
+    number, source = "7988441", Written("ccew-7988441", "CCEW")
+    await Loader(service.db, tmp_path).load(source, midnight(), entry(number, "Fund"))
+    organisation = data(await api.get(f"/v1/organisations/GBR/CCEW/{number}"))["id"]
+    usual = service.db.deployment
+    service.db.deployment = replace(usual, greatest_age=timedelta(days=30))
+    try:
+        made = await factories.verification(service, api, organisation=organisation)
+        await service.drain()
+        verification_id = uuid_of(service, "monetarydonationverification", made["id"])
+        async with service.db.write() as tx:
+            await verifications.approve(tx, EVERYONE, verification_id, OFFICER)
+        assert await flags(service, made) == []
+        service.clock.advance(days=91)
+        await service.drain()
+        [flag] = await flags(service, made)
+        assert (flag.kind, flag.status) == ("evidence_expired", "open")
+        given = await factories.donation(service, api, organisation=organisation)
+        await move(api, given["id"], "settle")
+        assert await waits(service, api, organisation) == "on_hold"
+        await Loader(service.db, tmp_path).load(source, midnight(), entry(number, "Fund"))
+        service.clock.advance(days=2)
+        await service.drain()
+        [flag] = await flags(service, made)
+        assert (flag.status, flag.first and flag.first.by) == ("gone", "rule")
+        assert await waits(service, api, organisation) is None
+    finally:
+        service.db.deployment = usual
 
 
 async def test_organisation_updated_reaches_who_has_a_verification(service: Service, api: Client) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
@@ -16,6 +17,8 @@ from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Match, Who
 
+_SOON: Final = timedelta(days=1)
+"""Nobody tells of data that are new and say the same."""
 ACCOUNTS: Final = "accounts of nonprofits"
 """The source of what is known of an account."""
 
@@ -36,7 +39,8 @@ async def look(tx: Tx, screening: Screening, accounts: Accounts, verification_id
     screened = findings.compliance(results, tx.ids, tx.now)
     for finding in (listed, screened):
         await note(tx, held, finding)
-    await store_findings.set_look(tx, EVERYONE, held.id, tx.now + RENEWED)
+    expired = await store_findings.has_expired(tx, EVERYONE, held.id)
+    await store_findings.set_look(tx, EVERYONE, held.id, tx.now + (_SOON if expired else RENEWED))
     waits = held.status == "pending" and held.checks["bank_details"] == "pending" and listed.outcome != "failed"
     known = await accounts(tx, organisation.id) if waits else None
     ended = _ended(held, listed, screened, known)
@@ -88,7 +92,8 @@ async def note(tx: Tx, held: Verification, finding: Finding) -> None:
     kinds = list(findings.raised(before.finding if before else None, finding))
     for kind in kinds:
         await store_findings.raise_flag(tx, held.id, made, kind)
-    if kinds:
+    gone = finding.outcome == "succeeded" and await store_findings.end_expired(tx, EVERYONE, held.id, finding.check)
+    if kinds or gone:
         await tell_payouts(tx, held)
 
 

@@ -18,7 +18,9 @@ from almoner.screening.screenings.domain import Match, Result
 from almoner.screening.watchlists.domain import Category
 
 Seen = Literal["succeeded", "failed", "unclear"]
-FlagKind = Literal["register_removed", "register_renamed", "new_match", "payee_changed", "holder_differs"]
+FlagKind = Literal[
+    "register_removed", "register_renamed", "new_match", "payee_changed", "holder_differs", "evidence_expired"
+]
 FlagStatus = Literal["open", "lifted", "gone"]
 
 RENEWED: Final = timedelta(days=90)
@@ -28,6 +30,8 @@ COUNTING: Final[frozenset[Category]] = frozenset(("sanction", "warning", "hateSp
 NEEDED: Final[Category] = "sanction"
 """Without a list of it nobody is found clear."""
 
+_NO_EVIDENCE: Final = frozenset(("unverified_source", "stale_data", "no_list_loaded"))
+
 FLAG: Final = Lifecycle("monetary_donation_flag", {"open": frozenset({"lifted", "gone"})})
 SENTENCES: Final[Mapping[FlagKind, str]] = {
     "register_removed": "its register no longer lists it as active",
@@ -35,6 +39,7 @@ SENTENCES: Final[Mapping[FlagKind, str]] = {
     "new_match": "a watch list may name it",
     "payee_changed": "another account is to take the place of its account",
     "holder_differs": "the holder of its account is not named as the register names it",
+    "evidence_expired": "what a check rested on counts no more, and nothing new is known",
 }
 
 
@@ -139,7 +144,12 @@ def known(matches: Iterable[Match], ids: Ids) -> dict[str, str]:
 
 
 def raised(before: Finding | None, now: Finding) -> Iterator[FlagKind]:
-    """What is other than when the check succeeded; ``before``: what was seen last, None if nobody noted it."""
+    """What is other than when the check succeeded; ``before``: what was seen last, None if nobody noted it.
+
+    Where a person decided without evidence nothing has expired.
+    """
+    if before and (before.outcome, before.reason) == ("succeeded", None) and now.reason in _NO_EVIDENCE:
+        yield "evidence_expired"
     if now.check == "registration":
         was = before.facts if before else {"active": True}
         if was.get("active", True) and not now.facts.get("active"):

@@ -124,6 +124,35 @@ async def raise_flag(tx: Tx, verification_id: UUID, finding_id: UUID, kind: Flag
     )
 
 
+async def has_expired(tx: Tx, _scope: Everyone, verification_id: UUID) -> bool:
+    """Whether what some check of a verification rested on counts no more."""
+    return bool(
+        await tx.fetchval(
+            "select exists (select from monetary_donation_flag where verification_id = $1 and status = 'open' "
+            "and kind = 'evidence_expired')",
+            verification_id,
+        )
+    )
+
+
+async def end_expired(tx: Tx, _scope: Everyone, verification_id: UUID, check: CheckType) -> bool:
+    """There is evidence of a check again: flags that there was none are gone; whether there were any."""
+    ended = await tx.execute(
+        """
+        update monetary_donation_flag g
+        set status = 'gone', status_changed_at = $3, first_by = coalesce(first_by, 'rule'),
+            first_note = coalesce(first_note, 'there is evidence again'), first_at = coalesce(first_at, $3)
+        from monetary_donation_finding f
+        where f.id = g.finding_id and f.type = $2 and g.verification_id = $1 and g.kind = 'evidence_expired'
+          and g.status = 'open'
+        """,
+        verification_id,
+        check,
+        tx.now,
+    )
+    return ended != "UPDATE 0"
+
+
 async def flags(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[Flag]:
     """All of a verification, oldest first."""
     rows = await tx.fetch(f"{_FLAG} where g.verification_id = $1 order by g.id", verification_id)
