@@ -25,10 +25,10 @@ async def propose(service: Service, organisation: str, currency: str = "USD", by
         return await payees.propose(tx, given, note="letter", by=by)
 
 
-async def approve(service: Service, account: PayeeAccount, by: str) -> str:
+async def approve(service: Service, account: PayeeAccount, by: str, number: str = bank.OTHER_IBAN) -> str:
     """Somebody approves one; its status."""
     async with service.db.write() as tx:
-        return (await payees.approve(tx, account.id, note="called them", by=by)).status
+        return (await payees.approve(tx, account.id, number=number, note="called them", by=by)).status
 
 
 async def test_the_first_account_after_an_officers_word_waits_for_two_people(service: Service, api: Client) -> None:

@@ -203,11 +203,11 @@ async def test_another_account_holds_payouts_until_two_people_have_approved_it(s
             if ending == "refused":
                 await payees.refuse(tx, account.id, note="they know nothing of it", by="two")
             else:
-                await payees.approve(tx, account.id, note="called them", by="two")
+                await payees.approve(tx, account.id, number=bank.OTHER_IBAN, note="called them", by="two")
         if ending == "approved":
             assert await waits(service, api, nonprofit) == "on_hold"
             async with service.db.write() as tx:
-                await payees.approve(tx, account.id, note="called them, too", by="three")
+                await payees.approve(tx, account.id, number=bank.OTHER_IBAN, note="called them, too", by="three")
         assert await waits(service, api, nonprofit) is None
     gone, lifted = await flags(service, made)
     assert (gone.kind, gone.status, lifted.status) == ("payee_changed", "gone", "lifted")

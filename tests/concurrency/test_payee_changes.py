@@ -20,9 +20,9 @@ async def propose(service: Service, organisation: str, by: str) -> PayeeAccount:
         return await payees.propose(tx, given, note="letter", by=by)
 
 
-async def approve(service: Service, account: PayeeAccount, by: str) -> PayeeAccount:
+async def approve(service: Service, account: PayeeAccount, by: str, number: str = bank.OTHER_IBAN) -> PayeeAccount:
     async with service.db.write() as tx:
-        return await payees.approve(tx, account.id, note="called them", by=by)
+        return await payees.approve(tx, account.id, number=number, note="called them", by=by)
 
 
 async def test_a_proposal_beside_an_approval_is_known_for_the_change_that_it_is(service: Service) -> None:
@@ -31,7 +31,7 @@ async def test_a_proposal_beside_an_approval_is_known_for_the_change_that_it_is(
         async with service.db.write() as tx:
             first = await payees.propose(tx, bank.proposal(service, nonprofit), note="letter", by="one")
         _, second = await asyncio.gather(
-            approve(service, first, "two"), propose(service, nonprofit, "one"), return_exceptions=True
+            approve(service, first, "two", bank.IBAN), propose(service, nonprofit, "one"), return_exceptions=True
         )
         if isinstance(second, BaseException):
             assert isinstance(second, PayeeRefused), second  # before the approval: another one is proposed

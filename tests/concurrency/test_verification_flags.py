@@ -65,7 +65,7 @@ async def test_a_nonprofit_that_answers_twice_at_once_while_its_account_changes_
 
         async def approve(account_id: UUID = account.id) -> str:
             async with service.db.write() as tx:
-                await payees.approve(tx, account_id, note="called", by="two")
+                await payees.approve(tx, account_id, number=bank.IBAN, note="called", by="two")
             return "approved"
 
         said = await asyncio.gather(answer("yes"), approve(), answer("no"), answer("yes"))

@@ -226,7 +226,7 @@ async def a_flag(world: World, nonprofit: str) -> None:
     [pending] = data(await world.api.get("/v1/monetary-donation-verifications", organisationId=nonprofit))
     await world.does("verifications", "ask", pending["id"], "--language", "de")
     account = (await world.does(*proposing, other=True)).split()[0]
-    await world.does("payees", "approve", account, *NOTE)
+    await world.does("payees", "approve", account, "--number", "011000015 987654321", *NOTE)
     _, printed = await world.typed("verifications", "flags")
     flag = next(one for one in printed.split() if "verificationflag_" in one)
     await world.does("verifications", "lift", flag, *NOTE)
@@ -365,7 +365,7 @@ async def accounts_and_bank_files(world: World, nonprofit: str) -> None:
     refused = (await world.does(*proposing)).split()[0]
     await world.does("payees", "refuse", refused, *NOTE, other=True)
     approved = (await world.does(*proposing)).split()[0]
-    await world.does("payees", "approve", approved, *NOTE, other=True)
+    await world.does("payees", "approve", approved, "--number", "011000015 123456789", *NOTE, other=True)
     made = (await world.does("bank-files", "make", "USD")).split()[0]
     await world.does("bank-files", "withdraw", made, *NOTE)
     made = (await world.does("bank-files", "make", "USD")).split()[0]

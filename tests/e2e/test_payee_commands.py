@@ -14,6 +14,7 @@ from tests.support.service import Service, serving
 from tests.support.terminal import Type, in_process, operator
 
 NOTE = ("--note", "Letter of 3 March with the bank's stamp")
+NUMBER = ("--number", "0110-0001-5 123 456 789")
 ADDRESS = ("--town", "Boston", "--country", "USA")
 
 
@@ -51,9 +52,11 @@ async def test_an_account_is_proposed_shown_and_approved_by_another(
     account = printed.split()[0]
     assert f"{account} is proposed: 011000015 ••••6789, Olive Relief." in printed
     assert "Another one of finance has to approve it." in printed
-    status, printed = await one("payees", "approve", account, *NOTE)
+    status, printed = await one("payees", "approve", account, *NUMBER, *NOTE)
     assert (status, "You proposed this account yourself" in printed) == (1, True)
-    assert await two("payees", "approve", account, *NOTE) == (0, f"{account} is approved.\n")
+    status, printed = await two("payees", "approve", account, "--number", "011000015 123456780", *NOTE)
+    assert (status, "the number is not the one that was proposed" in printed) == (1, True)
+    assert await two("payees", "approve", account, *NUMBER, *NOTE) == (0, f"{account} is approved.\n")
     _, shown = await one("payees", "show", account)
     for fact in ("Olive Relief", "100 %", "011000015 ••••6789 (us, USD)", "Boston, USA", "approved", "bank's stamp"):
         assert fact in shown
@@ -73,9 +76,9 @@ async def test_who_let_the_other_in_lately_is_no_other_pair_of_eyes(service: Ser
         )  # fmt: skip
     cause = await factories.nonprofit(service, name="Olive Relief")
     account = (await proposed(one, cause, "--routing", "011000015", "--account", "123456789")).split()[0]
-    status, printed = await two("payees", "approve", account, *NOTE)
+    status, printed = await two("payees", "approve", account, *NUMBER, *NOTE)
     assert (status, "let the other in, or in again, within 7 days: somebody else must look" in printed) == (1, True)
-    assert (await three("payees", "approve", account, *NOTE))[0] == 0
+    assert (await three("payees", "approve", account, *NUMBER, *NOTE))[0] == 0
 
 
 async def test_another_name_is_told_and_a_change_takes_two_more(service: Service, officers: list[Type]) -> None:
@@ -86,10 +89,13 @@ async def test_another_name_is_told_and_a_change_takes_two_more(service: Service
     account = printed.split()[0]
     assert "Find out why: the holder agrees with the register's name by 0 % only.\n" in printed
     assert "Two others of finance have to approve it: payouts to it wait until then." in printed
-    assert "proposed (1 of 2: somebody else has to look as well)" in (await two("payees", "approve", account, *NOTE))[1]
-    status, printed = await two("payees", "approve", account, *NOTE)
+    assert (
+        "proposed (1 of 2: somebody else has to look as well)"
+        in (await two("payees", "approve", account, *NUMBER, *NOTE))[1]
+    )
+    status, printed = await two("payees", "approve", account, *NUMBER, *NOTE)
     assert (status, "needs a second person" in printed) == (1, True)
-    assert await three("payees", "approve", account, *NOTE) == (0, f"{account} is approved.\n")
+    assert await three("payees", "approve", account, *NUMBER, *NOTE) == (0, f"{account} is approved.\n")
 
 
 async def test_what_is_wrong_is_told_at_once_and_nothing_is_kept(service: Service, officers: list[Type]) -> None:

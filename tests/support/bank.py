@@ -81,7 +81,7 @@ async def account(
         made = await payees.propose(tx, given, note="letter", by="one")
     for officer in ("two", "three")[: made.looks]:
         async with service_.db.write() as tx:
-            made = await payees.approve(tx, made.id, note="telephone", by=officer)
+            made = await payees.approve(tx, made.id, number=iban, note="telephone", by=officer)
     return made
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from schwifty import IBAN
 
-from almoner.giving.payees import service
+from almoner.giving.payees import numbers, service
 from almoner.giving.payees.domain import (
     ALIKE,
     DIFFERS,
@@ -71,12 +71,21 @@ ACCOUNT = PayeeAccount(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("typed", "numbers"), RIGHT)
-def test_numbers_are_read_in_every_spelling(typed: Mapping[str, str], numbers: Numbers) -> None:
+@pytest.mark.parametrize(("typed", "known"), RIGHT)
+def test_numbers_are_read_in_every_spelling(typed: Mapping[str, str], known: Numbers) -> None:
     read = service.read(typed)
-    assert read == numbers
+    assert read == known
     assert read.account[-4:] in read.shown
     assert read.account not in read.shown
+
+
+@pytest.mark.parametrize(("typed", "known"), RIGHT)
+def test_a_number_typed_anew_is_the_same_in_every_spelling(typed: Mapping[str, str], known: Numbers) -> None:
+    again = " ".join(typed[name] for name in numbers.NEEDED[known.scheme])
+    assert numbers.same(known, again)
+    assert not numbers.same(known, again + "7")
+    assert not numbers.same(known, again.replace("0", "1"))
+    assert not numbers.same(known, "")
 
 
 @pytest.mark.parametrize(("typed", "why"), WRONG)

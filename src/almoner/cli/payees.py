@@ -131,13 +131,19 @@ def propose(
 
 
 @commands.command("approve")
-def approve(account: AccountId, note: Note) -> None:
+def approve(
+    account: AccountId,
+    number: Annotated[
+        str, typer.Option(help="As your evidence has it: the IBAN, or the bank's number and the account's.")
+    ],
+    note: Note,
+) -> None:
     """Confirm that the account is the nonprofit's; with it the check bank_details of its verifications succeeds."""
 
     async def use(tx: Tx, officer: Officer) -> PayeeAccount:
         one = await _find(tx, account)
         await ensure_apart(tx, officer, one.proposed.by, one.first.by if one.first else None)
-        seen = await service.approve(tx, one.id, note=note.strip(), by=officer.id)
+        seen = await service.approve(tx, one.id, number=number, note=note.strip(), by=officer.id)
         await _record(tx, officer, "payee.approved", seen)
         return seen
 

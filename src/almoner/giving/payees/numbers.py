@@ -53,6 +53,13 @@ def read(given: Mapping[str, str | None]) -> Numbers:
     return Numbers(scheme, account, bank or None, bic)
 
 
+def same(known: Numbers, typed: str) -> bool:
+    """Whether somebody typed the number of an account that is known: its bank's number first, in one line."""
+    if known.scheme == "nz":
+        return _of_new_zealand(typed) == known.account
+    return _BETWEEN.sub("", typed).upper() == (known.bank or "") + known.account
+
+
 def _scheme(names: set[str]) -> Scheme | None:
     return next((scheme for scheme, needed in NEEDED.items() if names == set(needed)), None)
 

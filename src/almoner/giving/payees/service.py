@@ -28,6 +28,9 @@ from almoner.platform.telemetry import Telemetry
 from almoner.screening.matching.service import names_agree
 
 _CONTEXT: Final = "payee_account"
+_OTHER_NUMBER: Final = (
+    "the number is not the one that was proposed: look at your evidence again, and refuse the account if you are right"
+)
 _ASKED: Final = "payee_and_contact"
 """The constraint that keeps apart who says where a nonprofit is paid, and where it is asked."""
 
@@ -144,15 +147,17 @@ async def others_with(tx: Tx, account_id: UUID) -> list[UUID]:
     return await store.others_with(tx, EVERYONE, account_id)
 
 
-async def approve(tx: Tx, account_id: UUID, *, note: str, by: str) -> PayeeAccount:
+async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) -> PayeeAccount:
     """Somebody else has looked at it; with the last look it is approved, and the one before is replaced.
 
+    ``number``: as the evidence has it, typed anew, since nobody is shown what was proposed (``numbers.same``).
     With it the check ``bank_details`` of the nonprofit's pending verifications succeeds; a holder who is named quite
     otherwise than the register has it is flagged there. Raises NotFound, PayeeRefused.
     """
     held = await _lock(tx, account_id)
     domain.ensure_may_approve(held, by)
-    if found := _of_note(note):
+    found = [] if numbers.same(_open(tx, held), number) else [_OTHER_NUMBER]
+    if found := found + _of_note(note):
         raise PayeeRefused("; ".join(found))
     mine = Look(by, note, tx.now)
     await store.look(tx, EVERYONE, account_id, mine, first=held.first is None)
