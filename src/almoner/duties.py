@@ -12,6 +12,8 @@ from almoner.access.credentials import jobs as credential_jobs
 from almoner.access.letters import jobs as letter_jobs
 from almoner.access.letters import service as letters
 from almoner.access.sign_ins import jobs as sign_in_jobs
+from almoner.giving.account_notices import jobs as account_notice_jobs
+from almoner.giving.account_notices import service as account_notices
 from almoner.giving.brakes import jobs as brake_jobs
 from almoner.giving.brakes.domain import Figures
 from almoner.giving.claims import jobs as claim_jobs
@@ -142,6 +144,7 @@ REACTIONS = (
     *claim_jobs.reactions,
     *verification_jobs.reactions,
     *confirmation_jobs.reactions,
+    *account_notice_jobs.reactions,
     *payout_jobs.reactions,
     *refund_notice_jobs.reactions,
     *transfer_notice_jobs.reactions,
@@ -281,6 +284,7 @@ def _mailing(
         **reassignment_notice_jobs.handlers(mails(reassignment_notices.MAILS), transport),
         **statement_jobs.handlers(mails(statements.MAILS), transport),
         **confirmation_jobs.handlers(mails(confirmations.MAILS), transport, contact_of),
+        **account_notice_jobs.handlers(mails(account_notices.MAILS), transport, contact_of),
         **letter_jobs.handlers(mails(letters.MAILS), transport),
         **account_jobs.handlers(mails(accounts.MAILS), transport),
         **brake_jobs.handlers(mails(brake_jobs.MAILS), transport),

@@ -20,6 +20,8 @@ from almoner.adapters.mail_smtp import SmtpServer
 from almoner.adapters.on_use import MailHostsOnUse, StorageOnUse
 from almoner.adapters.scanner_clamd import Clamd
 from almoner.duties import duties
+from almoner.giving.account_notices.pages import TEMPLATES as ACCOUNT_TEMPLATES
+from almoner.giving.account_notices.pages import AccountPages
 from almoner.giving.brakes.domain import LOOSE, STRICT, Figures
 from almoner.giving.confirmations.pages import TEMPLATES as CONFIRMATION_TEMPLATES
 from almoner.giving.confirmations.pages import ConfirmationPages
@@ -249,11 +251,11 @@ def _giving_pages(
     ]
 
 
-def _confirmation_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
-    """Where nonprofits say whether they want what is given for them."""
+def _payee_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
+    """Where nonprofits say whether they want what is given for them, and whether an account is their own."""
     confirmations = ConfirmationPages(db, Pages(db.deployment, CONFIRMATION_TEMPLATES, catalogues))
-    routes = confirmations.routes()
-    return [*routes, *dead_ends("/payee", routes, confirmations.unknown)]
+    accounts = AccountPages(db, Pages(db.deployment, ACCOUNT_TEMPLATES, catalogues))
+    return [*confirmations.routes(), *accounts.routes()]
 
 
 def _agent_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
@@ -371,7 +373,7 @@ async def open_house(
     background = Background(db, _duties(settings, db, outbound, provider, catalogues, telemetry, blobs), telemetry)
     checker = Checker(telemetry.upload_checked)
     intake = Intake(db, checker, blobs, scans=not settings.unscanned)
-    pages += [*_agent_pages(db, catalogues), *_confirmation_pages(db, catalogues), *DocumentPages(db, blobs).routes()]
+    pages += [*_agent_pages(db, catalogues), *_payee_pages(db, catalogues), *DocumentPages(db, blobs).routes()]
     pages += _form_pages(db, catalogues, intake, limiter)
     routes = [*ROUTES, refund_routes(rules)]
     if settings.sandbox and work is not None:

@@ -5,12 +5,14 @@ from typing import Literal
 import pytest
 from playwright.async_api import expect
 
+from almoner.giving.payees import service as payees
 from almoner.platform.pages.catalogue import Catalogues
 from tests.pages.site import Site
 from tests.pages.test_agents import is_fine
 from tests.support import bank
+from tests.support.client import data
 from tests.support.confirmations import asked, link_in
-from tests.support.verifications import shown
+from tests.support.verifications import shown, simulate
 
 COUNTRIES = {"en": "USA", "de": "DEU", "he": "ISR"}
 
@@ -50,3 +52,29 @@ async def test_h8_axe_finds_nothing_on_any_page_of_the_nonprofit(
         if language != "he":
             await is_fine(page)
     assert (await shown(site.api, made))["checks"][3]["status"] == "succeeded"
+
+
+@pytest.mark.parametrize(("scheme", "language"), [("dark", "en"), ("light", "he")])
+async def test_h8_axe_finds_nothing_on_the_page_of_an_account(
+    site: Site, axe: None, scheme: Literal["light", "dark"], language: str
+) -> None:
+    made, mail = await asked(site.service, site.api, name="Hill Road Relief", country=COUNTRIES[language])
+    await simulate(site.api, made, "succeed_check", type="organisation_confirmation")
+    async with site.service.db.write() as tx:
+        await payees.propose(tx, bank.proposal(site.service, made["organisationId"]), note="letter", by="one")
+    await site.service.drain()
+    kept = data(await site.api.get("/v1/sandbox/mailbox", to=mail["to"]))
+    told = next(one for one in kept if "/payee-account" in link_in(one))
+    spoken = Catalogues().language(language)
+    async with site.donor(color_scheme=scheme, viewport={"width": 320, "height": 800}) as page:
+        await page.goto(link_in(told))
+        assert "token" not in page.url
+        assert await page.locator("html").get_attribute("dir") == spoken.direction
+        await is_fine(page)
+        for _ in range(12):
+            await page.keyboard.press("Tab")
+            if await page.locator("main button:focus").count():
+                break
+        await page.keyboard.press("Enter")
+        await expect(page.locator("h1")).to_have_text(spoken.text("payee_account.denied.title"))
+        await is_fine(page)

@@ -10,6 +10,7 @@ import pytest
 from playwright.async_api import Page
 
 from almoner.access.partners import service as partners
+from almoner.giving.payees import service as payees
 from almoner.giving.payments.domain import HoldReason
 from almoner.giving.reassignment_notices import service as reassignment_notices
 from almoner.giving.refund_notices import service as refund_notices
@@ -21,12 +22,13 @@ from tests.pages.site import CHALLENGED, DECLINED, GOOD, Site, open_site
 from tests.pages.test_branding import logo
 from tests.pages.test_code import MAIL, code
 from tests.support import agents, bank, confirmations, factories, pseudo
+from tests.support.client import data
 from tests.support.database import TestDatabase
 
 WORDS = set(json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8")))
 OF_AGENTS = {key for key in WORDS if key.startswith(("agent.", "answer."))}
 OF_APPLICANTS = {key for key in WORDS if key.startswith(("apply.", "applied."))}
-OF_PAYEES = {key for key in WORDS if key.startswith("payee.")}
+OF_PAYEES = {key for key in WORDS if key.startswith(("payee.", "payee_account."))}
 KEYS = WORDS - OF_AGENTS - OF_APPLICANTS - OF_PAYEES
 PHONE = {"viewport": {"width": 320, "height": 700}}
 TITLED = {"till.unknown", "gift.unknown", "statement.sent", "statement.later", "statement.unknown"} | {
@@ -289,5 +291,19 @@ async def test_h9_no_word_that_a_nonprofit_meets_before_it_is_paid_is_outside_th
     pages = Pages(strict.service.db.deployment, Path(refund_notices.MAILS), catalogues)
     for kind in ("confirmed", "account_missing", "declined", "closed"):
         reader.page(bytes(pages.message(f"payee.{kind}", pages.language(None), status=200).body).decode())
+    reader.page(bytes(pages.message("payee_account.closed", pages.language(None), status=200).body).decode())
+    async with strict.service.db.write() as tx:
+        given = bank.proposal(strict.service, made["organisationId"], holder="Q", iban=bank.OTHER_IBAN)
+        await payees.propose(tx, given, note="letter", by="one")
+    await strict.service.drain()
+    kept = data(await strict.api.get("/v1/sandbox/mailbox", to=mail["to"]))
+    told = next(one for one in kept if "/payee-account" in confirmations.link_in(one))
+    reader.mail(told)
+    async with strict.donor(**PHONE) as page:
+        await page.goto(confirmations.link_in(told))
+        await reader.shown(page)
+        async with page.expect_navigation():
+            await page.locator("main button").click()
+        await reader.shown(page)
     assert reader.seen <= WORDS
     assert OF_PAYEES - reader.seen == set()

@@ -67,7 +67,7 @@ OF_COUNTRIES = {
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 ACCOUNT = PayeeAccount(
     UUID(int=1), UUID(int=2), "EUR", "iban", "Holder", b"", "DE89", Address("Berlin", "DEU"), 90, False, "proposed",
-    Look("one", "letter", NOW), None, None, None, None,
+    Look("one", "letter", NOW), None, None, None, None, None,
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import typer
 from almoner.cli.access import read_id, table
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Note, Officer, decide, ensure_apart, named
+from almoner.giving.account_notices import service as account_notices
 from almoner.giving.payees import service
 from almoner.giving.payees.domain import ALIKE, Address, PayeeAccount, PayeeRefused, PayeeStatus
 from almoner.kit.errors import NotFound
@@ -53,6 +54,7 @@ def show(account: AccountId) -> None:
         one = await _find(tx, account)
         organisation = await organisations.get(tx, EVERYONE, one.organisation_id)
         others = await service.others_with(tx, one.id)
+        notice = await account_notices.find(tx, one.id)
         where = one.address
         parts = (where.street, where.building, where.postcode, where.town, where.country)
         facts: list[list[object]] = [
@@ -66,6 +68,8 @@ def show(account: AccountId) -> None:
             ["takes two others", "yes" if one.looks == 2 else "no"],
             ["find out why", "; ".join(await service.oddities(tx, one)) or None],
             ["status", one.status],
+            ["nonprofit told", iso(notice.told_at) if notice else None],
+            ["not its own, it says", iso(one.denied_at) if one.denied_at else None],
             ["also given by", ", ".join(tx.ids.text("organisation", other) for other in others) or None],
         ]
         by = await named(tx, [look.by for look in (one.proposed, one.first, one.second) if look] + [one.refused_by])

@@ -97,6 +97,7 @@ ACTIONS: Final = {
     "bank_statement.explained": "said why no bank statement is missing before another",
     "payee.proposed": "proposed an account for a nonprofit:",
     "payee.approved": "approved the account",
+    "payee.denied": "said that this account is not the nonprofit's own:",
     "payee.refused": "refused the account",
     "payouts.confirm": "looked first at the payout, to confirm that it arrived",
     "payout.confirmed": "confirmed that the payout arrived",

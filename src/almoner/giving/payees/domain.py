@@ -18,6 +18,10 @@ PAYEE_ACCOUNT: Final = Lifecycle(
 Scheme = Literal["iban", "gb", "us", "au", "nz", "ca"]
 PayeeStatus = Literal["proposed", "approved", "refused", "replaced"]
 STATUSES: Final[tuple[PayeeStatus, ...]] = ("proposed", "approved", "refused", "replaced")
+GIVEN: Final = "internal.payee_account_given"
+"""An account was proposed, or approved: the nonprofit may have to be told."""
+NONPROFIT: Final = "nonprofit"
+"""Who refuses an account by saying that it is not its own."""
 MAX_NOTE: Final = 2000
 ALIKE: Final = 80
 """From here on the holder's name is taken for the register's, in hundredths; below, people are asked to look."""
@@ -102,6 +106,7 @@ class Look:
 class PayeeAccount:
     """An account as it is kept. ``shown``: its number as people may read it. ``sealed``: the numbers, encrypted.
 
+    ``denied_at``: when the nonprofit said that it is not its own.
     ``name_score``: how well the holder agrees with the register's name, in hundredths. ``is_change``: it takes two
     people beside who proposed it, since it is to take the place of another one or comes after a check.
     """
@@ -122,6 +127,7 @@ class PayeeAccount:
     second: Look | None
     refused_by: str | None
     refused_note: str | None
+    denied_at: datetime | None
 
     @property
     def looks(self) -> int:
@@ -133,6 +139,13 @@ class PayeeAccount:
     def seen(self) -> int:
         """How many have."""
         return sum(look is not None for look in (self.first, self.second))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is told of an account: its identifier alone; whoever reacts reads the rest."""
+
+    account: UUID
 
 
 @dataclass(frozen=True, slots=True)

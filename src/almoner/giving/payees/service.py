@@ -10,6 +10,7 @@ from asyncpg import CheckViolationError
 from almoner.giving.payees import domain, numbers, store
 from almoner.giving.payees.domain import (
     Address,
+    Given,
     Look,
     Numbers,
     Payee,
@@ -23,6 +24,7 @@ from almoner.giving.verifications.ports import KnownAccount
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
+from almoner.platform import outbox
 from almoner.platform.db import EVERYONE, Tx
 from almoner.platform.telemetry import Telemetry
 from almoner.screening.matching.service import names_agree
@@ -98,6 +100,7 @@ async def propose(tx: Tx, proposal: Proposal, *, note: str, by: str) -> PayeeAcc
         second=None,
         refused_by=None,
         refused_note=None,
+        denied_at=None,
     )
     try:
         stored = await store.insert(tx, EVERYONE, made, tx.vault.keyed_hash(_CONTEXT, plain))
@@ -112,6 +115,7 @@ async def propose(tx: Tx, proposal: Proposal, *, note: str, by: str) -> PayeeAcc
             f"Another account in {proposal.currency} is proposed for this organisation: approve or refuse it first."
         )
     await verifications.account_proposed(tx, made.organisation_id, _named(tx, made), _facts(made))
+    await outbox.emit(tx, None, domain.GIVEN, Given(made.id))
     return made
 
 
@@ -174,6 +178,7 @@ async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) 
     looks = [verifications.Look(look.by, look.note, look.at) for look in seen]
     differs = held.name_score < domain.DIFFERS
     await verifications.account_approved(tx, of, named, _facts(held), looks, differs=differs)
+    await outbox.emit(tx, None, domain.GIVEN, Given(account_id))
     return await get(tx, account_id)
 
 
@@ -184,11 +189,31 @@ async def refuse(tx: Tx, account_id: UUID, *, note: str, by: str) -> PayeeAccoun
         raise PayeeRefused(f"The account is {held.status}: only one that is proposed can be refused.")
     if found := _of_note(note):
         raise PayeeRefused("; ".join(found))
-    await store.refuse(tx, EVERYONE, account_id, by, note)
+    await _refuse(tx, held, by, note)
+    return await get(tx, account_id)
+
+
+async def _refuse(tx: Tx, held: PayeeAccount, by: str, note: str) -> None:
+    await store.refuse(tx, EVERYONE, held.id, by, note)
     await verifications.account_refused(
         tx, held.organisation_id, _named(tx, held), verifications.Look(by, note, tx.now)
     )
-    return await get(tx, account_id)
+
+
+async def deny(tx: Tx, account_id: UUID) -> bool:
+    """The nonprofit says that an account is not its own: a proposed one is refused, payouts to an approved one wait.
+
+    False when nobody is to be paid to it, or it said so before. Raises NotFound.
+    """
+    held = await _lock(tx, account_id)
+    if held.denied_at is not None or held.status not in ("proposed", "approved"):
+        return False
+    if held.status == "proposed":
+        await _refuse(tx, held, domain.NONPROFIT, "it says that the account is not its own")
+    else:
+        await verifications.account_denied(tx, held.organisation_id, _named(tx, held), _facts(held))
+    await store.deny(tx, EVERYONE, held.id)
+    return True
 
 
 async def measure(tx: Tx, telemetry: Telemetry) -> None:
@@ -217,7 +242,7 @@ async def known(tx: Tx, organisation_id: UUID) -> KnownAccount | None:
         organisation = await organisations.get(tx, EVERYONE, organisation_id)
         agrees = _agreement(one.holder, organisation)  # with the name that it has now
         facts = {**_facts(one), "nameAgrees": agrees}
-        return KnownAccount(_named(tx, one), facts, differs=agrees < domain.DIFFERS)
+        return KnownAccount(_named(tx, one), facts, agrees < domain.DIFFERS, denied=one.denied_at is not None)
     return None
 
 

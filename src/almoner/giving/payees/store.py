@@ -13,7 +13,7 @@ from almoner.platform.db import Everyone, Tx
 _COLUMNS: Final = (
     "id, organisation_id, currency, scheme, holder, sealed, shown, town, country, street, building, postcode, "
     "name_score, is_change, status, proposed_by, proposed_note, proposed_at, first_by, first_note, first_at, "
-    "second_by, second_note, second_at, refused_by, refused_note"
+    "second_by, second_note, second_at, refused_by, refused_note, denied_at"
 )
 
 
@@ -22,7 +22,7 @@ def _account(row: Record) -> PayeeAccount:
     score, is_change, status = row[12:15]
     first, second = (Look(*row[at : at + 3]) if row[at] else None for at in (18, 21))
     proposed, address = Look(*row[15:18]), Address(*row[7:12])
-    looks = (proposed, first, second, *row[24:26])
+    looks = (proposed, first, second, *row[24:27])
     whose = (id_, organisation_id, currency, scheme, holder, sealed, shown, address)
     return PayeeAccount(*whose, score, is_change, status, *looks)
 
@@ -140,6 +140,11 @@ async def refuse(tx: Tx, _scope: Everyone, account_id: UUID, by: str, note: str)
         note,
         tx.now,
     )
+
+
+async def deny(tx: Tx, _scope: Everyone, account_id: UUID) -> None:
+    """Note that the nonprofit says of a held account that it is not its own."""
+    await tx.execute("update payee_account set denied_at = $2 where id = $1", account_id, tx.now)
 
 
 async def approved_of(tx: Tx, _scope: Everyone, organisation_id: UUID) -> list[PayeeAccount]:

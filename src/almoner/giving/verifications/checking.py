@@ -122,13 +122,13 @@ async def known_matches(tx: Tx, held: Verification) -> list[Match]:
 
 
 async def account_seen(tx: Tx, held: Verification, known: KnownAccount) -> None:
-    """Keep that a held one's nonprofit has an approved account; one in quite another name is flagged."""
+    """Keep that a held one's nonprofit has an approved account; one in quite another name, or denied, is flagged."""
+    kinds = list(findings.raised_by(known))
     finding = Finding("bank_details", "succeeded", ACCOUNTS, None, {**known.facts, "account": known.account})
-    if known.differs:
-        finding = replace(finding, reason="holder_differs")
-    made = await store_findings.insert(tx, held.id, finding)
-    if known.differs:
-        await store_findings.raise_flag(tx, held.id, made, "holder_differs")
+    made = await store_findings.insert(tx, held.id, replace(finding, reason=", ".join(kinds) or None))
+    for kind in kinds:
+        await store_findings.raise_flag(tx, held.id, made, kind)
+    if kinds:
         await tell_payouts(tx, held)
 
 

@@ -11,6 +11,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.giving.verifications.domain import CheckType
+from almoner.giving.verifications.ports import KnownAccount
 from almoner.kit.ids import Ids
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.organisations.domain import Organisation
@@ -19,7 +20,13 @@ from almoner.screening.watchlists.domain import Category
 
 Seen = Literal["succeeded", "failed", "unclear"]
 FlagKind = Literal[
-    "register_removed", "register_renamed", "new_match", "payee_changed", "holder_differs", "evidence_expired"
+    "register_removed",
+    "register_renamed",
+    "new_match",
+    "payee_changed",
+    "holder_differs",
+    "account_denied",
+    "evidence_expired",
 ]
 FlagStatus = Literal["open", "lifted", "gone"]
 
@@ -39,6 +46,7 @@ SENTENCES: Final[Mapping[FlagKind, str]] = {
     "new_match": "a watch list may name it",
     "payee_changed": "another account is to take the place of its account",
     "holder_differs": "the holder of its account is not named as the register names it",
+    "account_denied": "it says that the account is not its own",
     "evidence_expired": "what a check rested on counts no more, and nothing new is known",
 }
 
@@ -161,6 +169,14 @@ def raised(before: Finding | None, now: Finding) -> Iterator[FlagKind]:
         told = ((match, decision) for match, decision in _matches(now).items() if decision != "cleared")
         if any(seen.get(match) not in (decision, "confirmed") for match, decision in told):
             yield "new_match"
+
+
+def raised_by(account: KnownAccount) -> Iterator[FlagKind]:
+    """What is odd of an account that a check rests on."""
+    if account.differs:
+        yield "holder_differs"
+    if account.denied:
+        yield "account_denied"
 
 
 def _matches(finding: Finding) -> Mapping[str, str]:

@@ -15,6 +15,7 @@ from almoner.platform.db import EVERYONE, Tx
 
 _MATCH: Final[FlagKind] = "new_match"
 _CHANGED: Final[FlagKind] = "payee_changed"
+_DENIED: Final[FlagKind] = "account_denied"
 
 
 async def lift(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
@@ -45,7 +46,7 @@ async def _store(tx: Tx, verification: Verification, looked: Flag) -> None:
 
 
 async def account_proposed(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
-    """Another account than was seen is proposed: a flag where the check had succeeded."""
+    """Another account than was seen is proposed: a flag where the check had succeeded, until two people have looked."""
     for held in await _live(tx, organisation_id):
         if held.checks["bank_details"] == "succeeded" and not await _open_about(tx, held, account):
             finding = Finding("bank_details", "unclear", ACCOUNTS, _CHANGED, {**facts, "account": account})
@@ -57,7 +58,10 @@ async def account_proposed(tx: Tx, organisation_id: UUID, account: str, facts: M
 async def account_approved(
     tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object], looks: Sequence[Look], *, differs: bool
 ) -> None:
-    """The looks of two people at the account lift what it was flagged for; a waiting check succeeds with it."""
+    """The looks of two people at the account lift what it was flagged for; a waiting check succeeds with it.
+
+    ``differs``: the holder is named otherwise than the register has it, so that two more people have to look.
+    """
     known = KnownAccount(account, facts, differs)
     for held in await _live(tx, organisation_id):
         waited = held.status == "pending" and held.checks["bank_details"] == "pending"
@@ -74,6 +78,15 @@ async def account_refused(tx: Tx, organisation_id: UUID, account: str, look: Loo
     for held in await _live(tx, organisation_id):
         for flag in await _open_about(tx, held, account):
             await _store(tx, held, replace(flag, first=flag.first or look, status="gone"))
+
+
+async def account_denied(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
+    """The nonprofit says that an approved account is not its own: a flag, until two people have looked."""
+    for held in await _live(tx, organisation_id):
+        finding = Finding("bank_details", "unclear", "nonprofit", _DENIED, {**facts, "account": account})
+        made = await store_findings.insert(tx, held.id, finding)
+        await store_findings.raise_flag(tx, held.id, made, _DENIED)
+        await tell_payouts(tx, held)
 
 
 async def _live(tx: Tx, organisation_id: UUID) -> list[Verification]:

@@ -16,12 +16,14 @@ Compared = TypeVar("Compared")
 class KnownAccount:
     """An approved account of a nonprofit: its name, and what verifications keep of it.
 
-    ``differs``: its holder is named quite otherwise than the register has the nonprofit.
+    ``differs``: its holder is named quite otherwise than the register has the nonprofit; ``denied``: which says that it
+    is not its own.
     """
 
     account: str
     facts: Mapping[str, object]
     differs: bool
+    denied: bool = False
 
 
 class Accounts(Protocol):

@@ -14,7 +14,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from almoner.giving.verifications import checking, domain, flagging, moving, store, store_findings, triggers
+from almoner.giving.verifications import checking, domain, moving, store, store_findings, triggers
 from almoner.giving.verifications.domain import (
     CheckType,
     Decided,
@@ -29,6 +29,11 @@ from almoner.giving.verifications.domain import (
 from almoner.giving.verifications.findings import RENEWED, Noted
 from almoner.giving.verifications.findings import Flag as Flag
 from almoner.giving.verifications.findings import Look as Look
+from almoner.giving.verifications.flagging import account_approved as account_approved
+from almoner.giving.verifications.flagging import account_denied as account_denied
+from almoner.giving.verifications.flagging import account_proposed as account_proposed
+from almoner.giving.verifications.flagging import account_refused as account_refused
+from almoner.giving.verifications.flagging import lift as lift
 from almoner.giving.verifications.moving import CHECK as CHECK
 from almoner.giving.verifications.moving import Scope
 from almoner.giving.verifications.schemas import MonetaryDonationVerificationOut
@@ -196,11 +201,6 @@ async def flag(tx: Tx, flag_id: UUID) -> Flag:
     if (found := await store_findings.find_flag(tx, EVERYONE, flag_id)) is None:
         raise NotFound
     return found
-
-
-async def lift(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
-    """Somebody has looked at a flag; the second person lifts it. Raises NotFound, InvalidState."""
-    return await flagging.lift(tx, flag_id, note=note, by=by)
 
 
 async def decisions(tx: Tx, verification_id: UUID) -> list[Decided]:
@@ -373,21 +373,8 @@ async def next_look(tx: Tx) -> datetime | None:
     return await store_findings.next_look(tx, EVERYONE)
 
 
-async def account_proposed(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
-    """An account is to take the place of a nonprofit's: payouts wait until two people have looked at it."""
-    await flagging.account_proposed(tx, organisation_id, account, facts)
-
-
-async def account_approved(
-    tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object], looks: Sequence[Look], *, differs: bool
-) -> None:
-    """People have approved a nonprofit's account: the check ``bank_details`` succeeds where it waits for that.
-
-    ``differs``: the holder is named otherwise than the register has it, so that two more people have to look.
-    """
-    await flagging.account_approved(tx, organisation_id, account, facts, looks, differs=differs)
-
-
-async def account_refused(tx: Tx, organisation_id: UUID, account: str, look: Look) -> None:
-    """A proposed account was refused: what it was to take the place of stands."""
-    await flagging.account_refused(tx, organisation_id, account, look)
+async def live_of(tx: Tx, organisation_id: UUID) -> list[Verification]:
+    """Pending and approved ones of a nonprofit in any of its records, whosever, true at this moment."""
+    found = await store.live_of(tx, EVERYONE, [organisation_id])
+    known = [await get(tx, EVERYONE, verification_id) for verification_id, _, _ in found]
+    return [one for one in known if one.live]

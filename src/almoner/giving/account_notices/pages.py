@@ -1,0 +1,68 @@
+"""The hosted page on which a nonprofit sees an account that it is to be paid to, and can say that it is not its own."""
+
+from pathlib import Path
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from almoner.giving.account_notices import service
+from almoner.giving.account_notices.domain import Page
+from almoner.platform import audit
+from almoner.platform.audit import DEPLOYMENT, Actor
+from almoner.platform.db import Database, Tx
+from almoner.platform.pages.headers import NO_PAGE
+from almoner.platform.pages.linked import LinkedPages, kindly
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.visits import Visit
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+PURPOSE: Final = "payee-account"
+"""Of the tokens in the links, and the path that they open."""
+_ENDED: Final = {"denied": (200, "check"), "closed": (410, "clock")}
+
+
+class AccountPages(LinkedPages):
+    """The pages of nonprofits that are told of an account."""
+
+    def __init__(self, db: Database, pages: Pages) -> None:
+        super().__init__(db, pages, PURPOSE, "payeeaccount")
+
+    @kindly
+    async def show(self, request: Request) -> Response:
+        """The account with a button, or what became of it."""
+        account_id, visit = self._visited(request)
+        async with self._db.read() as tx:
+            return self._page(tx, await service.opened(tx, account_id), visit)
+
+    @kindly
+    async def submit(self, request: Request) -> Response:
+        """It is not theirs."""
+        account_id, visit = self._visited(request)
+        form = await self._posted(request, visit)
+        async with self._db.write() as tx:
+            if form is None:
+                return self._page(tx, await service.opened(tx, account_id), visit, refused=True)
+            if await service.deny(tx, account_id):
+                name = self._ids.text("payeeaccount", account_id)
+                address = request.client.host if request.client else None
+                await audit.record(tx, DEPLOYMENT, Actor("system", "nonprofit"), "payee.denied", name, address=address)
+        return RedirectResponse(request.url.path, 303, NO_PAGE)
+
+    def _page(self, tx: Tx, page: Page, visit: Visit, *, refused: bool = False) -> Response:
+        language = self.pages.language(page.notice.language)
+        state = page.state(tx.now)
+        if state != "open":
+            status, icon = _ENDED[state]
+            return self.pages.message(f"payee_account.{state}", language, status=status, icon=icon)
+        return self.pages.page(
+            "payee_account.html",
+            language,
+            status=403 if refused else 200,
+            notice="give.again" if refused else None,
+            organisation=page.organisation,
+            account=page.account,
+            until=page.until,
+            csrf=visit.csrf,
+            action=self._action(page.account.id),
+        )

@@ -1,0 +1,65 @@
+"""Telling a nonprofit of an account that came after it was asked, and hearing that it is not its own."""
+
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.account_notices import store
+from almoner.giving.account_notices.domain import Notice, Page
+from almoner.giving.confirmations.domain import CHECK, Contact, language_of
+from almoner.giving.payees import service as payees
+from almoner.giving.verifications import service as verifications
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform import queue
+from almoner.platform.db import EVERYONE, Tx
+
+MAILS: Final = Path(__file__).parent / "mails"
+SEND: Final = "account_notices.send"
+
+
+async def tell(tx: Tx, account_id: UUID, contact: Contact | None) -> None:
+    """Have a nonprofit told of an account, once: where its address is known, and it has not seen it when it was asked.
+
+    While it is still to confirm, the page on which it does shows what is approved. Raises NotFound.
+    """
+    account = await payees.get(tx, account_id)
+    if contact is None or account.status not in ("proposed", "approved"):
+        return
+    named = tx.ids.text("payeeaccount", account.id)
+    of = await verifications.live_of(tx, account.organisation_id)
+    unseen = [one for one in of if one.checks[CHECK] == "succeeded" and named not in await _seen(tx, one.id)]
+    if not unseen:
+        return
+    organisation = await organisations.get(tx, EVERYONE, account.organisation_id)
+    notice = Notice(account.id, unseen[0].partner_id, language_of(organisation.country_code), tx.now)
+    if await store.insert(tx, EVERYONE, notice):
+        await queue.enqueue(tx, SEND, {"account": str(account.id)})
+
+
+async def _seen(tx: Tx, verification_id: UUID) -> list[str]:
+    """The accounts that a nonprofit saw when it confirmed."""
+    known = await verifications.evidence(tx, verification_id)
+    told = [one.finding.facts.get("accounts") for one in known if one.finding.check == CHECK]
+    return [str(one) for seen in told if isinstance(seen, list) for one in seen]
+
+
+async def find(tx: Tx, account_id: UUID) -> Notice | None:
+    """What a nonprofit was told of an account; None where it was not."""
+    return await store.find(tx, EVERYONE, account_id)
+
+
+async def opened(tx: Tx, account_id: UUID) -> Page:
+    """What a link opens, true at this moment. Raises NotFound."""
+    if (notice := await store.find(tx, EVERYONE, account_id)) is None:
+        raise NotFound
+    account = await payees.get(tx, account_id)
+    organisation = await organisations.get(tx, EVERYONE, account.organisation_id)
+    return Page(notice, account, organisation.shown_name)
+
+
+async def deny(tx: Tx, account_id: UUID) -> bool:
+    """The nonprofit says that the account is not its own; False when that was over. Raises NotFound."""
+    if (await opened(tx, account_id)).state(tx.now) != "open":
+        return False
+    return await payees.deny(tx, account_id)

@@ -1,0 +1,30 @@
+"""SQL of what nonprofits are told of their accounts."""
+
+from uuid import UUID
+
+from almoner.giving.account_notices.domain import Notice
+from almoner.platform.db import Everyone, Tx
+
+
+async def insert(tx: Tx, _scope: Everyone, new: Notice) -> bool:
+    """Store that a nonprofit is told of an account; False where it was told before."""
+    return bool(
+        await tx.fetchval(
+            """
+            insert into payee_notice (account_id, partner_id, language, told_at) values ($1, $2, $3, $4)
+            on conflict (account_id) do nothing returning true
+            """,
+            new.account_id,
+            new.partner_id,
+            new.language,
+            new.told_at,
+        )
+    )
+
+
+async def find(tx: Tx, _scope: Everyone, account_id: UUID) -> Notice | None:
+    """What was told of an account."""
+    row = await tx.fetchrow(
+        "select account_id, partner_id, language, told_at from payee_notice where account_id = $1", account_id
+    )
+    return Notice(*row) if row else None

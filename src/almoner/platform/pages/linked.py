@@ -1,0 +1,114 @@
+"""Pages behind the link of a mail: opened by its token, then by the cookie that takes the token's place.
+
+GET and HEAD change nothing, so that programs that open every link of a mail do no harm. POST needs the cookie of the
+link, its CSRF token and the page's own origin (house 5).
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import wraps
+from typing import Any, Final, TypeVar
+from uuid import UUID
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from almoner.kit.errors import NotFound
+from almoner.platform.db import Database
+from almoner.platform.pages import visits
+from almoner.platform.pages.broken import Broken
+from almoner.platform.pages.dead_ends import dead_ends
+from almoner.platform.pages.headers import NO_PAGE, origin_of
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.visits import CSRF_FIELD, Visit
+
+_COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
+_MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 2048}
+
+Here = TypeVar("Here", bound="LinkedPages")
+
+
+def kindly(
+    handler: Callable[[Here, Request], Awaitable[Response]],
+) -> Callable[[Here, Request], Coroutine[Any, Any, Response]]:
+    """What may go wrong becomes a page; so does the unexpected, which is raised afterwards."""
+
+    @wraps(handler)
+    async def answer(self: Here, request: Request) -> Response:
+        try:
+            return await handler(self, request)
+        except NotFound:
+            return self.unknown(request)
+        except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
+            return Broken(self.pages.message("agent.broken", self.pages.preferred(request), status=500), error)
+
+    return answer
+
+
+class LinkedPages:
+    """One page of a record, for whoever has its link. ``purpose``: of the tokens, and the path that they open."""
+
+    def __init__(self, db: Database, pages: Pages, purpose: str, record_type: str) -> None:
+        self._db = db
+        self.pages = pages
+        self._vault = db.deployment.vault
+        self._ids = db.deployment.ids
+        self._origin = origin_of(db.deployment.links.pages)
+        self._purpose = purpose
+        self._type = record_type
+
+    def routes(self) -> list[Route]:
+        """Starlette routes: the page, and everything else below its path."""
+        path = f"/{self._purpose}"
+        own = [Route(path, self.open, methods=["GET"]), Route(path + "/{id}", self.page, methods=["GET", "POST"])]
+        return [*own, *dead_ends(path, own, self.unknown)]
+
+    def unknown(self, request: Request, status: int = 404) -> Response:
+        """No such link, or no cookie of it."""
+        return self.pages.message("agent.unknown", self.pages.preferred(request), status=status, icon="link")
+
+    @kindly
+    async def open(self, request: Request) -> Response:
+        """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
+        record = self._vault.read_page_token(self._purpose, request.query_params.get("token", ""))
+        if record is None:
+            raise NotFound
+        name = self._ids.text(self._type, record)
+        response = RedirectResponse(self._action(record), 303, NO_PAGE)
+        # A second tab keeps the first one's visit: a new one would void the form that is open there.
+        visit = visits.find(request, self._vault, self._purpose, record, name)
+        visit = visit or visits.begin(self._vault, self._purpose, record, name)
+        visit.keep(response, seconds=_COOKIE_SECONDS)
+        return response
+
+    async def page(self, request: Request) -> Response:
+        """One address, so that a 405 names all of its methods."""
+        return await (self.submit if request.method == "POST" else self.show)(request)
+
+    async def show(self, request: Request) -> Response:
+        """The page as it is now."""
+        raise NotImplementedError
+
+    async def submit(self, request: Request) -> Response:
+        """The page's form."""
+        raise NotImplementedError
+
+    def _action(self, record: UUID) -> str:
+        """Where the page of a record is, and where its form goes."""
+        return f"/{self._purpose}/{self._ids.text(self._type, record)}"
+
+    def _visited(self, request: Request) -> tuple[UUID, Visit]:
+        """The record whose link this browser has opened. Raises NotFound."""
+        name = request.path_params["id"]
+        record = self._ids.parse(self._type, name)
+        visit = None if record is None else visits.find(request, self._vault, self._purpose, record, name)
+        if record is None or visit is None:
+            raise NotFound
+        return record, visit
+
+    async def _posted(self, request: Request, visit: Visit) -> FormData | None:
+        """The posted form; None when it is not one of ours that this browser was given (H2)."""
+        form = await request.form(**_MAX_FORM)
+        ours = visits.from_own_page(request, self._origin) and visit.owns(form.get(CSRF_FIELD))
+        return form if ours else None
