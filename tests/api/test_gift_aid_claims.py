@@ -11,6 +11,7 @@ from almoner.giving.claims.domain import ClaimRefused
 from almoner.giving.donations import store_money
 from almoner.giving.giftaid import service as giftaid
 from almoner.giving.giftaid.domain import Declarer
+from almoner.giving.refunds import service as refunding
 from almoner.kit.errors import NotFound
 from almoner.platform.db import EVERYONE
 from tests.support import factories
@@ -19,6 +20,7 @@ from tests.support.client import Client, data
 from tests.support.giftaid import charity, declared
 from tests.support.giving import gift, open_session
 from tests.support.payouts import simulate, uuid_of, verified
+from tests.support.refunds import begun, by_hand
 from tests.support.service import Service
 
 DAY = timedelta(days=1)
@@ -60,6 +62,17 @@ async def test_gifts_before_a_moment_are_claimed_and_those_since_by_the_next(cha
     async with charity_.service.db.write() as tx:
         await claiming.submit(tx, first.id, "CH-1", by=BY)
     assert (await charity_.drafted()).minor == 2000
+
+
+async def test_a_gift_waits_while_something_of_it_is_on_its_way_back(charity_: Cause) -> None:
+    gift_ = await charity_.gift(1000)
+    under_way = [await begun(charity_.service, gift_, minor) for minor in (300, 200)]
+    assert (await charity_.draft()).claim is None
+    await by_hand(charity_.service, under_way[0].id, "OUT-1")
+    assert (await charity_.draft()).claim is None
+    async with charity_.service.db.write() as tx:
+        await refunding.refuse(tx, under_way[1].id, "no account", BY)
+    assert (await charity_.drafted()).minor == 700
 
 
 async def test_gifts_that_hmrc_would_not_take_are_listed_with_all_that_is_wrong(charity_: Cause) -> None:
@@ -261,8 +274,8 @@ async def test_what_is_wholly_refunded_or_on_its_way_back_is_not_claimed(charity
     service, api = charity_.service, charity_.api
     gone, going = await charity_.gift(1000), await charity_.gift(2000)
     await simulate(api, gone["id"], "refund")
-    begun = await api.post(f"/v1/donations/{going['id']}/refund", {})
-    assert begun.status_code == 200
+    asked = await api.post(f"/v1/donations/{going['id']}/refund", {})
+    assert asked.status_code == 200
     await service.drain()
     assert (await charity_.draft()).claim is None
 

@@ -63,8 +63,9 @@ async def insert_entries(tx: Tx, claim_id: UUID, entries: Sequence[Entry]) -> No
     )
 
 
-# What goes back on its way out, and what the bank took of a gift that was paid out: the one or the other is behind.
-_LEFT: Final = "d.amount_minor - greatest(d.withdrawn_minor, d.refunded_minor)"
+_LEFT: Final = "d.amount_minor - d.refunded_minor"
+# What is on its way back may be refused yet, and nothing is claimed for a gift twice.
+_RESTS: Final = "d.disputed_at is null and d.withdrawn_minor <= d.refunded_minor"
 # As the guard of a donation asks (`donation_gift_aid_holds`): a declaration may be cancelled after a gift got it.
 _HOLDS: Final = (
     "(d.created_at >= g.covers_from and (g.covers_to is null or d.created_at < g.covers_to) "
@@ -75,7 +76,7 @@ CLAIMABLE: Final = f"""
 select d.id, d.gift_aid_id, d.created_at, {_LEFT} as minor, {_DECLARER}
 from donation d join gift_aid_declaration g on g.id = d.gift_aid_id
 where d.organisation_id = $1 and (d.created_at, d.id) > ($2, $3) and d.created_at < $4
-  and d.status in ('RECEIVED_PAYMENT', 'DISBURSED') and {_LEFT} > 0 and d.disputed_at is null and {_HOLDS}
+  and d.status in ('RECEIVED_PAYMENT', 'DISBURSED') and {_LEFT} > 0 and {_RESTS} and {_HOLDS}
   and not exists (select from gift_aid_claimed c where c.donation_id = d.id and c.live)
 order by d.created_at, d.id limit $5
 """
@@ -84,7 +85,7 @@ order by d.created_at, d.id limit $5
 async def claimable(
     tx: Tx, _scope: Everyone, organisation_id: UUID, after: tuple[datetime, UUID], made_before: datetime, limit: int
 ) -> list[Gift]:
-    """Gifts of a charity that nothing is claimed for, the oldest first after one, without what is on its way back."""
+    """Gifts of a charity that nothing is claimed for, the oldest first after one, but those that may go back."""
     rows = await tx.fetch(CLAIMABLE, organisation_id, *after, made_before, limit)
     return [Gift(row[0], row[1], row[2], row["minor"], Declarer(*list(row)[4:])) for row in rows]
 
