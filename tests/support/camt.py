@@ -69,6 +69,22 @@ def batch(reference: str, minor: int, parts: Sequence[int], currency: str = "EUR
     )
 
 
+def at_once(
+    reference: str, minor: int, *, names: Sequence[str] = (), payments: Sequence[str] = (), words: str = ""
+) -> Entry:
+    """One entry of many payments, without their amounts: of a batch by its names, or of these end-to-end ids."""
+    tags = "".join(f"<{tag}>{name}</{tag}>" for tag, name in zip(("MsgId", "PmtInfId"), names, strict=False))
+    batch_ = f"<Btch>{tags}</Btch>" if tags else ""
+    details = "".join(f"<TxDtls><Refs><EndToEndId>{one}</EndToEndId></Refs></TxDtls>" for one in payments)
+    return Entry(
+        minor,
+        f"<Ntry>{_amount(minor, 'USD')}{_sign(minor)}<Sts>{{status:BOOK}}</Sts><BookgDt><Dt>2026-03-02</Dt></BookgDt>"
+        f"<AcctSvcrRef>{reference}</AcctSvcrRef><BkTxCd/><NtryDtls>{batch_}{details}"
+        f"</NtryDtls>{f'<AddtlNtryInf>{escape(words)}</AddtlNtryInf>' if words else ''}</Ntry>",
+        True,
+    )
+
+
 def statement(
     *entries: Entry,
     opening: int = 0,

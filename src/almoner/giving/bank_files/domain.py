@@ -156,6 +156,16 @@ class Asked:
     money: Money
 
 
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """A payment of a released file. ``came_back``: it was rejected or returned since."""
+
+    batch: str
+    end_to_end_id: str
+    money: Money
+    came_back: bool
+
+
 def message_id(file_id: UUID) -> str:
     """What names a file between us and the bank: 26 characters, those of the identifier."""
     return encode(file_id)

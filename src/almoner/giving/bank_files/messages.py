@@ -69,6 +69,7 @@ def _batch(order: Order, sepa: bool, payments: list[Payment]) -> Any:
     return pain.PaymentInstruction30(
         pmt_inf_id=batch(order.message_id, sepa=sepa),
         pmt_mtd=pain.PaymentMethod3Code.TRF,
+        btch_bookg=False,  # one line for each, where the bank heeds it
         nb_of_txs=str(len(payments)),
         ctrl_sum=_decimal(total),
         pmt_tp_inf=level,

@@ -1,7 +1,7 @@
 """What can be done with files of payments. Writing and reading their XML is in ``messages``, imported on first use."""
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from hashlib import sha256
@@ -19,15 +19,17 @@ from almoner.giving.bank_files.domain import (
     BankFile,
     BankFileRefused,
     Order,
+    Ordered,
     OwnAccount,
     Payment,
     Verdict,
 )
 from almoner.giving.payees import service as payees
+from almoner.giving.payees.domain import Scheme
 from almoner.giving.payouts import service as payouts
 from almoner.giving.payouts.domain import Disbursement
 from almoner.kit.errors import NotFound
-from almoner.kit.money import MAX_MINOR
+from almoner.kit.money import MAX_MINOR, Money
 from almoner.platform.db import EVERYONE, Tx
 
 _CONTEXT: Final = "bank_file"
@@ -210,11 +212,23 @@ async def judge(tx: Tx, answer: Answer) -> tuple[BankFile, Mapping[UUID, tuple[V
         return file, {}
     payments = await store.payments(tx, EVERYONE, file.id)
     asked = {
-        end_to_end: Asked(domain.batch(file.message_id, sepa=domain.by_sepa(money.currency, scheme, shown)), money)
+        end_to_end: Asked(_batch(file.message_id, money, scheme, shown), money)
         for _, end_to_end, scheme, shown, money in payments
     }
     told = domain.verdicts(answer, asked)
     return file, {payout: told[end_to_end] for payout, end_to_end, *_ in payments if end_to_end in told}
+
+
+async def ordered(tx: Tx, messages: Sequence[str]) -> list[Ordered]:
+    """The payments of the released files that are named so, by their end-to-end ids."""
+    return [
+        Ordered(_batch(message, money, scheme, shown), end_to_end, money, came_back)
+        for message, end_to_end, scheme, shown, money, came_back in await store.ordered(tx, EVERYONE, messages)
+    ]
+
+
+def _batch(message: str, money: Money, scheme: Scheme, shown: str) -> str:
+    return domain.batch(message, sepa=domain.by_sepa(money.currency, scheme, shown))
 
 
 async def note_answer(tx: Tx, file: BankFile, answer: Answer, counts: dict[Verdict, int], *, by: str) -> None:

@@ -144,6 +144,23 @@ async def payments(tx: Tx, _scope: Everyone, file_id: UUID) -> list[tuple[UUID, 
     return [(*row[:4], Money(row[4], row[5])) for row in rows]
 
 
+async def ordered(tx: Tx, _scope: Everyone, messages: Sequence[str]) -> list[tuple[str, str, Scheme, str, Money, bool]]:
+    """The payments of released files by the names of these.
+
+    Of each the file, its end-to-end id, the kind of its account, how that begins, its sum, and whether it came back.
+    """
+    rows = await tx.fetch(
+        """
+        select f.message_id, d.end_to_end_id, a.scheme, a.shown, d.status = 'RETURNED', p.amount_minor, d.currency
+        from bank_file f join bank_file_payment p on p.file_id = f.id
+        join disbursement d on d.id = p.disbursement_id join payee_account a on a.id = p.payee_account_id
+        where f.message_id = any($1) and f.status = 'released' order by 2
+        """,
+        messages,
+    )
+    return [(*row[:4], Money(row[5], row[6]), row[4]) for row in rows]
+
+
 async def answered(tx: Tx, _scope: Everyone, sha256: str) -> bool:
     """Whether this very answer was noted before."""
     return bool(await tx.fetchval("select exists (select from bank_answer where sha256 = $1)", sha256))

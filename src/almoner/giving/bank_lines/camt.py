@@ -95,6 +95,7 @@ def _movements(statement: str, entry: Any, position: int, found: list[str]) -> I
     named = entry.acct_svcr_ref or f"{statement}/{entry.ntry_ref or position}"
     # Of a reversal the part may still tell the way of what it reverses.
     alone = parts[0] if len(parts) == 1 and (reversal or _same_way(entry, parts[0])) else None
+    batch = [] if split else _batch(entry, parts)
     for rank, part in enumerate(parts if split else [alone], 1):
         own = _reference(part) or named
         yield Movement(
@@ -104,7 +105,7 @@ def _movements(statement: str, entry: Any, position: int, found: list[str]) -> I
             reference=f"{own}/{rank}" if split and not _reference(part) else own,
             end_to_end_id=_end_to_end(part),
             counterparty=_counterparty(part, came=sign > 0),
-            words=_words(part, entry),
+            words=_words(part, entry, batch),
             return_reason=_returned(part),
             reversal=reversal,
         )
@@ -151,8 +152,19 @@ def _counterparty(part: Any, *, came: bool) -> str | None:
     return name[:140] if name else None
 
 
-def _words(part: Any, entry: Any) -> str | None:
-    said = []
+def _batch(entry: Any, parts: Sequence[Any]) -> list[str]:
+    """What an entry names that may be of several payments: our file, the batch, the payments."""
+    if len(parts) == 1 and _end_to_end(parts[0]):
+        return []
+    told = [one for details in entry.ntry_dtls if (some := details.btch) for one in (some.pmt_inf_id, some.msg_id)]
+    references = [part.refs for part in parts if part.refs]
+    told += [one for refs in references for one in (refs.pmt_inf_id, refs.msg_id)]
+    told += [_end_to_end(part) for part in parts]
+    return [one for one in dict.fromkeys(told) if one and one not in _NOTHING]
+
+
+def _words(part: Any, entry: Any, batch: Sequence[str]) -> str | None:
+    said: list[str | None] = [*batch]
     if part is not None and part.rmt_inf:
         said += part.rmt_inf.ustrd
         said += [one.cdtr_ref_inf.ref for one in part.rmt_inf.strd if one.cdtr_ref_inf and one.cdtr_ref_inf.ref]

@@ -11,7 +11,7 @@ from asyncpg import DataError, IntegrityConstraintViolationError, PostgresError
 
 from almoner.giving.bank_files import service as bank_files
 from almoner.giving.bank_files.domain import OwnAccount
-from almoner.giving.bank_lines import accounts, domain, gifts, store, store_gaps, tables
+from almoner.giving.bank_lines import accounts, batches, domain, gifts, store, store_gaps, tables
 from almoner.giving.bank_lines.domain import (
     BankLine,
     Gap,
@@ -209,7 +209,10 @@ async def hear_simulated(tx: Tx, money: Money, words: str, *, by: str) -> None:
 
 
 async def look(tx: Tx, line_id: UUID) -> bool:
-    """Match a line that waits, if it is certain what it is; whether it was. Raises one of ``REFUSALS``."""
+    """Match a line that waits, if it is certain what it is; whether it was. Raises one of ``REFUSALS``.
+
+    What the bank has booked of many payouts at once becomes lines of their own, which wait to be looked at.
+    """
     line = await _lock(tx, line_id)
     if line.status != "open":
         return False
@@ -220,6 +223,8 @@ async def look(tx: Tx, line_id: UUID) -> bool:
         return True
     named = await _named(tx, line)
     found = domain.match(moved, named)
+    if await batches.part(tx, line, named, found):
+        return True
     if found is Open.TAKEN_BACK and line.reason is not found:  # the first time: people may release it meanwhile
         await gifts.hold_back(tx, line, [*named.gifts, *await _undone(tx, line)])
     if found is Open.OTHER_STATE and line.reason is not found:
