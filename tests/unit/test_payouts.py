@@ -103,12 +103,15 @@ def test_the_advice_names_the_donor_unless_the_gift_is_anonymous() -> None:
     row = dict(zip(advice.TITLES, advice.cells(ids, GIFT), strict=True))
     assert row["donation"] == ids.text("donation", ID)
     assert (row["donor"], row["message"]) == ("Ada Byron", "With love")
-    assert (row["given"], row["paid out"], row["currency"]) == ("25.00", "24.37", "USD")
+    assert (row["given"], row["fee"], row["sent back"]) == ("25.00", "0.63", "0.00")
+    assert (row["paid out"], row["currency"]) == ("24.37", "USD")
+    part = dict(zip(advice.TITLES, advice.cells(ids, replace(GIFT, withdrawn_minor=437)), strict=True))
+    assert (part["fee"], part["sent back"], part["paid out"]) == ("0.63", "4.37", "20.00")
     hidden = advice.cells(ids, replace(GIFT, anonymous=True))
     assert "Ada" not in " ".join(hidden)
     assert "Byron" not in " ".join(hidden)
     yen = replace(GIFT, money=Money(500, "JPY"), settlement=None, message=None, last_name=None)
-    assert advice.cells(ids, yen)[2:] == ["Ada", "", "500", "500", "JPY"]
+    assert advice.cells(ids, yen)[2:] == ["Ada", "", "500", "0", "0", "500", "JPY"]
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "|cmd", "%0A"])

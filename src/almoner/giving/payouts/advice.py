@@ -1,13 +1,15 @@
 """What a nonprofit is told of a payout: each gift, who gave it unless anonymously, and the message; pure."""
 
+from decimal import Decimal
 from typing import Final
 
 from almoner.giving.donations.domain import Donation
+from almoner.giving.payouts.domain import taken_off
 from almoner.kit.ids import Ids
-from almoner.kit.money import Money, exponent
+from almoner.kit.money import exponent
 from almoner.kit.time import iso
 
-TITLES: Final = ("donation", "given at", "donor", "message", "given", "paid out", "currency")
+TITLES: Final = ("donation", "given at", "donor", "message", "given", "fee", "sent back", "paid out", "currency")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 """How a cell begins that a spreadsheet would run."""
 
@@ -15,14 +17,13 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 def cells(ids: Ids, donation: Donation) -> list[str]:
     """One gift, as its row under ``TITLES``; amounts are plain decimals."""
     donor = " ".join(name for name in (donation.first_name, donation.last_name) if name)
-    net = donation.owed
+    net, off = donation.owed, taken_off(donation)
     return [
         ids.text("donation", donation.id),
         iso(donation.created_at),
         "anonymous" if donation.anonymous else donor,
         donation.message or "",
-        _plain(donation.money),
-        _plain(net),
+        *(_plain(minor, net.currency) for minor in (donation.money.minor, off.fee_minor, off.back_minor, net.minor)),
         net.currency,
     ]
 
@@ -32,7 +33,5 @@ def safe(cell: str) -> str:
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
-def _plain(money: Money) -> str:
-    digits = exponent(money.currency)
-    whole, rest = divmod(money.minor, 10**digits)
-    return f"{whole}.{rest:0{digits}}" if digits else str(whole)
+def _plain(minor: int, currency: str) -> str:
+    return str(Decimal(minor).scaleb(-exponent(currency)))

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.giving.donations.domain import Bucket
+from almoner.giving.donations.domain import Bucket, Donation
 from almoner.giving.gateway.domain import amounts
 from almoner.giving.verifications.domain import Standing
 from almoner.kit.ids import encode
@@ -208,3 +208,21 @@ def hold_reason(standing: Standing, *, held: bool, active: bool, money: Money, l
     if money.minor < least:
         return WaitingReason.BELOW_THRESHOLD
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOff:
+    """What of a gift does not reach its nonprofit, in minor units: what the provider kept, what of the rest went back.
+
+    The fee is below zero where more arrived than was given.
+    """
+
+    fee_minor: int
+    back_minor: int
+
+
+def taken_off(donation: Donation) -> TakenOff:
+    """Between what was given and what is paid out."""
+    given = donation.money.minor
+    arrived = donation.settlement.money.minor if donation.settlement else given
+    return TakenOff(given - arrived, arrived - donation.owed.minor)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from almoner.giving.confirmations.domain import language_of
 from almoner.giving.donations.domain import Donation
-from almoner.giving.payouts.domain import Disbursement
+from almoner.giving.payouts.domain import Disbursement, taken_off
 
 MOST_GIFTS: Final = 2000
 """Gifts that one document lists; its totals are of all."""
@@ -81,7 +81,7 @@ class Remittance:
 
 def line(donation: Donation) -> Line:
     """A gift as the nonprofit is told of it: who wanted to stay unknown is not in it."""
-    arrived = donation.settlement.money.minor if donation.settlement else donation.money.minor
+    off = taken_off(donation)
     named = not donation.anonymous and bool(donation.first_name or donation.last_name)
     return Line(
         donation_id=donation.id,
@@ -90,8 +90,8 @@ def line(donation: Donation) -> Line:
         donor=(donation.first_name or "", donation.last_name or "") if named else None,
         message=donation.message,
         given_minor=donation.money.minor,
-        fee_minor=donation.money.minor - arrived,
-        back_minor=arrived - donation.owed.minor,
+        fee_minor=off.fee_minor,
+        back_minor=off.back_minor,
     )
 
 
