@@ -64,7 +64,8 @@ def provider_of(
     if (account := settings.stripe) is not None:
         tariff = Tariff(account.basis_points, account.fixed_minor)
         urls = settings.stripe_api_url, settings.stripe_pages_url
-        return stripe_provider(account.key, account.webhook_secret, tariff, *urls), None
+        mark = db.deployment.vault.sign("stripe", b"installation").hex()
+        return stripe_provider(account.key, account.webhook_secret, tariff, mark, *urls), None
     if not settings.built_in_provider:
         return None, None
     url, secret = settings.provider_base_url, db.deployment.vault.keyed_hash("provider-test", b"merchant").hex()

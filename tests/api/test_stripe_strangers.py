@@ -34,6 +34,12 @@ def stranger(stripe: Stripe) -> Thing:
     return made
 
 
+async def test_a_payment_of_another_installation_at_the_same_account_is_none_of_ours(giving: AtStripe) -> None:
+    session = stranger(giving.stripe)
+    session |= {"metadata": {"almoner": "01kzrfnq00efzbjgt05w46nw25", "almoner_deployment": "another"}}
+    await ignored(giving, "checkout.session.completed", session)
+
+
 def about(stripe: Stripe, kind: str) -> Thing:
     """What a notice of this type of the shop is about."""
     session = stranger(stripe)

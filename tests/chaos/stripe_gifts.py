@@ -24,7 +24,7 @@ from almoner.giving.payments.ports import Order, PaymentProvider
 from almoner.platform.db import Database
 from tests.chaos.money import GIFT, connect
 from tests.chaos.victim import Mortal, fork_each, fork_lanes
-from tests.support.stripe_account import SECRET
+from tests.support.stripe_account import MARK, SECRET
 from tests.support.stripe_stub import KEY
 
 Answer = TypeVar("Answer")
@@ -34,7 +34,7 @@ class Deadly(StripeProvider):
     """Kills the process before or after a call."""
 
     def __init__(self, url: str, db: Mortal) -> None:
-        super().__init__(Line(KEY, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0), pages_url=url)
+        super().__init__(Line(KEY, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0), mark=MARK, pages_url=url)
         self._db = db
 
     async def create(self, order: Order) -> ProviderPayment:

@@ -19,7 +19,7 @@ from almoner.giving.payments.domain import (
 )
 from almoner.kit.money import Money
 from tests.support.localstripe import KEY, LocalStripe, intent_of, serving_localstripe
-from tests.support.stripe_account import SECRET
+from tests.support.stripe_account import MARK, SECRET
 
 DECLINED = "4000000000000341"
 DOLLARS = Money(2500, "USD")
@@ -35,7 +35,9 @@ async def local() -> AsyncIterator[LocalStripe]:
 @asynccontextmanager
 async def speaking_to(url: str, key: str = KEY) -> AsyncIterator[StripeProvider]:
     """The adapter, which asks once."""
-    provider = StripeProvider(Line(key, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0), pages_url=url)
+    provider = StripeProvider(
+        Line(key, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0), mark=MARK, pages_url=url
+    )
     try:
         yield provider
     finally:

@@ -34,6 +34,7 @@ from tests.support import fake_provider, stripe_account
 from tests.support.built_in_provider import serving_provider
 from tests.support.fake_provider import FakeProvider
 from tests.support.service import Service
+from tests.support.stripe_account import MARK
 from tests.support.stripe_stub import KEY, serving_stripe
 
 SECRET = fake_provider.SECRET
@@ -128,7 +129,11 @@ async def at_stripe(service: Service) -> AsyncIterator[Contract]:
     """Stripe's adapter on the strict stub."""
     async with serving_stripe(service.clock.now) as (stub, url):
         provider = StripeProvider(
-            Line(KEY, url), webhook_secret=stripe_account.SECRET, tariff=Tariff(290, {"USD": 30}), pages_url=url
+            Line(KEY, url),
+            webhook_secret=stripe_account.SECRET,
+            tariff=Tariff(290, {"USD": 30}),
+            mark=MARK,
+            pages_url=url,
         )
 
         async def pay(payment: str) -> None:

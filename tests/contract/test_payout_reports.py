@@ -17,6 +17,7 @@ from almoner.kit.money import Money
 from tests.contract.test_payment_provider import order
 from tests.support import stripe_account
 from tests.support.service import Service
+from tests.support.stripe_account import MARK
 from tests.support.stripe_stub import KEY, serving_stripe
 
 
@@ -38,7 +39,9 @@ async def at_stripe(service: Service) -> AsyncIterator[Contract]:
     """Stripe's adapter on the strict stub."""
     async with serving_stripe(service.clock.now) as (stub, url):
         line = Line(KEY, url, retries=0)
-        provider = StripeProvider(line, webhook_secret=stripe_account.SECRET, tariff=Tariff(290), pages_url=url)
+        provider = StripeProvider(
+            line, webhook_secret=stripe_account.SECRET, tariff=Tariff(290), mark=MARK, pages_url=url
+        )
 
         async def pay(amount: int) -> str:
             made = await provider.create(order(money=Money(amount, "USD")))

@@ -15,7 +15,7 @@ from almoner.giving.payments.domain import NoSuchPayment, ProviderFailure, Tarif
 from almoner.kit.money import Money
 from tests.support.client import Client
 from tests.support.service import Service
-from tests.support.stripe_account import SECRET
+from tests.support.stripe_account import MARK, SECRET
 from tests.support.stripe_giving import serving_at_stripe
 from tests.support.stripe_stub import KEY
 
@@ -27,7 +27,7 @@ SESSION: dict[str, Any] = {
     "amount_total": 2500,
     "currency": "usd",
     "livemode": False,
-    "metadata": {"almoner": "reference", "almoner_tries": "5"},
+    "metadata": {"almoner": "reference", "almoner_deployment": MARK, "almoner_tries": "5"},
     "client_reference_id": "reference",
     "url": None,
     "payment_intent": {
@@ -81,7 +81,7 @@ async def answering(body: bytes, status: int = 200) -> AsyncIterator[StripeProvi
 @asynccontextmanager
 async def speaking_to(url: str) -> AsyncIterator[StripeProvider]:
     """The adapter alone."""
-    provider = StripeProvider(Line(KEY, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0))
+    provider = StripeProvider(Line(KEY, url, retries=0), webhook_secret=SECRET, tariff=Tariff(0), mark=MARK)
     try:
         yield provider
     finally:

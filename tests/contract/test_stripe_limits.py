@@ -9,6 +9,7 @@ from almoner.adapters.stripe_line import Line
 from almoner.giving.payments.domain import ProviderFailure, Tariff
 from almoner.kit.time import SystemClock
 from tests.support import stripe_account
+from tests.support.stripe_account import MARK
 from tests.support.stripe_stub import KEY, StripeStub, serving_stripe
 
 LINES = 240
@@ -30,7 +31,7 @@ def paid_out(stub: StripeStub) -> str:
                 "line_items": [{"quantity": 1, "price_data": {"currency": "usd", "unit_amount": 900}}],
                 "success_url": "https://give.example",
                 "cancel_url": "https://give.example",
-                "metadata": {"almoner": str(place)},
+                "metadata": {"almoner": str(place), "almoner_deployment": MARK},
             }
         )
         stub.account.pay(made["id"])
@@ -39,7 +40,7 @@ def paid_out(stub: StripeStub) -> str:
 
 def provider_at(url: str, retries: int) -> StripeProvider:
     line = Line(KEY, url, retries=retries)
-    return StripeProvider(line, webhook_secret=stripe_account.SECRET, tariff=Tariff(290), pages_url=url)
+    return StripeProvider(line, webhook_secret=stripe_account.SECRET, tariff=Tariff(290), mark=MARK, pages_url=url)
 
 
 async def test_m7_a_call_too_many_is_made_again_after_a_moment(stub: tuple[StripeStub, str]) -> None:

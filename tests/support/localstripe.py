@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from tests.support.stripe_account import SECRET
+from tests.support.stripe_account import MARK, SECRET
 
 KEY = "sk_test_localstripe"
 ALLOWED = "3"
@@ -94,7 +94,7 @@ class LocalStripe:
                 "amount_total": intent["amount"],
                 "currency": intent["currency"],
                 "livemode": intent["livemode"],
-                "metadata": {"almoner": "reference", "almoner_tries": ALLOWED},
+                "metadata": {"almoner": "reference", "almoner_deployment": MARK, "almoner_tries": ALLOWED},
                 "client_reference_id": "reference",
                 "url": None,
                 "payment_intent": intent | {"amount_received": intent["amount"] if paid else 0},

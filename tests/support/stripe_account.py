@@ -14,6 +14,8 @@ from stripe import WebhookSignature
 Thing = dict[str, Any]
 
 SECRET: Final = "whsec_stub"
+MARK: Final = "tests"
+"""Of the installation that takes payments there."""
 DECLINED: Final = {"4000000000000002": "card_declined", "4000000000009995": "insufficient_funds"}
 CHALLENGED: Final = "4000002500003155"
 DELAYED: Final = "DE89370400440532013000"

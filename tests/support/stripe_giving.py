@@ -15,7 +15,7 @@ from tests.support import stripe_account
 from tests.support.client import Client
 from tests.support.giving import Giving
 from tests.support.service import Service
-from tests.support.stripe_account import StripeAccount, Thing
+from tests.support.stripe_account import MARK, StripeAccount, Thing
 from tests.support.stripe_stub import KEY, StripeStub, serving_stripe
 
 
@@ -101,6 +101,7 @@ async def serving_at_stripe(service: Service, *, retries: int = 2) -> AsyncItera
             Line(KEY, url, retries=retries),
             webhook_secret=stripe_account.SECRET,
             tariff=Tariff(290, {"USD": 30}),
+            mark=MARK,
             pages_url=url,
         )
         try:

@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from almoner.adapters.payments_stripe import StripeProvider
 
 
-def stripe_provider(key: str, webhook_secret: str, tariff: Tariff, api_url: str, pages_url: str) -> "StripeProvider":
+def stripe_provider(
+    key: str, webhook_secret: str, tariff: Tariff, mark: str, api_url: str, pages_url: str
+) -> "StripeProvider":
     """Stripe, for an account that is set up. To be called inside the event loop."""
     from almoner.adapters.payments_stripe import StripeProvider  # only where there is an account: 36 MB
     from almoner.adapters.stripe_line import Line
 
-    return StripeProvider(Line(key, api_url), webhook_secret=webhook_secret, tariff=tariff, pages_url=pages_url)
+    line = Line(key, api_url)
+    return StripeProvider(line, webhook_secret=webhook_secret, tariff=tariff, mark=mark, pages_url=pages_url)
 
 
 class StorageOnUse:

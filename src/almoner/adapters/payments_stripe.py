@@ -49,6 +49,8 @@ from almoner.kit.money import Money
 NAME: Final = "stripe"
 OURS: Final = "almoner"
 """The key of the metadata that says that we asked for it: of a payment it is our reference, of a refund its key."""
+DEPLOYMENT: Final = "almoner_deployment"
+"""The key of which installation did: of another one at the same account nothing is heard, held or sent back."""
 TRIES: Final = "almoner_tries"
 """The key of how many cards may be tried on it: Stripe does not count, so this adapter does (H6)."""
 _LONGEST_NAME: Final = 250
@@ -74,9 +76,17 @@ class StripeProvider:
     """Speaks to Stripe with the account's key; made and closed inside the event loop."""
 
     def __init__(
-        self, line: Line, *, webhook_secret: str, tariff: Tariff, pages_url: str = "https://checkout.stripe.com"
+        self,
+        line: Line,
+        *,
+        webhook_secret: str,
+        tariff: Tariff,
+        mark: str,
+        pages_url: str = "https://checkout.stripe.com",
     ) -> None:
         """``pages_url``: scheme and host of its pages, which is the account's own domain if it has one there.
+
+        ``mark``: what tells this installation from others at the same account.
 
         Raises CurrenciesDiffer: then nothing starts.
         """
@@ -84,6 +94,7 @@ class StripeProvider:
         self._line = line
         self._webhook_secret = webhook_secret
         self._tariff = tariff
+        self._mark = mark
         self._origin = pages_url
 
     @property
@@ -108,7 +119,7 @@ class StripeProvider:
 
     async def create(self, order: Order) -> ProviderPayment:
         """A new open payment, or the one made earlier with this key. Raises ProviderFailure."""
-        params = _asked(order)
+        params = _asked(order, self._mark)
         with calling("a new payment"):
             answer = await self._line.client.v1.checkout.sessions.create_async(params, {"idempotency_key": order.key})
         made = self._shown(told(answer, Session), 0)
@@ -236,9 +247,12 @@ class StripeProvider:
             else:
                 answer = await sessions.list_async({"payment_intent": payment, "expand": ["data.payment_intent"]})
                 marks = told(answer, Marks).data
-        if len(marks) != 1 or OURS not in (marks[0].metadata or {}):
+        if len(marks) != 1 or not self._asked_for(marks[0].metadata or {}):
             raise NotOurs(payment)
         return told(answer, Session) if payment.startswith("cs_") else told(answer, Sessions).data[0]
+
+    def _asked_for(self, metadata: Mapping[str, object]) -> bool:
+        return OURS in metadata and metadata.get(DEPLOYMENT) == self._mark
 
     async def _tries(self, session: Session) -> int:
         """How many cards were tried: each leaves a charge, or an error where its bank was never asked."""
@@ -285,9 +299,9 @@ class StripeProvider:
         )
 
 
-def _asked(order: Order) -> SessionCreateParams:
+def _asked(order: Order, mark: str) -> SessionCreateParams:
     """The Checkout Session that says an order: nothing but what is stored, so that asking twice asks for the same."""
-    marks = {OURS: order.reference, TRIES: str(order.tries)}
+    marks = {OURS: order.reference, DEPLOYMENT: mark, TRIES: str(order.tries)}
     return {
         "mode": "payment",
         "submit_type": "donate",
