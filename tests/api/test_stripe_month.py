@@ -100,6 +100,25 @@ def strangers_payment(month: Month, giving: AtStripe) -> tuple[str, Mismatch]:
     return made["payment_intent"], Mismatch.UNKNOWN_PAYMENT
 
 
+def failed_after_all(month: Month, giving: AtStripe) -> tuple[str, Mismatch]:
+    charge = month.account.paid_charge(giving.session["payment_intent"])
+    assert charge is not None
+    month.account._book("payment_failure_refund", -charge["amount"], 0, charge["currency"], charge["id"])
+    month.right += 1
+    return giving.session["id"], Mismatch.NOT_REFUNDED
+
+
+def refunded_and_disputed(month: Month, giving: AtStripe) -> tuple[str, Mismatch]:
+    found = refunded_by_hand(month, giving)
+    charge = month.account.paid_charge(giving.session["payment_intent"])
+    assert charge is not None
+    charge["amount_refunded"] = 0  # the bank draws all of it, whatever went back before
+    month.account.dispute(giving.session["id"])
+    month.account.notices.clear()
+    month.wrong[giving.session["id"], Mismatch.NOT_DISPUTED] += 1
+    return found
+
+
 FAULTS: tuple[Fault | str, ...] = (
     other_amount,
     other_currency,
@@ -107,6 +126,8 @@ FAULTS: tuple[Fault | str, ...] = (
     disputed_unheard,
     stripes_own_fee,
     strangers_payment,
+    failed_after_all,
+    refunded_and_disputed,
 )
 UNHEARD, REPEATED = "unheard", "repeated"
 
