@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from almoner.kit.time import iso
 from almoner.validation.reviews.domain import ReviewRefused
 from tests.support import agents, appeals, factories
 from tests.support.client import Client, data
@@ -98,7 +99,9 @@ async def test_who_decided_first_does_not_decide_the_appeal(service: Service, ap
 
 async def test_a_reversal_accepts_the_request_and_takes_up_what_ended_with_it(service: Service, api: Client) -> None:
     failed = await refused(service, api)
+    service.clock.advance(days=40)
     appeal = await appeals.made(api, failed)
+    reversed_at = service.clock.now()
     await appeals.decide(service, appeal, "accepted")
     assert (await appeals.shown(api, appeal))["status"] == "reversed"
     now = await ended(service, api, failed)
@@ -110,9 +113,9 @@ async def test_a_reversal_accepts_the_request_and_takes_up_what_ended_with_it(se
     assert now["eligibility"]["status"] != "validation_request_failed"
     # Nobody has yet confirmed the applicant's address: the submission waits for that.
     assert (now["status"], now["agentVerification"]["status"]) == ("failed", "pending_user_verification")
-    assert [(one["check"], one["code"], one["from"]) for one in now["requirements"]] == [
-        ("agent_verification", "confirmation", "applicant")
-    ]
+    [missing] = now["requirements"]
+    assert (missing["check"], missing["code"], missing["from"]) == ("agent_verification", "confirmation", "applicant")
+    assert (missing["since"], missing["due"]) == (iso(reversed_at), iso(reversed_at + timedelta(days=30)))
     email = now["agentVerification"]["email"]
     await agents.simulate(api, {"id": now["agentVerificationId"]}, "confirm_email")
     assert email is not None

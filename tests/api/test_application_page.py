@@ -1,5 +1,6 @@
 """The page of an application from outside, without a screen: its language, and who came by which link (settled 4)."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -52,6 +53,11 @@ async def test_an_appeal_by_the_link_of_the_form_confirms_nobodys_address(servic
     form, done = await sent(service, api)
     await form.browser.open(form.invite["url"])
     assert await reversed_appeal(service, api, form.browser, done) == ("visitor", "pending_user_verification")
+    page = (await form.browser.open(f"/application/{done['id']}")).text
+    until = service.clock.now() + timedelta(days=30)
+    told = f"Until <bdi>{until.day} {until:%B %Y}</bdi>"
+    for words in ("Your appeal was successful", "Your confirmation: please open the link", told):
+        assert words in page
 
 
 async def test_an_appeal_by_a_mailed_link_confirms_the_address(service: Service, api: Client) -> None:

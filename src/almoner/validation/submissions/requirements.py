@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
+from almoner.validation.agents.domain import LIFETIME
 from almoner.validation.configurations.domain import Check
 from almoner.validation.requests.domain import MOST_CORRECTIONS, REVIEW_REASONS, may_be_of_another
 from almoner.validation.submissions.domain import Submission, standings
@@ -157,7 +158,9 @@ def _of_agent(submission: Submission) -> list[Requirement]:
     if agent is None:
         return []
     if agent.unconfirmed:
-        return [_mailed("confirmation", "applicant", agent.created_at, agent.expires_at)]
+        # A link that was mailed anew, as after an appeal, asks from then on.
+        since = agent.expires_at - LIFETIME if agent.expires_at else agent.created_at
+        return [_mailed("confirmation", "applicant", since, agent.expires_at)]
     if agent.awaits_outsider:
         since = submission.parts.asked_nonprofit or agent.confirmed_at or agent.created_at
         return [_mailed("association", "nonprofit", since, agent.expires_at)]
