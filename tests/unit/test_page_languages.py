@@ -25,6 +25,7 @@ BUILT = re.compile(
     r"|^remittance\.(payout|transfer|gifts|gift|given|fee|back|paid)$"
     r"|^(agent|answer)\.(done|expired|closed|replaced|unknown|broken)\."
     r"|^payee\.((confirmed|account_missing|declined|closed)\.(title|text|next)|problem\.)"
+    r"|^payee_account\.(denied|closed)\.(title|text|next)$"
 )
 
 
@@ -76,7 +77,7 @@ def test_h9_every_key_is_used_and_every_used_key_is_there() -> None:
         if {"migrations", "adapters"}.isdisjoint(path.parts)
     )
     areas = (
-        "page|give|gift|thanks|waiting|till|receipt|refund|reassigned|statement|embed|agent|answer|apply|applied|payee"
+        "page|give|gift|thanks|waiting|till|receipt|refund|reassigned|statement|embed|agent|answer|apply|applied|payee|payee_account"
         "|remittance|transfer"
     )
     used = set(re.findall(rf"[\"']((?:{areas})\.[a-z_.]+[a-z_])[\"']", text))
