@@ -15,7 +15,8 @@ from almoner.platform import audit
 from almoner.platform.audit import Actor
 from almoner.platform.db import Database, Tx
 from almoner.platform.pages.headers import NO_PAGE
-from almoner.platform.pages.linked import LinkedPages, kindly
+from almoner.platform.pages.kindly import kindly
+from almoner.platform.pages.linked import LinkedPages
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.visits import Visit
 

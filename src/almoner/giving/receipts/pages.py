@@ -1,7 +1,5 @@
 """The private page of a gift: where it is now, opened by the link in its receipt (spec 4.8; H1, H3)."""
 
-from collections.abc import Awaitable, Callable
-from functools import wraps
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -20,31 +18,12 @@ from almoner.platform.db import Database
 from almoner.platform.pages import visits
 from almoner.platform.pages.broken import Broken
 from almoner.platform.pages.headers import NO_PAGE
+from almoner.platform.pages.kindly import kindly
 from almoner.platform.pages.rendering import Pages
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
-
-Handler = Callable[["GiftPages", Request], Awaitable[Response]]
-
-
-def _kindly(handler: Handler) -> Handler:
-    """Who comes without the link is told to use it, and nothing else: not even whether there is such a gift.
-
-    The unexpected is a page too, and raised afterwards.
-    """
-
-    @wraps(handler)
-    async def answer(self: "GiftPages", request: Request) -> Response:
-        try:
-            return await handler(self, request)
-        except NotFound:
-            return self.unknown(request)
-        except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
-            return self.broken(request, error)
-
-    return answer
 
 
 class GiftPages:
@@ -65,7 +44,7 @@ class GiftPages:
             Route("/gift/{id}/receipt.pdf", self.download, methods=["GET"]),
         ]
 
-    @_kindly
+    @kindly
     async def open_link(self, request: Request) -> Response:
         """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
         donation_id = self._vault.read_page_token(PAGE, request.query_params.get("token", ""))
@@ -76,14 +55,14 @@ class GiftPages:
         visits.begin(self._vault, PAGE, donation_id, name).keep(response, seconds=_COOKIE_SECONDS)
         return response
 
-    @_kindly
+    @kindly
     async def show(self, request: Request) -> Response:
         """Where the gift is."""
         async with self._db.read() as tx:
             followed = await service.follow(tx, self._visited(request), self._rules)
         return self._page(followed)
 
-    @_kindly
+    @kindly
     async def download(self, request: Request) -> Response:
         """The receipt as it was attached to the mail, byte for byte."""
         async with self._db.read() as tx:

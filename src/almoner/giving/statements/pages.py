@@ -3,9 +3,7 @@
 GET changes nothing. The link ends after a day, and so does the visit that it begins, in real time.
 """
 
-from collections.abc import Awaitable, Callable
 from datetime import datetime
-from functools import wraps
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -25,6 +23,7 @@ from almoner.platform.db import Database
 from almoner.platform.pages import formats, visits
 from almoner.platform.pages.broken import Broken
 from almoner.platform.pages.headers import NO_PAGE, origin_of
+from almoner.platform.pages.kindly import kindly
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.visits import CSRF_FIELD, Visit
 
@@ -32,24 +31,6 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _COOKIE_SECONDS: Final = int(domain.LIVES.total_seconds())
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 5, "max_part_size": 1024}
-
-Handler = Callable[["StatementPages", Request], Awaitable[Response]]
-
-
-def _kindly(handler: Handler) -> Handler:
-    """Who comes without the link is told to use it, and nothing else. The unexpected is a page, then raised."""
-
-    @wraps(handler)
-    async def answer(self: "StatementPages", request: Request) -> Response:
-        try:
-            return await handler(self, request)
-        except NotFound:
-            return self.unknown(request)
-        except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
-            page = self.pages.message("give.broken", self.pages.preferred(request), status=500, icon="info")
-            return Broken(page, error)
-
-    return answer
 
 
 class StatementPages:
@@ -79,13 +60,13 @@ class StatementPages:
         """One address, so that a 405 names all of its methods."""
         return await (self.ask if request.method == "POST" else self.offer)(request)
 
-    @_kindly
+    @kindly
     async def offer(self, request: Request) -> Response:
         """What a statement is, and the button that has the link mailed."""
         donation_id, visit = self._gift(request)
         return await self._offer(donation_id, visit)
 
-    @_kindly
+    @kindly
     async def ask(self, request: Request) -> Response:
         """Have the link mailed to the address of the gift."""
         donation_id, visit = self._gift(request)
@@ -103,7 +84,7 @@ class StatementPages:
         kind, status, icon = ("statement.sent", 200, "mail") if sent else ("statement.later", 429, "info")
         return self.pages.message(kind, self.pages.language(receipt.language), status=status, icon=icon)
 
-    @_kindly
+    @kindly
     async def open_link(self, request: Request) -> Response:
         """The mailed link: a cookie takes the token's place, and the address is clean (H1)."""
         read = self._vault.read_ending_token(domain.PAGE, request.query_params.get("token", ""))
@@ -116,7 +97,7 @@ class StatementPages:
         visit.keep(response, seconds=_COOKIE_SECONDS)
         return response
 
-    @_kindly
+    @kindly
     async def show(self, request: Request) -> Response:
         """The gifts of a period."""
         donation_id = self._opened(request)
@@ -130,7 +111,7 @@ class StatementPages:
             span = await service.span(tx, donation_id)
         return self._page(request, statement, span, problem)
 
-    @_kindly
+    @kindly
     async def download(self, request: Request) -> Response:
         """The statement of a period as a document."""
         donation_id = self._opened(request)
@@ -147,6 +128,11 @@ class StatementPages:
     def unknown(self, request: Request, status: int = 404) -> Response:
         """No link, one that has ended, or no cookie of it."""
         return self.pages.message("statement.unknown", self.pages.preferred(request), status=status, icon="link")
+
+    def broken(self, request: Request, error: Exception) -> Response:
+        """Something failed that nobody expected."""
+        page = self.pages.message("give.broken", self.pages.preferred(request), status=500, icon="info")
+        return Broken(page, error)
 
     def _wall(self) -> datetime:
         return self._db.deployment.clock.wall()

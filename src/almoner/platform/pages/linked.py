@@ -4,9 +4,7 @@ GET and HEAD change nothing, so that programs that open every link of a mail do 
 link, its CSRF token and the page's own origin (house 5).
 """
 
-from collections.abc import Awaitable, Callable, Coroutine
-from functools import wraps
-from typing import Any, Final, TypeVar
+from typing import Final
 from uuid import UUID
 
 from starlette.datastructures import FormData
@@ -20,30 +18,12 @@ from almoner.platform.pages import visits
 from almoner.platform.pages.broken import Broken
 from almoner.platform.pages.dead_ends import dead_ends
 from almoner.platform.pages.headers import NO_PAGE, origin_of
+from almoner.platform.pages.kindly import kindly
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.visits import CSRF_FIELD, Visit
 
 _COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 2048}
-
-Here = TypeVar("Here", bound="LinkedPages")
-
-
-def kindly(
-    handler: Callable[[Here, Request], Awaitable[Response]],
-) -> Callable[[Here, Request], Coroutine[Any, Any, Response]]:
-    """What may go wrong becomes a page; so does the unexpected, which is raised afterwards."""
-
-    @wraps(handler)
-    async def answer(self: Here, request: Request) -> Response:
-        try:
-            return await handler(self, request)
-        except NotFound:
-            return self.unknown(request)
-        except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
-            return Broken(self.pages.message("agent.broken", self.pages.preferred(request), status=500), error)
-
-    return answer
 
 
 class LinkedPages:
@@ -67,6 +47,10 @@ class LinkedPages:
     def unknown(self, request: Request, status: int = 404) -> Response:
         """No such link, or no cookie of it."""
         return self.pages.message("agent.unknown", self.pages.preferred(request), status=status, icon="link")
+
+    def broken(self, request: Request, error: Exception) -> Response:
+        """Something failed that nobody expected."""
+        return Broken(self.pages.message("agent.broken", self.pages.preferred(request), status=500), error)
 
     @kindly
     async def open(self, request: Request) -> Response:

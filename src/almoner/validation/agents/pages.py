@@ -4,8 +4,6 @@ GET and HEAD change nothing, so that programs that open every link of a mail do 
 link or of the page, its CSRF token and the page's own origin (house 5).
 """
 
-from collections.abc import Awaitable, Callable
-from functools import wraps
 from pathlib import Path
 from typing import Any, Final, cast
 from uuid import UUID
@@ -23,6 +21,7 @@ from almoner.platform.pages import formats, visits
 from almoner.platform.pages.broken import Broken
 from almoner.platform.pages.catalogue import Language
 from almoner.platform.pages.headers import NO_PAGE, origin_of
+from almoner.platform.pages.kindly import kindly
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.visits import CSRF_FIELD, Visit
 from almoner.validation.agents import confirming, reviewing, service
@@ -40,24 +39,6 @@ _PROBLEMS: Final = {
     TypedCode.WRONG: "give.code.problem.wrong",
     TypedCode.OVER: "give.code.problem.over",
 }
-
-Handler = Callable[["AgentPages", Request], Awaitable[Response]]
-
-
-def _kindly(handler: Handler) -> Handler:
-    """What may go wrong becomes a page; so does the unexpected, which is raised afterwards."""
-
-    @wraps(handler)
-    async def answer(self: "AgentPages", request: Request) -> Response:
-        try:
-            return await handler(self, request)
-        except NotFound:
-            return self.unknown(request)
-        except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
-            page = self.pages.message("agent.broken", self.pages.preferred(request), status=500)
-            return Broken(page, error)
-
-    return answer
 
 
 class AgentPages:
@@ -83,12 +64,16 @@ class AgentPages:
         """No such link, or no cookie of it."""
         return self.pages.message("agent.unknown", self.pages.preferred(request), status=status, icon="link")
 
-    @_kindly
+    def broken(self, request: Request, error: Exception) -> Response:
+        """Something failed that nobody expected."""
+        return Broken(self.pages.message("agent.broken", self.pages.preferred(request), status=500), error)
+
+    @kindly
     async def open_confirmation(self, request: Request) -> Response:
         """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
         return self._open(request, CONFIRM)
 
-    @_kindly
+    @kindly
     async def open_question(self, request: Request) -> Response:
         """As for the applicant."""
         return self._open(request, ANSWER)
@@ -101,7 +86,7 @@ class AgentPages:
         """One address, so that a 405 names all of its methods."""
         return await (self.submit_answer if request.method == "POST" else self.show_question)(request)
 
-    @_kindly
+    @kindly
     async def show_confirmation(self, request: Request) -> Response:
         """The button for who came by the link, a field for the code for everybody else, or how it has ended."""
         async with self._db.read() as tx:
@@ -109,7 +94,7 @@ class AgentPages:
             visit = self._visit(request, CONFIRM, found.id)
             return await self._confirmation(tx, request, found, visit)
 
-    @_kindly
+    @kindly
     async def submit_confirmation(self, request: Request) -> Response:
         """The button, the code, or the wish for a new mail."""
         verification_id = self._named(request)
@@ -133,7 +118,7 @@ class AgentPages:
                 return await self._confirm(tx, request, found, "code")
             return await self._confirmation(tx, request, found, None, status=422, problem=_PROBLEMS[typed])
 
-    @_kindly
+    @kindly
     async def show_question(self, request: Request) -> Response:
         """The question with two buttons, or that no answer is needed."""
         verification_id = self._named(request)
@@ -141,7 +126,7 @@ class AgentPages:
         async with self._db.read() as tx:
             return await self._question(tx, verification_id, visit)
 
-    @_kindly
+    @kindly
     async def submit_answer(self, request: Request) -> Response:
         """Yes or no; a person decides with it."""
         verification_id = self._named(request)
