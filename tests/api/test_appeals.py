@@ -202,11 +202,46 @@ async def test_what_is_taken_up_may_fail_by_itself(service: Service, api: Client
 
 
 async def test_a_check_that_is_cancelled_after_a_reversal_is_undecided(service: Service, api: Client) -> None:
-    configuration = await configured(api, "validation_request", "compliance", "eligibility")
+    checks = ("validation_request", "compliance", "eligibility")
+    configuration = await configured(api, *checks, allowedActivitySubTags=[CHOIRS])
     failed = await refused(service, api, configurationId=configuration, suggestedActivitySubTags=["test_fail"])
     await appeals.decide(service, await appeals.made(api, failed), "accepted")
     data(await api.post(f"/v1/eligibility-subscriptions/{failed['eligibilitySubscriptionId']}/cancel"))
     assert (await ended(service, api, failed))["status"] == "processed"
+
+
+async def test_what_was_overruled_once_stays_so_after_a_second_appeal(service: Service, api: Client) -> None:
+    organisation = await factories.nonprofit(service)
+    checks = await configured(api, "compliance", "agent_verification")
+    whom = {"firstName": "test_reject_other", "configurationId": checks}
+    made = await applied(api, organisationId=f"{organisation}-complianceStatus:fail", **whom)
+    failed = await ended(service, api, made)
+    assert set(failed["failureReasons"]) == {"compliance", "agent_verification"}
+    for _ in range(2):
+        await appeals.decide(service, await appeals.made(api, failed), "accepted")
+        service.clock.advance(days=31)  # nobody confirms the address
+        failed = await ended(service, api, failed)
+        agent = {"rejectionReasonCode": "user_verification_expired"}
+        assert (failed["status"], failed["failureReasons"]) == ("failed", {"agent_verification": agent})
+    await appeals.decide(service, await appeals.made(api, failed), "accepted")
+    await agents.simulate(api, {"id": made["agentVerificationId"]}, "confirm_email")
+    assert (await ended(service, api, failed))["status"] == "succeeded"
+    told_of = await names(service, api, failed)
+    assert (told_of.count("failed"), told_of.count("succeeded")) == (1, 1)
+
+
+async def test_that_it_fails_by_the_same_after_all_is_told(service: Service, api: Client) -> None:
+    speaks = await configured(api, "agent_verification")
+    organisation = await factories.nonprofit(service)
+    late = {"firstName": "test_reject_user_verification_expired", "configurationId": speaks}
+    failed = await ended(service, api, await applied(api, organisationId=organisation, **late))
+    await appeals.decide(service, await appeals.made(api, failed), "accepted")
+    before = await names(service, api, failed)
+    assert (await shown(api, failed))["requirements"] != []
+    service.clock.advance(days=31)
+    again = await ended(service, api, failed)
+    assert (again["failureReasons"], again["requirements"]) == (failed["failureReasons"], [])
+    assert await names(service, api, failed) == [*before, "updated"]
 
 
 async def test_each_submission_of_one_request_has_its_own_appeal(service: Service, api: Client) -> None:

@@ -8,7 +8,7 @@ import pytest
 from almoner.platform.db import EVERYONE
 from almoner.validation.agents import service as agents_service
 from almoner.validation.requests.domain import MOST_CORRECTIONS
-from tests.support import agents
+from tests.support import agents, appeals
 from tests.support.applications import PERSON, Form, configured, invited
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
@@ -162,6 +162,25 @@ async def test_u1_an_application_is_acknowledged_once_at_the_address_of_now(serv
     [link] = links(await mails(service, api, right), "application")
     assert "Your application to" in (await stranger(service).open(link)).text
     assert await mails(service, api, wrong) == []
+
+
+async def test_u1_the_address_is_corrected_after_a_reversed_appeal_too(service: Service, api: Client) -> None:
+    wrong, right = somebody(), somebody()
+    form, made, home = await sent(service, api, wrong)
+    await simulate(api, made["agentVerificationId"], "reject", rejectionReasonCode="other")
+    failed = await ended(service, api, made)
+    await appeals.decide(service, await appeals.made(api, failed), "accepted")
+    assert (await ended(service, api, made))["agentVerification"]["status"] == "pending_user_verification"
+    service.clock.advance(seconds=5)
+    await form.browser.open(home)
+    answer = await form.browser.post(f"{home}/email", {"email": right})
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{home}?did=mailed")
+    after = await ended(service, api, made)
+    assert (after["status"], after["agentVerification"]["email"]) == ("failed", right)
+    assert [one["code"] for one in after["requirements"]] == ["confirmation"]
+    await simulate(api, after["agentVerificationId"], "confirm_email")
+    await simulate(api, after["agentVerificationId"], "approve")
+    assert (await ended(service, api, made))["status"] == "succeeded"
 
 
 async def test_u1_mails_are_limited_exactly(service: Service, api: Client) -> None:

@@ -4,13 +4,13 @@ import re
 from typing import Any
 from uuid import UUID
 
-from tests.support import appeals
+from tests.support import appeals, factories
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.hostile_files import HONEST, PNG
 from tests.support.scanning import again, scanned
 from tests.support.service import Service
-from tests.support.submissions import ADA, applied, configured, ended, simulate
+from tests.support.submissions import ADA, CHOIRS, applied, configured, ended, simulate
 
 
 async def subjects(service: Service, api: Client) -> list[str]:
@@ -22,10 +22,14 @@ async def subjects(service: Service, api: Client) -> list[str]:
     )
 
 
+async def mails(api: Client) -> list[dict[str, Any]]:
+    """What was written to who applies, newest first."""
+    return list(data(await api.get("/v1/sandbox/mailbox", to=ADA["email"], pageSize=100)))
+
+
 async def mail(api: Client, subject: str) -> dict[str, Any]:
     """The one mail whose subject begins so."""
-    mails = data(await api.get("/v1/sandbox/mailbox", to=ADA["email"], pageSize=100))
-    [found] = [one for one in mails if one["subject"].startswith(subject)]
+    [found] = [one for one in await mails(api) if one["subject"].startswith(subject)]
     return dict(found)
 
 
@@ -55,6 +59,46 @@ async def test_a_reversed_appeal_that_opens_checks_is_told(service: Service, api
     now = await subjects(service, api)
     assert "Your appeal was successful" in now
     assert "Your application was accepted" not in now
+
+
+async def test_how_it_ended_after_a_reversed_appeal_is_told(service: Service, api: Client) -> None:
+    """By what was taken up at once, by what nobody did in time, and where the partner decides."""
+    taken_up = await configured(api, "validation_request", "eligibility")
+    body = {"organisationName": "test_reject_other", "configurationId": taken_up}
+    failed = await ended(service, api, await applied(api, suggestedActivitySubTags=["test_fail"], **body))
+    await appeals.decide(service, await appeals.made(api, failed), "accepted")
+    refused = "Your application was not accepted"
+    assert (await subjects(service, api)).count(refused) == 2
+    newest = next(one for one in await mails(api) if one["subject"].startswith(refused))
+    assert "is not among what" in newest["text"]
+    assert "you can appeal" in newest["text"]
+
+    speaks = await configured(api, "validation_request", "agent_verification")
+    body = {"organisationName": "test_reject_other", "configurationId": speaks}
+    failed = await ended(service, api, await applied(api, **body))
+    await appeals.decide(service, await appeals.made(api, failed), "accepted")
+    assert (await subjects(service, api)).count(refused) == 3
+    service.clock.advance(days=31)
+    assert (await subjects(service, api)).count(refused) == 4
+
+    unsure = await configured(api, "validation_request", "eligibility", allowedActivitySubTags=[CHOIRS])
+    body = {"organisationName": "test_reject_other", "configurationId": unsure}
+    failed = await ended(service, api, await applied(api, **body))
+    decides = [one for one in await subjects(service, api) if one.endswith(" decides")]
+    assert decides == []
+    await appeals.decide(service, await appeals.made(api, failed), "accepted")
+    assert [one for one in await subjects(service, api) if one.endswith(" decides")] != []
+
+
+async def test_that_the_partner_decides_is_told_once(service: Service, api: Client) -> None:
+    unsure = await configured(api, "eligibility", allowedActivitySubTags=[CHOIRS])
+    organisation = await factories.nonprofit(service)
+    await applied(api, organisationId=organisation, configurationId=unsure)
+    received, *others = await subjects(service, api)
+    assert received.endswith(" decides"), (received, others)
+    assert others == ["We are checking your application"]
+    told = (await mail(api, received))["text"]
+    assert "The checks have ended." in told
 
 
 async def test_what_is_missing_is_asked_for_ten_minutes_later_and_once(service: Service, api: Client) -> None:

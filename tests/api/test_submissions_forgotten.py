@@ -106,6 +106,16 @@ async def test_v6_nothing_is_forgotten_of_what_waits_for_a_decision(service: Ser
     assert (done["status"], done["partnerFields"]) == ("succeeded", ANSWER)
 
 
+async def test_v6_what_nobody_decides_is_forgotten_after_half_a_year(service: Service, api: Client) -> None:
+    unsure = await configured(api, "eligibility", allowedActivitySubTags=[CHOIRS], partnerFields=[QUESTION])
+    made = await of_organisation(service, api, configurationId=unsure, partnerFields=ANSWER)
+    assert (await ended(service, api, made))["status"] == "processed"
+    await later(service, days=179)
+    assert await known(service, api, made) == [ADA["firstName"], ADA["lastName"], ADA["email"], ANSWER]
+    await later(service, days=2)
+    assert await known(service, api, made) == [None] * 4
+
+
 async def test_v6_what_an_appeal_says_is_forgotten_30_days_after_its_decision(service: Service, api: Client) -> None:
     failed = await ended(service, api, await applied(api, organisationName="test_reject_other"))
     decided = await appeals.made(api, failed, "The register has our former name.")

@@ -7,7 +7,7 @@ from asyncpg import Record
 
 from almoner.platform.db import EVERYONE, Tx
 from almoner.validation.agents import store
-from almoner.validation.submissions import store as submissions
+from almoner.validation.submissions import store_forgetting as submissions
 from tests.support import appeals
 from tests.support.client import Client
 from tests.support.eventually import eventually
@@ -86,6 +86,6 @@ async def test_no_submission_is_forgotten_that_was_appealed_against_just_now(ser
     )
     named = service.db.deployment.ids.parse("validationsubmission", failed["id"])
     async with service.db.write() as tx:
-        await submissions.forget(cast("Tx", Late(tx, api, failed)), EVERYONE, tx.now, 1_000_000)
+        await submissions.forget(cast("Tx", Late(tx, api, failed)), EVERYONE, "answered", tx.now, 1_000_000)
         kept = await tx.fetchval("select email from validation_submission where id = $1", named)
     assert kept == ADA["email"]

@@ -10,7 +10,8 @@ from almoner.platform.db import EVERYONE, Partner
 from almoner.platform.http.paging import Page
 from almoner.validation.agents import store as agents
 from almoner.validation.agents.domain import Ended
-from almoner.validation.submissions import parts, store, store_earlier
+from almoner.validation.submissions import domain as submissions
+from almoner.validation.submissions import parts, store, store_earlier, store_forgetting
 from almoner.validation.submissions.domain import SUBMISSION, Filters
 from tests.support import factories
 from tests.support.client import Client, data
@@ -179,10 +180,12 @@ async def fill(service: Service, partners: list[UUID]) -> None:
                 organisation_name, country_code, search_name, language, failure_reasons, created_at, processed_at,
                 status_changed_at
             )
-            select gen_random_uuid(), a.partner_id, c.id, case when n % 20 = 0 then 'pending' else 'failed' end,
+            select gen_random_uuid(), a.partner_id, c.id,
+                case n % 20 when 0 then 'pending' when 13 then 'processed' else 'failed' end,
                 '{{validation_request,agent_verification}}', validation_request_id, a.id, 'Fund ' || n,
                 case when n % 40 = 0 then 'GBR' else 'USA' end, 'fund ' || n, 'en',
-                case when n % 20 <> 0 then '{{}}'::jsonb end, $3, case when n % 20 <> 0 then $3::timestamptz end, $3
+                case when n % 20 not in (0, 13) then '{{}}'::jsonb end, $3,
+                case when n % 20 <> 0 then $3::timestamptz end, $3
             from numbered a join hosted_configuration c on c.partner_id = a.partner_id
             """,
             partners,
@@ -232,7 +235,7 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
             assert await store.of_checks(asking, EVERYONE, "agent_verification", [some["agent_verification_id"]])
             assert await store.of_checks(asking, EVERYONE, "compliance", [uuid4()]) == []
             assert await store.of_checks(asking, EVERYONE, "eligibility", [uuid4()]) == []
-            assert await store.undecided(asking, partner, some["configuration_id"]) == []
+            assert await store.undecided(asking, partner, some["configuration_id"])
             assert await store.alone(asking, EVERYONE, [some["id"]]) == {some["id"]}
             several = [row["id"] for row in await reading.fetch(f"select id from {RECORD} limit 100")]
             assert await store.alone(asking, EVERYONE, several) == set(several)
@@ -259,24 +262,31 @@ async def test_a_page_of_submissions_costs_a_handful_of_statements(service: Serv
     assert counted[0] == counted[1]
 
 
-async def test_what_is_to_be_forgotten_is_found_by_an_index_however_much_there_is(empty_database: TestDatabase) -> None:
+@pytest.mark.parametrize(
+    ("ended", "status", "index"),
+    [("answered", "failed", f"{RECORD}_to_forget"), ("undecided", "processed", f"{RECORD}_undecided_to_forget")],
+)
+async def test_what_is_to_be_forgotten_is_found_by_an_index_however_much_there_is(
+    empty_database: TestDatabase, ended: submissions.Ended, status: str, index: str
+) -> None:
     async with serving(empty_database) as service:
         await fill(service, [(await service.tenant()).partner.id for _ in range(50)])
         connection = await asyncpg.connect(service.database.owner_dsn)
         await connection.execute(
             f"""
             update {RECORD} set partner_fields = '{{"use": "x"}}'
-            where status = 'failed' and organisation_name like '%3'
-            """
+            where status = $1 and organisation_name like '%3'
+            """,
+            status,
         )
         await connection.execute(f"vacuum analyze {RECORD}")
         await connection.close()
         async with service.db.write() as tx:
             asking: Any = Explaining(tx)
-            assert await store.next_forgotten(asking, EVERYONE, tx.now) == tx.now
-            assert await store.forget(asking, EVERYONE, tx.now, 10) == 10
+            assert await store_forgetting.next_forgotten(asking, EVERYONE, ended, tx.now) == tx.now
+            assert await store_forgetting.forget(asking, EVERYONE, ended, tx.now, 10) == 10
         assert RECORD not in asking.scans()
-        assert f"{RECORD}_to_forget" in asking.indexes()
+        assert index in asking.indexes()
 
 
 @pytest.mark.parametrize("ended", ["unconfirmed", "rejected"])

@@ -192,6 +192,7 @@ def submission(status: SubmissionStatus = "pending", checks: tuple[Check, ...] =
 
 UNTYPED = Organisation(BODY, "Casper", "USA")
 ONE_TAG = configuration(allowed_activity_sub_tags=("AR301",))
+UNASKED = configuration(checks=("validation_request",), allowed_activity_sub_tags=("AR301",))
 EDUCATION = configuration(allowed_organisation_types=("education",))
 REJECTED = request(status="rejected", rejection_reason_code="other")
 
@@ -214,6 +215,7 @@ REJECTED = request(status="rejected", rejection_reason_code="other")
         ("compliance", {"monitoring": watched("live", "fail")}, "failed"),
         ("compliance", {"monitoring": watched("validation_request_failed")}, "failed"),
         ("compliance", {"monitoring": watched("cancelled")}, "undecided"),
+        ("compliance", {"monitoring": watched("cancelled"), "configuration": UNASKED}, "passed"),
         ("compliance", {"monitoring": watched("cancelled", "pass")}, "passed"),
         ("eligibility", {}, "pending"),
         ("eligibility", {"eligibility": judged("pending_validation_request")}, "pending"),
@@ -222,7 +224,9 @@ REJECTED = request(status="rejected", rejection_reason_code="other")
         ("eligibility", {"eligibility": judged("validation_request_failed")}, "failed"),
         ("eligibility", {"eligibility": judged("cannot_define_eligibility")}, "passed"),
         ("eligibility", {"eligibility": judged("cannot_define_eligibility"), "configuration": ONE_TAG}, "undecided"),
-        ("eligibility", {"eligibility": judged("cancelled")}, "undecided"),
+        ("eligibility", {"eligibility": judged("cancelled")}, "passed"),
+        ("eligibility", {"eligibility": judged("cancelled"), "configuration": ONE_TAG}, "undecided"),
+        ("eligibility", {"eligibility": judged("cancelled"), "configuration": UNASKED}, "passed"),
         ("eligibility", {"eligibility": judged("cancelled", "fail")}, "failed"),
         ("agent_verification", {}, "pending"),
         ("agent_verification", {"agent": agent(status="pending_user_verification")}, "pending"),

@@ -48,7 +48,8 @@ class AppealChanged:
 class Appeal:
     """One appeal. ``text``: None once it was forgotten. ``first_decided_by``: operators who may not decide it.
 
-    ``overruled``: the checks that count as passed for this submission since it was reversed.
+    ``overruled``: the checks that count as passed for this submission since it was reversed. ``settled_at``: when every
+    check had ended since then, and the answer was given anew.
     """
 
     id: UUID
@@ -63,6 +64,7 @@ class Appeal:
     due_at: datetime
     decided_at: datetime | None
     decided_by: str | None
+    settled_at: datetime | None = None
 
     def decided(self, status: AppealStatus, by: str, overruled: Sequence[Check], now: datetime) -> "Appeal":
         """Upheld or reversed. Raises ReviewRefused for who decided first."""

@@ -121,22 +121,23 @@ async def reverse(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> 
         confirmed = held.created_at if held.appellant == "applicant" else None
         await agents.reverse(tx, EVERYONE, parts.agent.id, anew, confirmed)
     settled = await settle(tx, submission.id)
-    if settled is None or settled.status == "failed":
-        await _tell(tx, decided, settled or await submissions.get(tx, EVERYONE, submission.id))
+    if settled is None:
+        await _tell(tx, decided, await submissions.get(tx, EVERYONE, submission.id))
     else:
-        await _told(tx, decided)
+        await _told(tx, decided)  # the answer itself was told
     return decided
 
 
 async def settle(tx: Tx, submission_id: UUID) -> Submission | None:
-    """The answer after a reversed appeal, once every check has ended; None where there is nothing to do."""
+    """The answer that follows from a reversed appeal, once every check has ended; None where there is nothing to do."""
     held = await submissions.hold(tx, EVERYONE, submission_id)
     before = await store.last(tx, EVERYONE, submission_id)
-    if held.status != "failed" or before is None or before.status != "reversed":
+    if held.status != "failed" or before is None or before.status != "reversed" or before.settled_at is not None:
         return None
     status = submissions_domain.status_of(domain.standings(held, before.overruled))
     if status == "pending":
         return None
+    await store.settle(tx, before.id)
     return await submissions.overturn(tx, EVERYONE, submission_id, status, passed=before.overruled)
 
 

@@ -15,12 +15,12 @@ Scope = Partner | Everyone
 
 _COLUMNS: Final = (
     "id, partner_id, validation_submission_id, text, appellant, first_decided_by, overruled, status, created_at, "
-    "due_at, decided_at, decided_by"
+    "due_at, decided_at, decided_by, settled_at"
 )
 
 
 def _appeal(row: Record) -> Appeal:
-    return Appeal(row[0], row[1], row[2], row[3], row[4], tuple(row[5]), tuple(row[6]), *row[7:12])
+    return Appeal(row[0], row[1], row[2], row[3], row[4], tuple(row[5]), tuple(row[6]), *row[7:13])
 
 
 async def insert(tx: Tx, partner: Partner, new: Appeal) -> None:
@@ -89,6 +89,11 @@ async def decide(tx: Tx, decided: Appeal) -> bool:
             APPEAL.sources_of(decided.status),
         )
     )
+
+
+async def settle(tx: Tx, appeal_id: UUID) -> None:
+    """The answer that follows from a locked one, which was reversed, is given now."""
+    await tx.execute("update appeal set settled_at = $2 where id = $1", appeal_id, tx.now)
 
 
 async def next_forgotten(tx: Tx, _scope: Everyone) -> datetime | None:
@@ -160,7 +165,10 @@ async def reversed_of(tx: Tx, _scope: Everyone, column: str, ids: Sequence[UUID]
         f"""
         select s.id from validation_submission s
         where s.{_CHECKS[column]} = any($1::uuid[]) and s.status = 'failed'
-            and exists (select from appeal a where a.validation_submission_id = s.id and a.status = 'reversed')
+            and exists (
+                select from appeal a
+                where a.validation_submission_id = s.id and a.status = 'reversed' and a.settled_at is null
+            )
         """,
         ids,
     )

@@ -35,21 +35,17 @@ async def on_created(tx: Tx, events: Sequence[Event]) -> None:
         made: Any = event.record()
         if invite_id := tx.ids.parse("validationinvite", made["validationInviteId"] or ""):
             await store.forget(tx, EVERYONE, invite_id)
-    for submission_id in _named(tx, events):
-        await tell(tx, submission_id, "received")
-        await tell(tx, submission_id, "missing", after=_FIRST_LOOK)
+        if submission_id := tx.ids.parse("validationsubmission", made["id"]):
+            await tell(tx, submission_id, "received")
+            await tell(tx, submission_id, "missing", after=_FIRST_LOOK)
 
 
-async def on_succeeded(tx: Tx, events: Sequence[Event]) -> None:
-    """Applications have succeeded."""
-    for submission_id in _named(tx, events):
-        await tell(tx, submission_id, "succeeded")
-
-
-async def on_failed(tx: Tx, events: Sequence[Event]) -> None:
-    """Applications have failed."""
-    for submission_id in _named(tx, events):
-        await tell(tx, submission_id, "failed")
+async def on_answers(tx: Tx, events: Sequence[Event]) -> None:
+    """All checks of applications have ended."""
+    for event in events:
+        told = msgspec.convert(event.record(), submissions.Answered)
+        if told.status != "pending":
+            await tell(tx, told.submission, told.status, of=str(told.id))
 
 
 async def on_appeals(tx: Tx, events: Sequence[Event]) -> None:
@@ -67,16 +63,9 @@ async def on_scans(tx: Tx, events: Sequence[Event]) -> None:
             await telling.tell_of_document(tx, UUID(told["document"]))
 
 
-def _named(tx: Tx, events: Sequence[Event]) -> list[UUID]:
-    records: list[Any] = [event.record() for event in events]
-    named = [tx.ids.parse("validationsubmission", record["id"]) for record in records]
-    return [one for one in dict.fromkeys(named) if one is not None]
-
-
 reactions: Final = (
     Reaction(submissions.CREATED, on_created),
-    Reaction(submissions.SUCCEEDED, on_succeeded),
-    Reaction(submissions.FAILED, on_failed),
+    Reaction(submissions.ANSWERED, on_answers),
     Reaction(appeals.CHANGED, on_appeals),
     Reaction(documents.SCANNED, on_scans),
 )

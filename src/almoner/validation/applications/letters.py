@@ -63,8 +63,8 @@ def _holds(known: Known, kind: Kind) -> bool:
             return any(one.source == "applicant" and one.code != "confirmation" for one in known.missing)
         case "refused":
             return bool(status.takes_documents(known.submission, known.appeal))
-        case "failed":
-            return known.submission.status == "failed"
+        case "processed" | "succeeded" | "failed":
+            return known.submission.status == kind
         case "reversed":
             return known.state == "reversed"
         case _:

@@ -11,7 +11,9 @@ from almoner.validation.submission_documents import service as handed_in
 from almoner.validation.submissions import service as submissions
 from almoner.validation.submissions.domain import standings
 
-Kind = Literal["received", "missing", "refused", "succeeded", "failed", "appealed", "upheld", "reversed", "link"]
+Kind = Literal[
+    "received", "missing", "refused", "processed", "succeeded", "failed", "appealed", "upheld", "reversed", "link"
+]
 """What a mail says. ``refused``: by the virus scanner, a document."""
 
 TELL: Final = "applications.tell"

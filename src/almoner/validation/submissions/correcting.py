@@ -25,7 +25,7 @@ async def address(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Subm
     """
     held = await evaluating.hold(tx, scope, submission_id)
     agent = held.parts.agent
-    if not (held.open and agent is not None and agent.unconfirmed):
+    if not ((held.open or held.taken_up) and agent is not None and agent.unconfirmed):
         raise domain.InvalidState("there is no address that nobody has confirmed")
     made = await agents.correct(tx, Partner(held.partner_id), agent.id, email)
     if made is None:

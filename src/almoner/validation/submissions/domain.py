@@ -37,8 +37,14 @@ UPDATED: Final = "validation_submission.updated"
 SUCCEEDED: Final = "validation_submission.succeeded"
 FAILED: Final = "validation_submission.failed"
 
-FORGOTTEN_AFTER: Final = timedelta(days=30)
-"""Who applied is forgotten that long after the answer, as agents who never confirmed are (V6)."""
+ANSWERED: Final = "internal.validation_submission_answered"
+"""Told whenever all checks have ended, with an ``Answered`` in it: once more where an appeal had some taken up."""
+
+Ended = Literal["answered", "undecided"]
+FORGOTTEN_AFTER: Final[Mapping[Ended, timedelta]] = {"answered": timedelta(days=30), "undecided": timedelta(days=180)}
+"""Who applied is forgotten that long after the end, as agents who never confirmed are (V6): later where the partner has
+yet to decide.
+"""
 
 NOT_ELIGIBLE: Final[RejectionReason] = "not_eligible"
 """Why the check of a nonprofit fails that is valid, and of a type that the configuration does not allow."""
@@ -92,6 +98,15 @@ class DocumentNotFound(BadRequest):
 class InvalidState(BadRequest):
     code = "validation_submission/invalid_state"
     message = "The validation submission is in a state that does not allow this"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Which submission, and what it came to. ``id``: of this answer, whichever others it is given."""
+
+    id: UUID
+    submission: UUID
+    status: SubmissionStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +263,7 @@ def _compliance(parts: Parts) -> Standing:
         return "failed"
     if monitoring.status in ("live", "cancelled") and monitoring.results.compliance is not None:
         return "passed" if monitoring.results.compliance == "pass" else "failed"
-    return "undecided" if monitoring.status == "cancelled" else "pending"
+    return _cancelled(parts, "compliance") if monitoring.status == "cancelled" else "pending"
 
 
 def _eligibility(parts: Parts) -> Standing:
@@ -258,10 +273,15 @@ def _eligibility(parts: Parts) -> Standing:
         return "failed"
     if eligibility.results.status is not None:
         return "passed" if eligibility.results.status == "pass" else "failed"
-    if eligibility.status == "cannot_define_eligibility":
-        # Where every activity is allowed nothing has to be decided (settled 5).
-        return "passed" if parts.configuration.allowed_activity_sub_tags is None else "undecided"
-    return "undecided" if eligibility.status == "cancelled" else "pending"
+    if eligibility.status not in ("cannot_define_eligibility", "cancelled"):
+        return "pending"
+    # Where every activity is allowed nothing has to be decided (settled 5).
+    return "passed" if parts.configuration.allowed_activity_sub_tags is None else _cancelled(parts, "eligibility")
+
+
+def _cancelled(parts: Parts, check: Check) -> Standing:
+    """Of a check that ended without a result: nothing has to be decided that the partner asks for no more."""
+    return "undecided" if parts.configuration.asks_for(check) else "passed"
 
 
 def _agent(parts: Parts) -> Standing:

@@ -16,7 +16,8 @@ from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.eligibility import service as eligibility
 from almoner.validation.monitoring import service as monitoring
 from almoner.validation.submissions import domain, parts, schemas, store
-from almoner.validation.submissions.domain import Submission
+from almoner.validation.submissions.domain import Answered, Submission
+from almoner.validation.submissions.schemas import ValidationSubmissionOut
 
 Scope = Partner | Everyone
 
@@ -52,22 +53,26 @@ async def moved(tx: Tx, held: Submission, new: Submission) -> Submission:
     """Store a state that was reached under the lock, and tell it: the change, and the answer once (spec 3.5)."""
     if not await store.move(tx, new, held.status):
         raise LookupError(f"submission {new.id} is not where its holder saw it")
-    told = schemas.submission_out(tx, new)
-    await outbox.emit(tx, new.partner_id, domain.UPDATED, told)
+    told = await _answer(tx, new)
     if new.status in _TOLD:
         await outbox.emit(tx, new.partner_id, _TOLD[new.status], told)
     return new
 
 
-async def restated(tx: Tx, held: Submission) -> Submission:
-    """A failed one, held, says why it fails now; told where that is something else."""
-    reasons = failure_reasons(tx, held)
-    if reasons == held.failure_reasons:
-        return held
-    await store.set_reasons(tx, held.id, reasons)
-    new = replace(held, failure_reasons=reasons)
-    await outbox.emit(tx, new.partner_id, domain.UPDATED, schemas.submission_out(tx, new))
+async def refused_anew(tx: Tx, held: Submission) -> Submission:
+    """A failed one, held, fails by what an appeal had taken up: why it does so now is told as a change."""
+    new = replace(held, failure_reasons=failure_reasons(tx, held))
+    await store.set_reasons(tx, new.id, new.failure_reasons or {})
+    await _answer(tx, new)
     return new
+
+
+async def _answer(tx: Tx, new: Submission) -> ValidationSubmissionOut:
+    """Tell that it has changed, and whoever writes to the applicant; the record that was told."""
+    told = schemas.submission_out(tx, new)
+    await outbox.emit(tx, new.partner_id, domain.UPDATED, told)
+    await outbox.emit(tx, new.partner_id, domain.ANSWERED, Answered(tx.new_id(), new.id, new.status))
+    return told
 
 
 def failure_reasons(tx: Tx, submission: Submission) -> dict[str, Any]:

@@ -27,7 +27,16 @@ from almoner.validation.requests import domain as requests_domain
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import ValidationRequest
 from almoner.validation.submission_documents import service as submission_documents
-from almoner.validation.submissions import correcting, domain, evaluating, parts, schemas, starting, store
+from almoner.validation.submissions import (
+    correcting,
+    domain,
+    evaluating,
+    parts,
+    schemas,
+    starting,
+    store,
+    store_forgetting,
+)
 from almoner.validation.submissions.domain import (
     Applicant,
     Asked,
@@ -289,15 +298,17 @@ async def overturn(
 ) -> Submission:
     """A failed one comes to something else after all, as an appeal has shown, or has failed by something else.
 
-    ``passed``: the checks that count as passed since. Told once. Raises NotFound, InvalidState.
+    ``passed``: the checks that count as passed from now on, beside those of earlier appeals. Told once. Raises
+    NotFound, InvalidState.
     """
-    held = replace(await evaluating.hold(tx, scope, submission_id), overruled=tuple(passed))
+    held = await evaluating.hold(tx, scope, submission_id)
+    held = replace(held, overruled=tuple(check for check in held.checks if check in {*held.overruled, *passed}))
     await store.overrule(tx, held.id, held.overruled)
     if held.organisation_id is not None:
         await store.set_organisation(tx, held.id, held.organisation_id)
     if status != "failed":
         return await evaluating.moved(tx, held, held.moved(status, None, tx.now))
-    return await evaluating.restated(tx, held)
+    return await evaluating.refused_anew(tx, held)
 
 
 async def correct_address(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Submission | None:
@@ -334,14 +345,22 @@ async def follow_configuration(tx: Tx, partner: Partner, configuration_id: UUID)
 
 
 async def forget(tx: Tx, limit: int = BATCH) -> int:
-    """Forget who applied, and what they answered the partner, 30 days after the answer (V6); how many.
+    """Forget who applied, and what they answered the partner, in time after the end (V6); how many.
 
     Who was verified as an agent is kept, or forgotten, with that verification.
     """
-    return await store.forget(tx, EVERYONE, tx.now - domain.FORGOTTEN_AFTER, limit)
+    return sum(
+        [
+            await store_forgetting.forget(tx, EVERYONE, ended, tx.now - after, limit)
+            for ended, after in domain.FORGOTTEN_AFTER.items()
+        ]
+    )
 
 
 async def next_forgotten(tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
-    ended = await store.next_forgotten(tx, EVERYONE, tx.now - domain.FORGOTTEN_AFTER)
-    return None if ended is None else ended + domain.FORGOTTEN_AFTER
+    due = []
+    for ended, after in domain.FORGOTTEN_AFTER.items():
+        if (at := await store_forgetting.next_forgotten(tx, EVERYONE, ended, tx.now - after)) is not None:
+            due.append(at + after)
+    return min(due, default=None)

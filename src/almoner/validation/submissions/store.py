@@ -291,50 +291,6 @@ async def undecided(tx: Tx, partner: Partner, configuration_id: UUID) -> list[UU
     return [row["id"] for row in rows]
 
 
-_TO_FORGET: Final = """
-    validation_submission s
-    where num_nonnulls(first_name, last_name, email, partner_fields) > 0 and processed_at is not null
-        and status in ('succeeded', 'failed') and not exists (
-            select from appeal a
-            where a.validation_submission_id = s.id and (a.status = 'open' or a.decided_at > $1::timestamptz)
-        )
-"""
-"""Those that were answered with something personal, and are not appealed against, nor were after that moment."""
-
-
-async def next_forgotten(tx: Tx, _: Everyone, appealed_until: datetime) -> datetime | None:
-    """When the first of those ended of which something personal is still here."""
-    found: datetime | None = await tx.fetchval(
-        f"select processed_at from {_TO_FORGET} order by processed_at limit 1", appealed_until
-    )
-    return found
-
-
-async def forget(tx: Tx, _: Everyone, ended_until: datetime, limit: int) -> int:
-    """Forget what is personal of those that ended until then; how many they were.
-
-    They are held first and looked at again: no appeal is seen that was made after the first statement began.
-    """
-    held = await tx.fetch(
-        f"""
-        select id from {_TO_FORGET} and processed_at <= $1
-        order by processed_at limit $2 for no key update skip locked
-        """,
-        ended_until,
-        limit,
-    )
-    rows = await tx.fetch(
-        f"""
-        with old as (select id from {_TO_FORGET} and s.id = any($2::uuid[]))
-        update validation_submission v set first_name = null, last_name = null, email = null, partner_fields = null
-        from old where v.id = old.id returning v.id
-        """,
-        ended_until,
-        [row["id"] for row in held],
-    )
-    return len(rows)
-
-
 async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Record], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
     if filters == Filters():
