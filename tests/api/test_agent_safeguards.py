@@ -5,7 +5,8 @@ from uuid import UUID
 from almoner.platform.db import EVERYONE, Partner
 from almoner.validation.agents import confirming
 from almoner.validation.agents import service as agents
-from almoner.validation.agents.domain import MAILS_TO_ONE_ADDRESS, SANDBOX_MAILS, Agent, AgentVerification
+from almoner.validation.agents.codes import MAILS_TO_ONE_ADDRESS, SANDBOX_MAILS
+from almoner.validation.agents.domain import Agent, AgentVerification
 from tests.support import factories
 from tests.support.agents import PATH, create, mail_to
 from tests.support.client import Client, data

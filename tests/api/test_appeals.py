@@ -262,6 +262,23 @@ async def test_each_submission_of_one_request_has_its_own_appeal(service: Servic
         assert (done["status"], done["monitoring"]["status"]) == ("succeeded", "live"), done
 
 
+async def test_what_an_appeal_has_accepted_is_found_by_its_organisation_wherever_it_was_asked_for(
+    service: Service, api: Client
+) -> None:
+    alone = await configured(api, "validation_request")
+    first = await applied(api, registryId="99-1234567", configurationId=alone)
+    second = await applied(api, validationRequestId=first["validationRequestId"], configurationId=alone)
+    await simulate(api, first["validationRequestId"], "reject", rejectionReasonCode="other")
+    await appeals.decide(service, await appeals.made(api, await ended(service, api, first)), "accepted")
+    other = await ended(service, api, second)
+    assert (other["status"], other["organisationId"] is not None) == ("failed", True)
+    both = {first["id"], second["id"]}
+    query = {"organisationIds[]": other["organisationId"]}
+    assert {one["id"] for one in data(await api.get(PATH, **query))} == both
+    earlier = data(await api.get("/v1/validation-submissions-organisations", **query))["results"]
+    assert {one["validationSubmissionId"] for one in earlier} == both
+
+
 @pytest.mark.parametrize(
     ("action", "status", "answer"), [("uphold", "upheld", "failed"), ("reverse", "reversed", "succeeded")]
 )

@@ -7,24 +7,20 @@ from uuid import uuid4
 
 import pytest
 
-from almoner.validation.agents import domain, offices, triggers
+from almoner.validation.agents import codes, domain, offices, triggers
+from almoner.validation.agents.codes import CODE_TRIES, MAILS_A_DAY, MAILS_IN_ALL, Confirmation, TypedCode
 from almoner.validation.agents.domain import (
-    CODE_TRIES,
     EVENTS,
     LIFETIME,
-    MAILS_A_DAY,
-    MAILS_IN_ALL,
     OPEN,
     REASONS,
     REJECTIONS,
     VERIFICATION,
     Agent,
     AgentVerification,
-    Confirmation,
     ContactRefused,
     InvalidState,
     Nonprofit,
-    TypedCode,
 )
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -138,15 +134,15 @@ def test_s3_a_nonprofit_that_does_not_answer_ends_it_and_one_that_does_not() -> 
     assert asked.awaits_outsider
     assert asked.as_at(NOW + LIFETIME - MS) == asked
     assert asked.as_at(NOW + LIFETIME).rejection_code == "nonprofit_association_expired"
-    answered = asked.answered()
+    answered = asked.evidenced()
     assert not answered.awaits_outsider
     assert answered.as_at(NOW + 10 * LIFETIME).status == "pending_review"
     for state in STATES:
         if state != "pending_review":
             with pytest.raises(InvalidState):
                 STATES[state]().asking(NOW)
-        with pytest.raises(InvalidState):
-            STATES[state]().answered()
+            with pytest.raises(InvalidState):
+                STATES[state]().evidenced()
 
 
 def test_4_11_the_test_values_are_those_of_the_table() -> None:
@@ -177,30 +173,30 @@ def test_codes_are_read_as_people_type_them(typed: str, answer: TypedCode) -> No
 
 
 def test_mails_have_limits_by_minute_day_and_in_all() -> None:
-    assert domain.may_send([], NOW)
-    assert not domain.may_send([NOW], NOW + timedelta(seconds=59))
-    assert domain.may_send([NOW], NOW + timedelta(seconds=60))
+    assert codes.may_send([], NOW)
+    assert not codes.may_send([NOW], NOW + timedelta(seconds=59))
+    assert codes.may_send([NOW], NOW + timedelta(seconds=60))
     day = [NOW + timedelta(hours=hour) for hour in range(MAILS_A_DAY)]
-    assert not domain.may_send(day, NOW + timedelta(hours=23))
-    assert domain.may_send(day, NOW + timedelta(days=1))
+    assert not codes.may_send(day, NOW + timedelta(hours=23))
+    assert codes.may_send(day, NOW + timedelta(days=1))
     month = [NOW + timedelta(days=day) for day in range(MAILS_IN_ALL)]
-    assert domain.may_send(month[1:], month[-1] + timedelta(days=1))
-    assert not domain.may_send(month, month[-1] + timedelta(days=1))
+    assert codes.may_send(month[1:], month[-1] + timedelta(days=1))
+    assert not codes.may_send(month, month[-1] + timedelta(days=1))
 
 
 def test_an_address_gets_five_mails_an_hour_and_twenty_a_day() -> None:
     hour = [NOW + timedelta(minutes=minute) for minute in range(5)]
-    assert domain.may_reach(hour[1:], hour[-1], sandbox=False)
-    assert not domain.may_reach(hour, NOW + timedelta(minutes=59), sandbox=False)
-    assert domain.may_reach(hour, NOW + timedelta(hours=1), sandbox=False)
-    assert domain.may_reach(hour, hour[-1], sandbox=True), "integrators test with one address"
+    assert codes.may_reach(hour[1:], hour[-1], sandbox=False)
+    assert not codes.may_reach(hour, NOW + timedelta(minutes=59), sandbox=False)
+    assert codes.may_reach(hour, NOW + timedelta(hours=1), sandbox=False)
+    assert codes.may_reach(hour, hour[-1], sandbox=True), "integrators test with one address"
     day = [NOW + timedelta(hours=hour) for hour in range(20)]
-    assert not domain.may_reach(day, NOW + timedelta(hours=23), sandbox=False)
-    assert domain.may_reach(day, NOW + timedelta(hours=24), sandbox=False)
+    assert not codes.may_reach(day, NOW + timedelta(hours=23), sandbox=False)
+    assert codes.may_reach(day, NOW + timedelta(hours=24), sandbox=False)
 
 
 def test_a_guesser_is_right_less_than_once_in_5000_verifications() -> None:
-    assert MAILS_IN_ALL * CODE_TRIES / 10**domain.CODE_DIGITS <= 1 / 5000
+    assert MAILS_IN_ALL * CODE_TRIES / 10**codes.CODE_DIGITS <= 1 / 5000
 
 
 @pytest.mark.parametrize(

@@ -29,13 +29,16 @@ class AgentCase:
         return await service.hold(tx, subject_id)
 
     async def show(self, tx: Tx, subject_id: UUID) -> Shown:
-        """Who applies for whom, what the nonprofit answered, and all that was seen. Raises NotFound."""
+        """Who applies for whom, what the nonprofit answered, all that was seen, and documents. Raises NotFound."""
         found = await service.get(tx, EVERYONE, subject_id)
         facts = [*_facts(found), *await _nonprofit(tx, found), *_asked(await service.question(tx, subject_id))]
         steps = [_step(step, seen_at) for step, seen_at in await service.steps(tx, subject_id)]
         who = " ".join(name for name in (found.first_name, found.last_name) if name)
         return Shown(
-            title=f"Does {who or 'somebody forgotten'} speak for {found.speaks_for}?", facts=facts, steps=steps
+            title=f"Does {who or 'somebody forgotten'} speak for {found.speaks_for}?",
+            facts=facts,
+            steps=steps,
+            documents=await service.documents(tx, subject_id),
         )
 
     async def accept(self, tx: Tx, scope: Partner | Everyone, subject_id: UUID, decision: Decision, /) -> object:

@@ -5,8 +5,9 @@ from uuid import UUID
 from almoner.kit.errors import NotFound
 from almoner.platform import queue
 from almoner.platform.db import EVERYONE, Tx
-from almoner.validation.agents import domain, moving, store, store_mails
-from almoner.validation.agents.domain import CODE_DIGITS, AgentVerification, Confirmation, TypedCode
+from almoner.validation.agents import codes, moving, store, store_mails
+from almoner.validation.agents.codes import CODE_DIGITS, Confirmation, TypedCode
+from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.agents.judging import Step
 
 SEND = "agent_verifications.send_confirmation"
@@ -30,14 +31,14 @@ async def send(tx: Tx, verification: AgentVerification) -> bool:
 
 async def _may_reach(tx: Tx, email: str) -> bool:
     """Whether an address has not had its share; nobody else asks until the transaction ends."""
-    reached = await store_mails.reached(tx, EVERYONE, email, tx.wall - domain.DAY)
-    return domain.may_reach(reached, tx.wall, sandbox=tx.deployment.sandbox)
+    reached = await store_mails.reached(tx, EVERYONE, email, tx.wall - codes.DAY)
+    return codes.may_reach(reached, tx.wall, sandbox=tx.deployment.sandbox)
 
 
 async def may_send_elsewhere(tx: Tx, held: AgentVerification, email: str) -> bool:
     """Whether the limits of an applicant, and of another address, allow a mail to that."""
     before = await store_mails.sent(tx, EVERYONE, held.id)
-    return domain.may_send(before, tx.wall, elsewhere=True) and await _may_reach(tx, email)
+    return codes.may_send(before, tx.wall, elsewhere=True) and await _may_reach(tx, email)
 
 
 async def send_again(tx: Tx, verification_id: UUID) -> bool:
@@ -46,7 +47,7 @@ async def send_again(tx: Tx, verification_id: UUID) -> bool:
     Raises NotFound.
     """
     held = await moving.hold(tx, EVERYONE, verification_id)
-    if not held.unconfirmed or not domain.may_send(await store_mails.sent(tx, EVERYONE, held.id), tx.wall):
+    if not held.unconfirmed or not codes.may_send(await store_mails.sent(tx, EVERYONE, held.id), tx.wall):
         return False
     return await send(tx, held)
 
@@ -56,7 +57,7 @@ async def check_code(tx: Tx, verification_id: UUID, typed: str) -> TypedCode:
     await moving.hold(tx, EVERYONE, verification_id)  # tries are counted one at a time
     newest = await store_mails.newest_confirmation(tx, EVERYONE, verification_id)
     if newest is None:
-        return TypedCode.OVER if domain.digits(typed) else TypedCode.MISSING
+        return TypedCode.OVER if codes.digits(typed) else TypedCode.MISSING
     answer = newest.judge(typed, digits(tx, newest.id))
     if answer is TypedCode.WRONG:
         await store_mails.guessed(tx, EVERYONE, newest.id)

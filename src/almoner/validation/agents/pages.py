@@ -25,7 +25,8 @@ from almoner.platform.pages.kindly import kindly
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.visits import CSRF_FIELD, Visit
 from almoner.validation.agents import confirming, reviewing, service
-from almoner.validation.agents.domain import AgentVerification, Answer, ConfirmedBy, InvalidState, TypedCode
+from almoner.validation.agents.codes import TypedCode
+from almoner.validation.agents.domain import AgentVerification, Answer, ConfirmedBy, InvalidState
 from almoner.validation.agents.writing import ANSWER, CONFIRM, asker
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -235,7 +236,7 @@ class AgentPages:
         language = self.pages.language(found.language)
         if asked.answer is not None and found.open:
             return self.pages.message("answer.done", language, status=200, icon="check")
-        if asked.answer is not None or not found.awaits_outsider or found.status != "pending_review":
+        if found.status != "pending_review" or not asked.open_at(tx.now):
             return self.pages.message("answer.closed", language, status=410, icon="clock")
         alert = status != 200
         facts = {**await self._facts(tx, found, language), "csrf": visit.csrf, "alert": alert}

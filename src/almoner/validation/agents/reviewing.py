@@ -15,7 +15,7 @@ from almoner.platform import queue
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.screening.screenings.domain import Asked, Who
 from almoner.screening.screenings.service import Screener
-from almoner.validation.agents import domain, judging, moving, offices, store, store_mails
+from almoner.validation.agents import domain, judging, moving, offices, store, store_documents, store_mails
 from almoner.validation.agents.domain import (
     AgentVerification,
     Answer,
@@ -172,13 +172,22 @@ async def _ask(tx: Tx, held: AgentVerification, outcome: Outcome) -> None:
     if contact is not None and await store_mails.find_question(tx, EVERYONE, held.id) is None:
         question = Question(tx.new_id(), held.id, contact.email, tx.now, tx.now + domain.LIFETIME, None)
         await store_mails.insert_question(tx, question)
-        await store.ask_until(tx, held.asking(question.expires_at))
+        if not await store_documents.of(tx, EVERYONE, held.id):
+            await store.ask_until(tx, held.asking(question.expires_at))
         await store.insert_steps(
             tx, held.id, [Step("nonprofit_asked", "pass", None, contact.source, facts=_at(contact.email))]
         )
         await queue.enqueue(tx, ASK, {"verification": str(held.id)})
         reasons.append("nonprofit_asked")
     await reviews.ask(tx, moving.subject_of(held), reasons)
+
+
+async def attach(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
+    """Keep documents of the partner as evidence, which stands for the answer of the nonprofit. Raises NotFound."""
+    held = await moving.hold(tx, partner, verification_id)
+    await store_documents.attach(tx, partner, held.id, document_ids)
+    if held.status == "pending_review":
+        await store.ask_until(tx, held.evidenced())
 
 
 async def question(tx: Tx, verification_id: UUID) -> tuple[AgentVerification, Question]:
@@ -195,9 +204,9 @@ async def answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerificat
     held = await moving.hold(tx, EVERYONE, verification_id)
     if (asked := await store_mails.find_question(tx, EVERYONE, verification_id)) is None:
         raise NotFound
-    if asked.answer is not None:
-        raise InvalidState(f"the nonprofit has {asked.answer} it already")
-    answered = held.answered()
+    if not asked.open_at(tx.now):
+        raise InvalidState(f"the nonprofit has {asked.answer or 'not answered'} in time")
+    answered = held.evidenced()
     await store_mails.answer(tx, EVERYONE, asked, given)
     await store.ask_until(tx, answered)
     step = _denied(asked) if given == "denied" else Step("nonprofit_answer", "pass", facts=_at(asked.email))

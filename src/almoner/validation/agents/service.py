@@ -17,7 +17,16 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.screening.screenings.domain import Who
-from almoner.validation.agents import confirming, domain, moving, reviewing, store, store_mails, triggers
+from almoner.validation.agents import (
+    confirming,
+    domain,
+    moving,
+    reviewing,
+    store,
+    store_documents,
+    store_mails,
+    triggers,
+)
 from almoner.validation.agents.domain import (
     Agent,
     AgentVerification,
@@ -75,7 +84,9 @@ async def correct(tx: Tx, scope: Scope, verification_id: UUID, email: str) -> Ag
     domains = {"from": (held.email or "").rpartition("@")[2], "to": email.rpartition("@")[2]}
     await store.insert_steps(tx, held.id, [Step("email_correction", "pass", facts=domains)])
     await moving.moved(tx, held.rejected("reapply", tx.now))
-    await store.insert(tx, Partner(held.partner_id), made)
+    partner = Partner(held.partner_id)
+    await store.insert(tx, partner, made)
+    await store_documents.attach(tx, partner, made.id, await store_documents.of(tx, EVERYONE, held.id))
     await confirming.send(tx, made)
     asked_for = triggers.asked_for(made.first_name or "") if tx.deployment.sandbox else None
     await reviewing.enqueue(tx, made.id, asked_for)
@@ -85,6 +96,16 @@ async def correct(tx: Tx, scope: Scope, verification_id: UUID, email: str) -> Ag
 async def send_again(tx: Tx, verification_id: UUID) -> bool:
     """Have one more mail sent to the applicant; whether the limits allow it, and something is to be confirmed."""
     return await confirming.send_again(tx, verification_id)
+
+
+async def attach_stored(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
+    """Add documents of the partner that are stored already to the evidence. Raises NotFound."""
+    await reviewing.attach(tx, partner, verification_id, document_ids)
+
+
+async def documents(tx: Tx, verification_id: UUID) -> list[UUID]:
+    """The files that are its evidence."""
+    return await store_documents.of(tx, EVERYONE, verification_id)
 
 
 async def is_replaced(tx: Tx, verification_id: UUID) -> bool:

@@ -5,7 +5,8 @@ from typing import Final
 from uuid import UUID
 
 from almoner.platform.db import Everyone, Tx
-from almoner.validation.agents.domain import Answer, Confirmation, Contact, Question
+from almoner.validation.agents.codes import Confirmation
+from almoner.validation.agents.domain import Answer, Contact, Question
 
 
 async def insert_confirmation(tx: Tx, new: Confirmation) -> None:

@@ -46,7 +46,7 @@ async def confirmation(tx: Tx, pages: Pages, confirmation_id: UUID, at: datetime
 async def question(tx: Tx, pages: Pages, verification_id: UUID, at: datetime) -> Mail | None:
     """The question to the nonprofit; None when nobody waits for its answer any more."""
     verification, asked = await reviewing.question(tx, verification_id)
-    if asked.email is None or asked.answer is not None or not verification.awaits_outsider:
+    if asked.email is None or verification.status != "pending_review" or not asked.open_at(tx.now):
         return None
     language = pages.language(verification.language)
     named = await _names(tx, verification)

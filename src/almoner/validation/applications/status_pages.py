@@ -29,7 +29,7 @@ from almoner.validation.applications.status_corrections import CorrectionPages
 from almoner.validation.applications.status_visits import MAX_FORM, Seen, StatusBase
 from almoner.validation.documents import service as documents
 from almoner.validation.submission_documents import service as handed_in
-from almoner.validation.submission_documents.domain import Kind
+from almoner.validation.submission_documents.domain import Checked, Kind
 from almoner.validation.submissions import service as submissions
 from almoner.validation.submissions.domain import InvalidState
 
@@ -145,7 +145,8 @@ class StatusPages(StatusBase):
                 if not kinds:
                     raise InvalidState("the page takes no documents any more")  # it was open since before the answer
                 kind, partner = kind_of(uploaded.fields.get("type", ""), kinds), Partner(held.partner_id)
-                await handed_in.add_to_submission(tx, partner, held.id, held.validation_request_id, kind, stored)
+                checked = Checked(held.validation_request_id, held.agent_verification_id)
+                await handed_in.add_to_submission(tx, partner, held.id, checked, kind, stored)
                 await self._record(tx, seen, "application.evidence_added")
         except InvalidState:
             return await self.page(seen, late=True)

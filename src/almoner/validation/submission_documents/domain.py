@@ -12,6 +12,14 @@ Kind = Literal["validation_request", "agent_verification"]
 """What a document shows, by the check that looks at it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The records that a submission's documents are evidence of; None where there is none that waits for evidence."""
+
+    request_id: UUID | None
+    agent_id: UUID | None
+
+
 class InviteNotFound(BadRequest):
     code = "validation_submission_document/validation_invite_not_found"
     message = "There is no validation invite with this id"

@@ -1,6 +1,7 @@
 """What can be done with documents of submissions.
 
-What shows that the nonprofit is registered is evidence of its validation request, too: a reviewer finds it there.
+What shows that the nonprofit is registered is evidence of its validation request, too; what shows that the applicant
+speaks for it, of the agent's verification. Reviewers find it there.
 """
 
 from collections.abc import Sequence
@@ -10,11 +11,12 @@ from uuid import UUID
 from almoner.kit.errors import NotFound
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.uploads.files import Stored
+from almoner.validation.agents import service as agents
 from almoner.validation.documents import service as documents
 from almoner.validation.invites.domain import Invite
 from almoner.validation.requests import service as requests
 from almoner.validation.submission_documents import schemas, store
-from almoner.validation.submission_documents.domain import Kind, SubmissionDocument
+from almoner.validation.submission_documents.domain import Checked, Kind, SubmissionDocument
 from almoner.validation.submission_documents.schemas import (
     ValidationSubmissionDocumentOut as ValidationSubmissionDocumentOut,
 )
@@ -33,14 +35,24 @@ async def add_to_invite(tx: Tx, invite: Invite, kind: Kind, upload: Stored) -> S
 
 
 async def add_to_submission(
-    tx: Tx, partner: Partner, submission_id: UUID, request_id: UUID | None, kind: Kind, upload: Stored
+    tx: Tx, partner: Partner, submission_id: UUID, checked: Checked, kind: Kind, upload: Stored
 ) -> SubmissionDocument:
-    """Hand a document in with a submission, whose validation request is ``request_id``."""
+    """Hand a document in with a submission."""
     held = await of_submission(tx, partner, submission_id)
     made = await _add(tx, partner, kind, upload, held, submission_id=submission_id)
-    if kind == "validation_request" and request_id is not None:
-        await requests.attach_stored(tx, partner, request_id, [made.document.id])
+    await _attach(tx, partner, checked, [made])
     return made
+
+
+async def _attach(tx: Tx, partner: Partner, checked: Checked, handed_in: Sequence[SubmissionDocument]) -> None:
+    """Let whoever reviews a check find what shows it."""
+    shows: dict[Kind, list[UUID]] = {"validation_request": [], "agent_verification": []}
+    for one in handed_in:
+        shows[one.type].append(one.document.id)
+    if checked.request_id is not None and (evidence := shows["validation_request"]):
+        await requests.attach_stored(tx, partner, checked.request_id, evidence)
+    if checked.agent_id is not None and (evidence := shows["agent_verification"]):
+        await agents.attach_stored(tx, partner, checked.agent_id, evidence)
 
 
 async def _add(
@@ -88,7 +100,7 @@ async def _with_files(tx: Tx, partner: Partner, rows: Sequence[Row]) -> list[Sub
 
 
 async def hand_over(
-    tx: Tx, invite: Invite, submission_id: UUID, request_id: UUID | None, named: Sequence[str] = ()
+    tx: Tx, invite: Invite, submission_id: UUID, checked: Checked, named: Sequence[str] = ()
 ) -> list[str]:
     """A submission was made with an invite, which the caller holds: its documents are the submission's now.
 
@@ -96,8 +108,7 @@ async def hand_over(
     """
     partner, held = Partner(invite.partner_id), await of_invite(tx, invite)
     await store.hand_over(tx, partner, [one.id for one in held], submission_id)
-    if request_id is not None and (evidence := [one.document.id for one in held if one.type == "validation_request"]):
-        await requests.attach_stored(tx, partner, request_id, evidence)
+    await _attach(tx, partner, checked, held)
     known = {tx.ids.text(TYPE, one.id) for one in held}
     return [text for text in named if text not in known]
 

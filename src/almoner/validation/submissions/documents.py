@@ -7,6 +7,7 @@ from almoner.platform.uploads.files import Stored
 from almoner.validation.invites import service as invites
 from almoner.validation.submission_documents import service as submission_documents
 from almoner.validation.submission_documents.domain import (
+    Checked,
     InviteNotFound,
     Kind,
     SubmissionDocument,
@@ -45,5 +46,5 @@ async def to_submission(tx: Tx, partner: Partner, text: str, kind: Kind, upload:
     if not await submission_documents.looked_at(tx, partner, found.id):
         raise InvalidState(f"the validation submission is {found.status}: documents are for open ones, and for appeals")
     return await submission_documents.add_to_submission(
-        tx, partner, found.id, found.validation_request_id, kind, upload
+        tx, partner, found.id, Checked(found.validation_request_id, found.agent_verification_id), kind, upload
     )

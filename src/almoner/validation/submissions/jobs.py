@@ -30,7 +30,7 @@ async def evaluate(work: Work, job: Job) -> Result:
 async def on_decision(tx: Tx, events: Sequence[Event]) -> None:
     """Validation requests were decided."""
     decided = [msgspec.convert(event.record(), RequestDecided).request for event in events]
-    await service.follow_checks(tx, "validation_request", decided)
+    await service.follow_requests(tx, decided)
 
 
 async def on_configuration(tx: Tx, events: Sequence[Event]) -> None:

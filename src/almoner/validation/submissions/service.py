@@ -27,6 +27,7 @@ from almoner.validation.requests import domain as requests_domain
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import ValidationRequest
 from almoner.validation.submission_documents import service as submission_documents
+from almoner.validation.submission_documents.domain import Checked
 from almoner.validation.submissions import (
     correcting,
     domain,
@@ -91,7 +92,8 @@ async def create(tx: Tx, partner: Partner, asked: Asked) -> Submission:
     if invite is not None:
         await invites.complete(tx, invite)
         open_request = about.request.id if about.request is not None and about.organisation is None else None
-        if unknown := await submission_documents.hand_over(tx, invite, new.id, open_request, asked.documents):
+        checked = Checked(open_request, new.agent_verification_id)
+        if unknown := await submission_documents.hand_over(tx, invite, new.id, checked, asked.documents):
             raise domain.DocumentNotFound(
                 *(f"body.documentIds '{text[:100]}' names no document of the invite" for text in unknown)
             )
@@ -337,6 +339,12 @@ async def follow(tx: Tx, submission_ids: list[UUID]) -> None:
 async def follow_checks(tx: Tx, check: Check, ids: list[UUID]) -> None:
     """Something became of these requests, subscriptions or verifications: evaluate what waits for them."""
     await follow(tx, await store.of_checks(tx, EVERYONE, check, ids))
+
+
+async def follow_requests(tx: Tx, request_ids: list[UUID]) -> None:
+    """Requests were decided: those that had ended are found by its organisation from now on, the others evaluated."""
+    await store.set_organisations(tx, EVERYONE, request_ids)
+    await follow_checks(tx, "validation_request", request_ids)
 
 
 async def follow_configuration(tx: Tx, partner: Partner, configuration_id: UUID) -> None:

@@ -148,6 +148,23 @@ async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID) -
     )
 
 
+async def set_organisations(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> None:
+    """Fill in the organisations that requests were accepted as, where a submission had failed before."""
+    await tx.execute(
+        """
+        with ended as (
+            select id, validation_request_id from validation_submission
+            where validation_request_id = any($1::uuid[]) and organisation_id is null and status = 'failed'
+            order by id for no key update
+        )
+        update validation_submission s set organisation_id = r.organisation_id
+        from ended e join validation_request r on r.id = e.validation_request_id
+        where s.id = e.id and r.organisation_id is not null
+        """,
+        request_ids,
+    )
+
+
 async def organisations_of(tx: Tx, _: Everyone, submission_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
     """By submission its organisation as it is shown now, where there is one, recorded or told by its request alone."""
     rows = await tx.fetch(

@@ -1,0 +1,30 @@
+"""SQL of the documents that applicants are reviewed by: which they are is kept here, their files by ``documents``."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from almoner.platform.db import Everyone, Partner, Tx
+
+
+async def attach(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
+    """Keep documents with a verification of the same partner."""
+    await tx.execute(
+        """
+        insert into agent_verification_document (agent_verification_id, document_id, partner_id)
+        select $1, unnest($2::uuid[]), $3
+        """,
+        verification_id,
+        list(document_ids),
+        partner.id,
+    )
+
+
+async def of(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[UUID]:
+    """Those of a verification, in the order they came."""
+    rows = await tx.fetch(
+        """
+        select document_id from agent_verification_document where agent_verification_id = $1 order by document_id
+        """,
+        verification_id,
+    )
+    return [row["document_id"] for row in rows]
