@@ -81,6 +81,17 @@ async def test_h2_so_it_is_on_the_pages_of_a_sent_application(service: Service, 
         assert status == 303, (name, status)
 
 
+async def test_who_reloads_where_a_form_was_posted_comes_to_its_page(service: Service, api: Client) -> None:
+    form, home = await sent(service, api)
+    of_form = {f"{form.home}/{step}": form.home for step in ("language",)}
+    of_form |= {f"{form.home}/documents/{step}": f"{form.home}/documents" for step in ("done", "remove")}
+    of_page = {f"{home}/{part}": home for part in ("appeal", "email", "number", "documents", "language")}
+    for path, page in (of_form | of_page).items():
+        answer = await form.browser.get(path)
+        assert (answer.status_code, answer.headers["location"]) == (303, page), path
+        assert (await form.browser.request("PUT", path)).status_code == 405
+
+
 @pytest.mark.parametrize("kind", ["validation_request", "agent_verification"])
 async def test_the_kind_that_was_chosen_is_still_chosen_after_a_file_was_refused(
     service: Service, api: Client, kind: str

@@ -78,13 +78,44 @@ async def test_steps_are_those_that_the_configuration_asks_for(
     text = await form.page("/nonprofit")
     assert f"Step 1 of {len(steps)}" in text
     for step in {"questions", "documents"} - set(steps):
-        assert (await form.browser.open(f"{form.home}/{step}")).status_code == 404
+        answer = await form.browser.get(f"{form.home}/{step}")
+        assert (answer.status_code, answer.headers["location"]) == (303, f"{form.home}/nonprofit")
     await form.answer("/nonprofit", {"organisation": await factories.nonprofit(service)})
     await form.answer("/person", dict(PERSON))
     if "documents" in steps:
         await form.answer("/documents/done", {})
     await form.send()
     assert (await newest(api))["validationInviteId"] == form.invite["id"]
+
+
+async def test_a_step_that_the_partner_takes_away_leads_to_the_next_one(service: Service, api: Client) -> None:
+    made = await configured(api, name="Some", checks=["compliance"], partnerFields=QUESTIONS)
+    form = await opened(service, api, hostedConfigId=made["id"])
+    await form.answer("/nonprofit", {"organisation": await factories.nonprofit(service)})
+    await form.answer("/person", dict(PERSON))
+    await form.page("/questions")
+    await api.patch(f"/v1/validation-submission-configurations/{made['id']}", {"partnerFields": []})
+    answer = await form.browser.post(f"{form.home}/questions", ANSWERS)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{form.home}/review")
+    await form.send()
+
+
+async def test_a_document_is_removed_in_two_tabs(service: Service, api: Client) -> None:
+    form = await opened(service, api)
+    assert (await form.upload(HONEST[PNG], PNG)).status_code == 303
+    [named] = re.findall(r'name="remove" value="([^"]+)"', await form.page("/documents"))
+    for _ in range(2):
+        assert await form.answer("/documents/remove", {"remove": named}) == f"{form.home}/documents?did=removed"
+    assert 'name="remove"' not in await form.page("/documents")
+
+
+async def test_who_chooses_a_language_stays_where_they_are(service: Service, api: Client) -> None:
+    form = await opened(service, api)
+    for page in ("person", "colleague", "nonprofit/other"):
+        shown = await form.page(f"/{page}")
+        assert f'<input type="hidden" name="page" value="{page}">' in shown
+        assert await form.answer("/language", {"language": "de", "page": page}) == f"{form.home}/{page}"
+    assert await form.answer("/language", {"language": "de", "page": "//elsewhere.example"}) == form.home
 
 
 async def test_nothing_is_sent_before_every_step_is_answered(service: Service, api: Client) -> None:

@@ -144,6 +144,8 @@ def test_all_that_is_wrong_with_a_nonprofit_or_a_person_is_told() -> None:
     [
         ("https://a.example", "https://a.example?validationSubmissionId=s_1"),
         ("https://a.example/x?y=1#z", "https://a.example/x?y=1&validationSubmissionId=s_1#z"),
+        ("https://a.example/?validationSubmissionId=s_0&y=%20", "https://a.example/?y=%20&validationSubmissionId=s_1"),
+        ("https://a.example/?validation%53ubmissionId&&y", "https://a.example/?y&validationSubmissionId=s_1"),
     ],
 )
 def test_the_partners_address_gets_the_id_and_keeps_the_rest(url: str, leads: str) -> None:

@@ -4,8 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
+
+from almoner.platform.pages.headers import NO_PAGE
 
 _METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
@@ -13,11 +15,14 @@ _METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 def dead_ends(prefix: str, routes: Sequence[Route], say: Callable[[Request, int], Response]) -> list[Route]:
     """Routes to stand after ``routes``: every other address below ``prefix``, and every other method.
 
-    ``say`` renders the page with a status: 404, or 405 where the address takes other methods.
+    ``say`` renders the page with a status: 404, or 405 where the address takes other methods. An address that takes
+    forms alone is asked for by whoever reloads a page that told of a mistake: they go to the page that it is below.
     """
 
     async def answer(request: Request) -> Response:
         here = [route for route in routes if route.path_regex.match(request.url.path)]
+        if here and request.method == "GET":
+            return RedirectResponse(request.url.path.rpartition("/")[0], 303, NO_PAGE)
         response = say(request, 405 if here else 404)
         if here:
             response.headers["Allow"] = ", ".join(sorted({method for one in here for method in one.methods or ()}))

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Receive
 
-from almoner.kit.errors import ContentTooLarge, NotFound, Problem, RateExceeded
+from almoner.kit.errors import ContentTooLarge, Problem, RateExceeded
 from almoner.platform.db import EVERYONE, Database
 from almoner.platform.http import uploads
 from almoner.platform.http.receiving import Intake
@@ -28,7 +28,7 @@ from almoner.platform.uploads.problems import (
 from almoner.validation.applications import wording
 from almoner.validation.applications.drafts import Problems
 from almoner.validation.applications.form_views import Notice
-from almoner.validation.applications.opening import Again, FormBase, Opened, kindly, to
+from almoner.validation.applications.opening import Again, FormBase, NotAsked, Opened, kindly, to
 from almoner.validation.documents import service as documents
 from almoner.validation.documents.domain import NoMoreDocuments, NoMoreRoom
 from almoner.validation.invites import service as invites
@@ -109,8 +109,7 @@ class DocumentPages(FormBase):
         async with self.db.write() as tx:
             invite = await invites.lock(tx, EVERYONE, opened.id)
             invite.ensure_open(tx.now)
-            if named is not None:
-                await handed_in.remove(tx, invite, named)
+            if named is not None and await handed_in.remove(tx, invite, named):
                 await self.record(tx, opened, "application.document_removed")
         return to(f"{opened.face.home}/documents?did=removed")
 
@@ -123,10 +122,10 @@ class DocumentPages(FormBase):
         return self.onwards(kept, "documents")
 
     async def _here(self, request: Request) -> Opened:
-        """The form, where documents are asked for. Raises NotFound."""
+        """The form, where documents are asked for. Raises NotAsked."""
         opened = await self.open(request)
         if not wording.document_kinds(opened.application.configuration):
-            raise NotFound
+            raise NotAsked(opened.open_step)
         return opened
 
     async def _page(

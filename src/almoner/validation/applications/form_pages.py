@@ -17,8 +17,8 @@ from almoner.platform.pages.rendering import Pages
 from almoner.platform.ratelimit import RateLimiter
 from almoner.validation.applications import drafts, sending, service, wording
 from almoner.validation.applications.drafts import Person, Step, Unlisted
-from almoner.validation.applications.form_views import Notice
-from almoner.validation.applications.opening import FormBase, Opened, kindly, to
+from almoner.validation.applications.form_views import BESIDE_THE_STEPS, Notice
+from almoner.validation.applications.opening import FormBase, NotAsked, Opened, kindly, to
 from almoner.validation.applications.searching import Search
 from almoner.validation.invites.domain import PAGE
 from almoner.validation.submissions.domain import OrganisationNotActive
@@ -186,12 +186,12 @@ class FormPages(FormBase):
         """All answers; sending makes the submission, once."""
         opened = await self.open(request)
         application = opened.application
-        step = drafts.open_step(application.draft, application.configuration)
+        asked_first = drafts.open_step(application.draft, application.configuration) != "review"
         if request.method == "GET":
-            return to(opened.face.href(step)) if step != "review" else await self._review(opened)
+            return to(opened.open_step) if asked_first else await self._review(opened)
         await self.posted(opened)
-        if step != "review":
-            return to(opened.face.href(step))
+        if asked_first:
+            return to(opened.open_step)
         try:
             async with self.db.write() as tx:
                 sent = await sending.send(tx, opened.id, opened.face.language.html_lang)
@@ -234,14 +234,14 @@ class FormPages(FormBase):
         if chosen is not None:
             await self.keep(opened, "language", lambda draft: replace(draft, language=chosen))
         page = str(form.get("page", ""))
-        known = page in (*drafts.steps_of(opened.application.configuration), "colleague")
+        known = page in (*drafts.steps_of(opened.application.configuration), *BESIDE_THE_STEPS)
         return to(f"{opened.face.home}/{page}" if known else opened.face.home)
 
     async def _at(self, request: Request, step: Step) -> Opened:
-        """The form at one of its steps. Raises NotFound where the configuration does not ask for it."""
+        """The form at one of its steps. Raises NotAsked where the configuration does not ask for it, or no more."""
         opened = await self.open(request)
         if step not in drafts.steps_of(opened.application.configuration):
-            raise NotFound
+            raise NotAsked(opened.open_step)
         return opened
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
@@ -18,13 +18,9 @@ from almoner.validation.applications.service import Application
 from almoner.validation.configurations.domain import LONGEST_ANSWERS, PartnerField, label
 from almoner.validation.documents.domain import Document
 
-_ADDRESSES: Final[Mapping[Step, str]] = {
-    "nonprofit": "nonprofit",
-    "person": "person",
-    "questions": "questions",
-    "documents": "documents",
-    "review": "review",
-}
+_OTHER: Final = "nonprofit/other"
+BESIDE_THE_STEPS: Final = ("colleague", _OTHER)
+"""The pages that are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +42,7 @@ class Face:
 
     def href(self, step: Step) -> str:
         """The address of a step."""
-        return f"{self.home}/{_ADDRESSES[step]}"
+        return f"{self.home}/{step}"
 
 
 class FormViews:
@@ -78,11 +74,10 @@ class FormViews:
             language,
             status=status,
             form=self._form(face, name),
-            page_name=name,
             problems=shown,
             notice=language.html(notice.key, **told) if notice else None,
             alert=bool(notice and notice.alert),
-            **context,
+            **{"page_name": name, **context},
         )
 
     def _form(self, face: Face, name: str) -> dict[str, Any]:
@@ -159,6 +154,7 @@ class FormViews:
             face,
             "apply_country.html",
             "nonprofit",
+            page_name=_OTHER,
             status=422 if problems else 200,
             problems=problems,
             countries=named,
@@ -174,6 +170,7 @@ class FormViews:
             face,
             "apply_other.html",
             "nonprofit",
+            page_name=_OTHER,
             status=422 if problems else 200,
             problems=problems,
             values={"register": isolated(names.get(given.registry, ""))},
@@ -336,7 +333,7 @@ class FormViews:
 
 
 def _step_of(name: str) -> Step | None:
-    return name if name in _ADDRESSES else None  # type: ignore[return-value]
+    return next((step for step in get_args(Step) if step == name), None)
 
 
 def _question(field: PartnerField, text: str, value: str, tag: str) -> dict[str, Any]:

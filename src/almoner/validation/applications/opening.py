@@ -54,6 +54,11 @@ class Opened:
         return self.face.application
 
     @property
+    def open_step(self) -> str:
+        """Where the first step is that has no answer yet, else the review."""
+        return self.face.href(drafts.open_step(self.application.draft, self.application.configuration))
+
+    @property
     def id(self) -> UUID:
         """The invite."""
         return self.application.invite.id
@@ -67,6 +72,14 @@ class LinkEnded(Exception):
         self.submission_id = submission_id
 
 
+class NotAsked(Exception):
+    """The configuration does not ask for the step of this address, or no more; ``instead``: where the form goes on."""
+
+    def __init__(self, instead: str) -> None:
+        super().__init__(instead)
+        self.instead = instead
+
+
 class Again(Exception):
     """The posted form is not one of ours that this browser was given (H2)."""
 
@@ -78,6 +91,8 @@ def kindly(handler: Handler[P]) -> Handler[P]:
     async def answer(self: P, request: Request) -> Response:
         try:
             return await handler(self, request)
+        except NotAsked as elsewhere:
+            return to(elsewhere.instead)
         except NotFound:
             return self.say(request, "unknown", 404, "link")
         except InviteExpired:
@@ -224,7 +239,7 @@ class FormBase:
         application = opened.application
         following = drafts.after(step, application.configuration)
         if following == "review":
-            following = drafts.open_step(application.draft, application.configuration)
+            return to(opened.open_step)
         return to(opened.face.href(following))
 
 

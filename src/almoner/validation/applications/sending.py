@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
-from urllib.parse import urlencode, urlsplit, urlunsplit
+from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
 from uuid import UUID
 
 import structlog
@@ -33,6 +33,8 @@ ASKING: Final = "application-link"
 """Purpose of the cookie of who may have the link mailed anew, and may see nothing."""
 LINK_LIFETIME: Final = timedelta(days=90)
 """Of a mailed link: the last mail tells the decision. A new one is mailed to the applicant on request."""
+_PARAMETER: Final = "validationSubmissionId"
+"""That a partner's address is called with."""
 SENT_AGAIN: Final = timedelta(minutes=10)
 """A form that is sent again within that time, from where it was open, was sent by two presses of the button."""
 
@@ -128,8 +130,8 @@ def _answers(application: Application) -> dict[str, object] | None:
 def returned(redirect_url: str, submission: str) -> str:
     """The partner's address with the submission's id, and nothing personal."""
     parts = urlsplit(redirect_url)
-    added = urlencode({"validationSubmissionId": submission})
-    return urlunsplit(parts._replace(query=f"{parts.query}&{added}" if parts.query else added))
+    others = [pair for pair in parts.query.split("&") if pair and unquote_plus(pair.partition("=")[0]) != _PARAMETER]
+    return urlunsplit(parts._replace(query="&".join([*others, urlencode({_PARAMETER: submission})])))
 
 
 def status_link(tx: Tx, submission_id: UUID, at: datetime) -> str:
