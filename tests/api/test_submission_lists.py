@@ -65,6 +65,9 @@ async def test_each_filter_narrows(api: Client, some: dict[str, dict[str, Any]])
         ("lief", {"Casper Relief Fund"}),
         ("of", {"Zoo of Casper"}),
         ("X6243", {"Ålesund Choir"}),
+        ("85-0196605", {"test_accept", "Zoo of Casper"}),
+        ("850196605", {"test_accept", "Zoo of Casper"}),
+        ("5019660 zoo", {"Zoo of Casper"}),
         ("nothing like it", set()),
         ("??", set()),
     ],
@@ -72,6 +75,31 @@ async def test_each_filter_narrows(api: Client, some: dict[str, dict[str, Any]])
 @pytest.mark.usefixtures("some")
 async def test_words_are_looked_for_in_name_and_number(api: Client, query: str, names: set[str]) -> None:
     assert await found(api, query=query) == names
+
+
+async def test_a_body_is_found_by_its_names_and_its_number(service: Service, api: Client) -> None:
+    organisation = await factories.nonprofit(service, name="Sign of Relief")
+    number = data(await api.get(f"/v1/organisations/{organisation}"))["registryId"]
+    async with service.db.write() as tx:
+        await tx.execute(
+            "insert into organisation_branding (organisation_id, display_name) values ($1, 'Bright New Name')",
+            tx.ids.parse("organisation", organisation),
+        )
+    plain = await configured(api, "compliance")
+    await applied(api, organisationId=organisation, configurationId=plain)
+    for query in ("bright", "sign relief", number, f"{number[:2]}-{number[2:]}"):
+        assert await found(api, query=query) == {"Bright New Name"}
+        [one] = data(await api.get(EARLIER, query=query))["results"]
+        assert one["name"] == "Bright New Name"
+
+
+async def test_what_was_applied_for_before_tells_whether_there_is_more(service: Service, api: Client) -> None:
+    plain, organisation = await configured(api, "compliance"), await factories.nonprofit(service)
+    for count, more in ((100, False), (101, True)):
+        while (await api.get(PATH)).json()["totalResults"] < count:
+            await applied(api, organisationId=organisation, configurationId=plain)
+        told = data(await api.get(EARLIER))
+        assert (len(told["results"]), told["hasMore"]) == (100, more)
 
 
 @pytest.mark.parametrize("path", [PATH, "/v1/validation-requests", "/v1/monitoring-subscriptions", EARLIER])

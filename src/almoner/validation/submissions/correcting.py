@@ -6,12 +6,11 @@ A submission keeps what was asked: another address is another verification, and 
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
-from almoner.nonprofits.organisations.domain import searchable
 from almoner.platform import outbox
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.agents import service as agents
 from almoner.validation.requests import service as requests
-from almoner.validation.submissions import domain, evaluating, parts, schemas, store
+from almoner.validation.submissions import domain, evaluating, found_by, parts, schemas, store
 from almoner.validation.submissions.domain import Submission
 from almoner.validation.submissions.requirements import may_correct_number
 
@@ -48,7 +47,7 @@ async def number(tx: Tx, scope: Scope, submission_id: UUID, registry_name: str, 
     if held.validation_request_id is None or not may_correct_number(held):
         raise domain.InvalidState("its number is corrected no more")
     await requests.correct(tx, Partner(held.partner_id), held.validation_request_id, registry_name, given)
-    await store.add_words(tx, held.id, searchable(given))
+    await store.add_words(tx, held.id, found_by.number_text(given))
     return await _told(tx, held)
 
 

@@ -6,13 +6,10 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import IncorrectParams
-from almoner.nonprofits.organisations.domain import sought
 from almoner.platform.db import Partner, Tx
-from almoner.validation.submissions import store_earlier
+from almoner.validation.submissions import found_by, store_earlier
 
 _MOST: Final = 100
-_NEVER: Final = "?"
-"""In no searched text: what a query without any word finds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +22,23 @@ class Earlier:
     validation_request_id: UUID | None
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The newest of what was found. ``more``: whether there were older ones, too."""
+
+    results: list[Earlier]
+    more: bool
+
+
 async def find(
     tx: Tx, partner: Partner, query: str | None, organisation_ids: Sequence[str], request_ids: Sequence[str]
-) -> list[Earlier]:
+) -> Found:
     """What the partner's applicants applied for, newest first. Raises IncorrectParams for malformed ids."""
     wrong: list[str] = []
-
-    def ids(name: str, texts: Sequence[str], type_: str) -> list[UUID] | None:
-        found = [tx.ids.parse(type_, text) for text in texts]
-        if None in found:
-            wrong.append(f"query.{name} must hold ids of type {type_}")
-        return [one for one in found if one] if texts else None
-
-    organisations = ids("organisationIds[]", organisation_ids, "organisation")
-    requests = ids("validationRequestIds[]", request_ids, "validationrequest")
+    organisations = found_by.named(tx.ids, "organisationIds[]", organisation_ids, "organisation", wrong)
+    requests = found_by.named(tx.ids, "validationRequestIds[]", request_ids, "validationrequest", wrong)
     if wrong:
         raise IncorrectParams(*wrong)
-    words = (sought(query) or (_NEVER,)) if query else ()
-    rows = await store_earlier.earlier(tx, partner, organisations, requests, words, _MOST)
-    return [Earlier(*row) for row in rows]
+    words = found_by.sought_in(query)
+    rows = await store_earlier.earlier(tx, partner, organisations, requests, words, _MOST + 1)
+    return Found([Earlier(*row) for row in rows[:_MOST]], len(rows) > _MOST)

@@ -9,7 +9,7 @@ from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import In, Out, Query, WholeQuery
 from almoner.validation.submission_documents.domain import Kind
-from almoner.validation.submissions.earlier import Earlier
+from almoner.validation.submissions.earlier import Found
 from almoner.validation.submissions.schemas_in import AtMost, Several
 
 
@@ -56,9 +56,10 @@ class SubmissionsOrganisationsOut(Out, object_name="validation_submission"):
     """What was applied for, newest first; at most 100."""
 
     results: list[EarlierApplicationOut]
+    has_more: Annotated[bool, msgspec.Meta(description="Whether there are older ones, too: narrow what you ask for.")]
 
 
-def organisations_out(tx: Tx, found: list[Earlier]) -> SubmissionsOrganisationsOut:
+def organisations_out(tx: Tx, found: Found) -> SubmissionsOrganisationsOut:
     """The answer."""
     return SubmissionsOrganisationsOut(
         results=[
@@ -68,6 +69,7 @@ def organisations_out(tx: Tx, found: list[Earlier]) -> SubmissionsOrganisationsO
                 tx.ids.text("validationsubmission", one.validation_submission_id),
                 tx.ids.optional("validationrequest", one.validation_request_id),
             )
-            for one in found
-        ]
+            for one in found.results
+        ],
+        has_more=found.more,
     )

@@ -1,7 +1,6 @@
 """What is asked of validation submissions on the wire (spec 4.7; settled 8)."""
 
 from typing import Annotated, Final
-from uuid import UUID
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
@@ -10,16 +9,14 @@ from almoner.kit import email as emails
 from almoner.kit import web
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.text import typed
-from almoner.nonprofits.organisations.domain import sought
 from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import LanguageTag
 from almoner.platform.http.wire import CountryCode, In, Metadata, PageQuery, Text255
 from almoner.validation.configurations.domain import MOST_FIELDS
+from almoner.validation.submissions import found_by
 from almoner.validation.submissions.domain import Asked, Details, Filters, SubmissionStatus
 
-_NEVER: Final = "?"
-"""In no searched text: what a query without any word finds."""
 _MOST_VALUES: Final = 100
 
 
@@ -49,22 +46,14 @@ class ValidationSubmissionsQuery(PageQuery):
 def filters_of(tx: Tx, query: ValidationSubmissionsQuery) -> Filters:
     """What the query narrows the list by. Raises IncorrectParams for malformed ids."""
     wrong: list[str] = []
-
-    def ids(name: str, texts: list[str], type_: str) -> tuple[UUID, ...] | None:
-        found = [tx.ids.parse(type_, text) for text in texts]
-        if None in found:
-            wrong.append(f"query.{name} must hold ids of type {type_}")
-        return tuple(one for one in found if one) if texts else None
-
-    words = sought(query.query) or (_NEVER,) if query.query else ()
     made = Filters(
         tuple(query.statuses),
-        ids("configurationIds[]", query.configuration_ids, "hostedconfiguration"),
-        ids("organisationIds[]", query.organisation_ids, "organisation"),
-        ids("validationRequestIds[]", query.validation_request_ids, "validationrequest"),
+        found_by.named(tx.ids, "configurationIds[]", query.configuration_ids, "hostedconfiguration", wrong),
+        found_by.named(tx.ids, "organisationIds[]", query.organisation_ids, "organisation", wrong),
+        found_by.named(tx.ids, "validationRequestIds[]", query.validation_request_ids, "validationrequest", wrong),
         tuple(query.country_codes),
         query.email,
-        words,
+        found_by.sought_in(query.query),
     )
     if wrong:
         raise IncorrectParams(*wrong)

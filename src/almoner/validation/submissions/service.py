@@ -12,7 +12,7 @@ from uuid import UUID
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.organisations.domain import Organisation, searchable
+from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform import outbox, queue
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
@@ -32,6 +32,7 @@ from almoner.validation.submissions import (
     correcting,
     domain,
     evaluating,
+    found_by,
     parts,
     schemas,
     starting,
@@ -73,7 +74,20 @@ class _About:
     @property
     def name(self) -> str:
         """Its name."""
-        return self.organisation.shown_name if self.organisation else self.request.asked.name if self.request else ""
+        return next(iter(self.names), "")
+
+    @property
+    def names(self) -> list[str]:
+        """All that it is called, what people are shown first."""
+        known = [self.organisation.shown_name, self.organisation.name] if self.organisation else []
+        return [*known, *([self.request.asked.name] if self.request else [])]
+
+    @property
+    def number(self) -> str | None:
+        """Its number, as its register has it or as it was said."""
+        if self.organisation is not None:
+            return self.organisation.registry_number
+        return self.request.asked.registry_number if self.request else None
 
 
 async def create(tx: Tx, partner: Partner, asked: Asked) -> Submission:
@@ -87,8 +101,8 @@ async def create(tx: Tx, partner: Partner, asked: Asked) -> Submission:
         raise IncorrectParams(*wrong)
     about = await _about(tx, partner, asked, configuration)
     new = await _started(tx, partner, asked, configuration, about, invite)
-    number = asked.details.registry_number if asked.details else None
-    await store.insert(tx, partner, new, " ".join(filter(None, (searchable(new.organisation_name), _number(number)))))
+    given = asked.details.registry_number if asked.details else None
+    await store.insert(tx, partner, new, found_by.text_of(about.names, given or about.number))
     if invite is not None:
         await invites.complete(tx, invite)
         open_request = about.request.id if about.request is not None and about.organisation is None else None
@@ -101,10 +115,6 @@ async def create(tx: Tx, partner: Partner, asked: Asked) -> Submission:
     await outbox.emit(tx, partner.id, domain.CREATED, record(tx, made))
     await follow(tx, [made.id])
     return made
-
-
-def _number(text: str | None) -> str:
-    return searchable(text or "")
 
 
 async def _rules(tx: Tx, partner: Partner, asked: Asked) -> tuple[Invite | None, Configuration]:

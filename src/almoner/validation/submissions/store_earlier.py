@@ -11,11 +11,13 @@ from almoner.platform.db import Partner, Tx
 from almoner.validation.submissions.store import UNINDEXED, worded
 
 _EARLIER: Final = """
-select coalesce(o.display_name, o.name, s.organisation_name) as name, s.organisation_id, s.id, s.validation_request_id
+select coalesce(b.display_name, o.display_name, o.name, s.organisation_name) as name, s.organisation_id, s.id,
+    s.validation_request_id
 from (
     select id, organisation_id, validation_request_id, organisation_name from validation_submission
     where {where} order by id desc limit $2
 ) s left join organisation o on o.id = s.organisation_id
+left join organisation_branding b on b.organisation_id = o.id
 order by s.id desc
 """
 
