@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from almoner.kit.time import iso
-from almoner.validation.reviews.domain import ReviewRefused
+from almoner.validation.reviews.domain import ReviewRefused, Verdict
 from tests.support import agents, appeals, factories
 from tests.support.client import Client, data
 from tests.support.service import Service
@@ -41,6 +41,21 @@ async def test_an_appeal_is_answered_shown_and_due_in_ten_business_days(service:
     assert due.weekday() < SATURDAY
     assert await appeals.shown(api, appeal) == appeal
     assert await names(service, api, failed) == ["created", "updated", "failed", "updated"]
+
+
+async def test_a_submission_shows_its_newest_appeal_wherever_it_is_told(service: Service, api: Client) -> None:
+    failed = await refused(service, api)
+    assert failed["appeal"] is None
+    verdicts: dict[Verdict, str] = {"rejected": "upheld", "accepted": "reversed"}
+    for verdict, status in verdicts.items():
+        appeal = await appeals.made(api, failed)
+        for state in ("open", status):
+            now = await ended(service, api, failed)
+            assert now["appeal"] == {"id": appeal["id"], "status": state, "dueAt": appeal["dueAt"]}
+            assert data(await api.get(PATH)) == [now]
+            assert [record["appeal"] for _, record in await told(service, api)][-1] == now["appeal"]
+            if state == "open":
+                await appeals.decide(service, appeal, verdict)
 
 
 async def test_what_an_appeal_may_not_say(service: Service, api: Client) -> None:

@@ -41,7 +41,7 @@ async def reversed_appeal(service: Service, api: Client, browser: Browser, done:
     """Who is said to have appealed on the page, and what becomes of the agent once that was heard."""
     answer = await browser.post(f"/application/{done['id']}/appeal", {"text": "Please look again."})
     assert answer.status_code == 303, answer.text
-    appeal = await appeals.last_of(service, done)
+    appeal = (await shown(api, done))["appeal"]
     async with service.db.read() as tx:
         appellant = (await services.get(tx, EVERYONE, appeals.id_of(service, appeal))).appellant
     await appeals.decide(service, appeal, "accepted")
@@ -108,11 +108,11 @@ async def test_a_page_that_was_left_open_appeals_no_second_time(service: Service
     await form.browser.open(form.invite["url"])
     path, csrf = f"/application/{done['id']}/appeal", form.browser.csrf
     assert (await form.browser.post(path, {"text": "Once."})).status_code == 303
-    appeal = await appeals.last_of(service, done)
+    appeal = (await shown(api, done))["appeal"]
     await appeals.decide(service, appeal, "rejected")
     again = await form.browser.post(path, {"text": "Twice.", "csrf": csrf})
     assert (again.status_code, "The decision stands" in again.text, LATE in again.text) == (200, True, True)
-    assert await appeals.last_of(service, done) == appeal
+    assert (await shown(api, done))["appeal"]["id"] == appeal["id"]
 
 
 @pytest.mark.parametrize(("content", "kind"), [(HONEST[PDF], PDF), (b"no picture", PDF), (b"", PDF)])

@@ -38,7 +38,7 @@ async def test_a_submission_starts_every_check(service: Service, api: Client) ->
         *("id", "status", "validationInviteId", "organisationId", "organisationName", "organisation"),
         *("validationRequestId", "validationRequest", "monitoringSubscriptionId", "monitoring"),
         *("eligibilitySubscriptionId", "eligibility", "agentVerificationId", "agentVerification", "configuration"),
-        *("metadata", "partnerFields", "failureReasons", "requirements", "processedAt", "createdAt"),
+        *("metadata", "partnerFields", "failureReasons", "requirements", "appeal", "processedAt", "createdAt"),
     }
     assert (made["status"], made["organisationId"], made["organisation"]) == ("pending", None, None)
     assert made["organisationName"] == DETAILS["organisationName"]

@@ -78,6 +78,20 @@ async def test_v6_who_appeals_is_remembered_until_30_days_after_the_decision(ser
     assert await known(service, api, failed) == [None] * 4
 
 
+async def test_v6_nothing_is_forgotten_while_what_an_appeal_has_taken_up_is_checked(
+    service: Service, api: Client
+) -> None:
+    asked = await configured(api, "validation_request", "agent_verification", partnerFields=[QUESTION])
+    body = {"organisationName": "test_reject_other", "configurationId": asked, "partnerFields": ANSWER}
+    failed = await ended(service, api, await applied(api, **body))
+    await appeals.decide(service, await appeals.made(api, failed), "accepted")
+    await later(service, days=31)  # the applicant has not confirmed in 30 days
+    await later(service, days=20)
+    assert (await shown(api, failed))["partnerFields"] == ANSWER
+    await later(service, days=12)
+    assert (await shown(api, failed))["partnerFields"] is None
+
+
 async def test_v6_an_agent_who_appeals_is_remembered_as_long(service: Service, api: Client) -> None:
     alone = await configured(api, "agent_verification")
     names = {"firstName": "test_reject_user_verification_expired", "email": "late@example.org"}

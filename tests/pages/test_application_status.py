@@ -77,7 +77,7 @@ async def test_h8_refused_then_appealed_by_keyboard_without_scripts_and_accepted
         await page.keyboard.press("Enter")
         await expect(page.locator("h1")).to_have_text("Your appeal has arrived")
         assert await page.locator("#text").count() == 0
-        await appeals.decide(site.service, await appeals.last_of(site.service, failed), "accepted")
+        await appeals.decide(site.service, (await shown(site.api, failed))["appeal"], "accepted")
         done = await ended(site.service, site.api, failed)
         # The appeal by the mailed link has confirmed the address: nothing is left to do.
         assert (done["status"], done["agentVerification"]["status"]) == ("succeeded", "approved"), done

@@ -28,7 +28,7 @@ from tests.support.eventually import eventually
 from tests.support.hostile_files import HONEST, PNG
 from tests.support.scanning import changed, scanned
 from tests.support.service import Service, serving
-from tests.support.submissions import CHOIRS, applied, ended, simulate
+from tests.support.submissions import CHOIRS, applied, ended, shown, simulate
 from tests.support.submissions import configured as checks
 
 WORDS = set(json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8")))
@@ -335,7 +335,7 @@ async def walk_a_refusal(service: Service, api: Client, reader: Reader) -> None:
     await walk.post(f"{home}/appeal", {"text": "Q"})
     await walk.open(f"{home}?did=appealed")
     await walk.post(f"{home}/appeal", {"text": "Too late."})
-    await appeals.decide(service, await appeals.last_of(service, failed), "rejected")
+    await appeals.decide(service, (await shown(api, failed))["appeal"], "rejected")
     await walk.open(home)
     await appeals.decide(service, await appeals.made(api, failed), "accepted")
     await walk.open(home)

@@ -5,7 +5,6 @@ from uuid import UUID, uuid4
 
 from almoner.platform.db import EVERYONE
 from almoner.reviewed import CASES
-from almoner.validation.appeals import service as services
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, Verdict
 from tests.support.client import Client, data
@@ -54,17 +53,6 @@ async def reject_first(service: Service, kind: str, type_: str, text: str, reaso
     case = CASES["validation_request" if kind == "validation_request" else "agent_verification"]
     async with service.db.write() as tx:
         await case.reject(tx, EVERYONE, subject, Decision("rejected", reason, by, "The number is another body's."))
-
-
-async def last_of(service: Service, submission: dict[str, Any]) -> dict[str, Any]:
-    """The id of a submission's newest appeal, which its applicant made."""
-    ids = service.db.deployment.ids
-    submission_id = ids.parse("validationsubmission", submission["id"])
-    assert submission_id is not None
-    async with service.db.read() as tx:
-        found = await services.last(tx, EVERYONE, submission_id)
-    assert found is not None
-    return {"id": ids.text("appeal", found.id)}
 
 
 async def shown(api: Client, appeal: dict[str, Any]) -> dict[str, Any]:

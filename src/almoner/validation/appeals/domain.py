@@ -11,10 +11,9 @@ from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.configurations.domain import Check
 from almoner.validation.reviews.domain import ReviewRefused
 from almoner.validation.submissions import domain as submissions
-from almoner.validation.submissions.domain import Standing, Submission
+from almoner.validation.submissions.domain import AppealStatus, Standing, Submission
 
 APPEAL: Final = Lifecycle("appeal", {"open": frozenset({"upheld", "reversed"})})
-AppealStatus = Literal["open", "upheld", "reversed"]
 Appellant = Literal["partner", "applicant", "visitor"]
 """Who appeals. The applicant does so by the link of our mails, and has shown by that whose address it is; a visitor has
 come by the form, or by the link of its invite, which others may know, and has shown nothing."""

@@ -8,7 +8,8 @@ from pydantic import Field
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.db import Tx
 from almoner.platform.http.wire import In, Out
-from almoner.validation.appeals.domain import MAX_TEXT, Appeal, AppealStatus
+from almoner.validation.appeals.domain import MAX_TEXT, Appeal
+from almoner.validation.submissions.domain import AppealStatus
 
 
 class AppealIn(In):

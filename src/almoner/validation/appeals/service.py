@@ -12,7 +12,7 @@ from almoner.platform.queue import NewJob
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.appeals import domain, schemas, store
-from almoner.validation.appeals.domain import CHANGED, Appeal, AppealChanged, AppealStatus, Appellant
+from almoner.validation.appeals.domain import CHANGED, Appeal, AppealChanged, Appellant
 from almoner.validation.appeals.schemas import AppealOut
 from almoner.validation.eligibility import service as eligibility
 from almoner.validation.monitoring import service as monitoring
@@ -21,7 +21,7 @@ from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, NotOpen, Subject
 from almoner.validation.submissions import domain as submissions_domain
 from almoner.validation.submissions import service as submissions
-from almoner.validation.submissions.domain import InvalidState, Submission
+from almoner.validation.submissions.domain import AppealStatus, InvalidState, Submission
 
 Scope = Partner | Everyone
 
@@ -57,7 +57,7 @@ async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant
     )
     await store.insert(tx, Partner(held.partner_id), made)
     await reviews.ask(tx, subject_of(made), ["appealed"])
-    await _tell(tx, made, held)
+    await _tell(tx, made)
     return made
 
 
@@ -93,9 +93,9 @@ async def hold(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[Appeal, Submissio
 
 async def uphold(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> Appeal:
     """The decision stands. Raises NotFound, ReviewRefused."""
-    held, submission = await hold(tx, scope, appeal_id)
+    held, _ = await hold(tx, scope, appeal_id)
     decided = await _decide(tx, held, held.decided("upheld", decision.by, (), tx.now), decision)
-    await _tell(tx, decided, submission)
+    await _tell(tx, decided)
     return decided
 
 
@@ -122,7 +122,7 @@ async def reverse(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> 
         await agents.reverse(tx, EVERYONE, parts.agent.id, anew, confirmed)
     settled = await settle(tx, submission.id)
     if settled is None:
-        await _tell(tx, decided, await submissions.get(tx, EVERYONE, submission.id))
+        await _tell(tx, decided)
     else:
         await _told(tx, decided)  # the answer itself was told
     return decided
@@ -184,8 +184,9 @@ async def _decide(tx: Tx, held: Appeal, decided: Appeal, decision: Decision) -> 
     return decided
 
 
-async def _tell(tx: Tx, appeal: Appeal, submission: Submission) -> None:
+async def _tell(tx: Tx, appeal: Appeal) -> None:
     """Tell the partner, with the submission as its GET shows it, and whoever writes to the applicant."""
+    submission = await submissions.get(tx, EVERYONE, appeal.submission_id)
     await outbox.emit(tx, appeal.partner_id, submissions_domain.UPDATED, submissions.record(tx, submission))
     await _told(tx, appeal)
 

@@ -22,7 +22,7 @@ from almoner.validation.submissions import domain as submissions
 
 _FIRST_LOOK: Final = timedelta(minutes=10)
 """By then the registers have said what they know, as a rule; where they have not, it is looked at again later."""
-_OF_APPEALS: Final[Mapping[appeals.AppealStatus, Kind]] = {
+_OF_APPEALS: Final[Mapping[submissions.AppealStatus, Kind]] = {
     "open": "appealed",
     "upheld": "upheld",
     "reversed": "reversed",

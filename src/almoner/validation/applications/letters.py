@@ -62,7 +62,7 @@ def _holds(known: Known, kind: Kind) -> bool:
         case "missing":
             return any(one.source == "applicant" and one.code != "confirmation" for one in known.missing)
         case "refused":
-            return bool(status.takes_documents(known.submission, known.appeal))
+            return bool(status.takes_documents(known.submission))
         case "processed" | "succeeded" | "failed":
             return known.submission.status == kind
         case "reversed":

@@ -15,7 +15,7 @@ State = Literal["received", "missing", "processed", "succeeded", "failed", "appe
 """What a page and a mail say above all else."""
 
 WITH_REASONS: Final[frozenset[State]] = frozenset({"failed", "upheld"})
-PAPERS: Final = ("validation_request", "agent_verification")
+PAPERS: Final[tuple[Check, ...]] = ("validation_request", "agent_verification")
 """The checks that documents are evidence for."""
 _UNLOOKED: Final = "applied.reason.unlooked"
 """Why a check failed that only ended with the validation request."""
@@ -107,10 +107,9 @@ def _reason(check: Check, submission: Submission) -> str:
     return f"applied.reason.{check}" if looked else _UNLOOKED
 
 
-def takes_documents(submission: Submission, appeal: Appeal | None) -> list[str]:
+def takes_documents(submission: Submission) -> list[str]:
     """What documents may show now, none where nobody would look at them."""
-    looked_at = submission.open or (appeal is not None and appeal.status == "open")
-    return [check for check in PAPERS if looked_at and check in submission.checks]
+    return [check for check in PAPERS if check in submission.checks and submission.looks_at(check)]
 
 
 def may_appeal(submission: Submission, appeal: Appeal | None) -> bool:

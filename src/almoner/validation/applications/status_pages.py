@@ -141,7 +141,7 @@ class StatusPages(StatusBase):
             async with self._intake.taken(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
                 assert isinstance(stored, Stored), "documents are stored"
                 held = await submissions.hold(tx, EVERYONE, seen.id)
-                kinds = status.takes_documents(held, await appeals.last(tx, EVERYONE, held.id))
+                kinds = status.takes_documents(held)
                 if not kinds:
                     raise InvalidState("the page takes no documents any more")  # it was open since before the answer
                 kind, partner = kind_of(uploaded.fields.get("type", ""), kinds), Partner(held.partner_id)

@@ -100,7 +100,7 @@ async def registries_to_correct(tx: Tx, known: Known) -> Sequence[Registry]:
 def fields_of(known: Known, *, sender: bool, number: bool) -> set[str]:
     """What the page asks for now, by the names of its fields. ``number``: whether that may be corrected."""
     asked = {
-        "file": bool(status.takes_documents(known.submission, known.appeal)),
+        "file": bool(status.takes_documents(known.submission)),
         "text": status.may_appeal(known.submission, known.appeal),
         "email": sender and known.unconfirmed is not None,
         "registry": number,
@@ -137,7 +137,7 @@ class StatusViews:
         names = {one.code: registry_name(one) for one in registries}
         values = self._values(known, names.get(typed.get("registry", ""), ""), sender=sender)
         told = {name: isolated(value) for name, value in values.items()}
-        kinds = status.takes_documents(submission, known.appeal)
+        kinds = status.takes_documents(submission)
         return self._pages.page(
             "application.html",
             language,

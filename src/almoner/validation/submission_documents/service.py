@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from almoner.kit.errors import NotFound
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.uploads.files import Stored
 from almoner.validation.agents import service as agents
@@ -113,22 +112,17 @@ async def hand_over(
     return [text for text in named if text not in known]
 
 
-async def looked_at(tx: Tx, partner: Partner, submission_id: UUID) -> bool:
-    """Whether somebody still looks at what is handed in with a submission, which the caller holds."""
-    return await store.looked_at(tx, partner, submission_id)
-
-
 async def submission_of(tx: Tx, document_id: UUID) -> UUID | None:
     """The submission that a file was handed in with; None where there is none, or not yet."""
     return await store.submission_of(tx, EVERYONE, document_id)
 
 
-async def remove(tx: Tx, invite: Invite, document_id: UUID) -> None:
-    """Take a document back before it is sent; the caller holds the invite. Raises NotFound."""
+async def remove(tx: Tx, invite: Invite, document_id: UUID) -> bool:
+    """Take a document back before it is sent; the caller holds the invite. Whether it was still there."""
     found = next((one for one in await of_invite(tx, invite) if one.id == document_id), None)
-    if found is None:
-        raise NotFound
-    await documents.delete(tx, Partner(invite.partner_id), found.document.id)
+    if found is not None:
+        await documents.delete(tx, Partner(invite.partner_id), found.document.id)
+    return found is not None
 
 
 async def forget(tx: Tx, invite_ids: Sequence[UUID]) -> None:

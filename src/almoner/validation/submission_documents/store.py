@@ -75,21 +75,6 @@ async def submission_of(tx: Tx, _scope: Everyone, document_id: UUID) -> UUID | N
     return found
 
 
-async def looked_at(tx: Tx, partner: Partner, submission_id: UUID) -> bool:
-    """Whether somebody still looks at what is handed in: before the answer, and while an appeal is open."""
-    return bool(
-        await tx.fetchval(
-            """
-            select status in ('pending', 'processed') or exists (
-                select from appeal a where a.validation_submission_id = s.id and a.status = 'open'
-            ) from validation_submission s where id = $2 and partner_id = $1
-            """,
-            partner.id,
-            submission_id,
-        )
-    )
-
-
 ENDS: Final = """
 select d.document_id,
     case r.status when 'pending' then 'open' when 'accepted' then 'accepted' else 'refused' end as outcome,
@@ -103,7 +88,8 @@ select d.document_id,
     greatest(s.processed_at, a.decided_at)
 from validation_submission_document d join validation_submission s on s.id = d.validation_submission_id
 left join lateral (
-    select bool_or(status = 'open') as open, max(decided_at) as decided_at
+    select bool_or(status = 'open' or status = 'reversed' and settled_at is null) as open,
+        max(coalesce(settled_at, decided_at)) as decided_at
     from appeal where validation_submission_id = s.id
 ) a on true
 where d.document_id = any($1::uuid[])

@@ -40,6 +40,8 @@ FAILED: Final = "validation_submission.failed"
 ANSWERED: Final = "internal.validation_submission_answered"
 """Told whenever all checks have ended, with an ``Answered`` in it: once more where an appeal had some taken up."""
 
+AppealStatus = Literal["open", "upheld", "reversed"]
+
 Ended = Literal["answered", "undecided"]
 FORGOTTEN_AFTER: Final[Mapping[Ended, timedelta]] = {"answered": timedelta(days=30), "undecided": timedelta(days=180)}
 """Who applied is forgotten that long after the end, as agents who never confirmed are (V6): later where the partner has
@@ -137,11 +139,21 @@ class Evaluated:
 
 
 @dataclass(frozen=True, slots=True)
+class Appealed:
+    """The newest appeal against its answer."""
+
+    id: UUID
+    status: AppealStatus
+    due_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Parts:
     """What its checks have come to, as their own slices tell now. None: it runs no such check.
 
     ``asked_nonprofit``: since when the nonprofit is asked about the applicant. ``evaluated``: None until it was, and
     for requests that are decided. ``alone``: whether such a request was made with it, and bears nothing else.
+    ``appeal``: the newest, None where nobody has appealed.
     """
 
     configuration: Configuration
@@ -153,6 +165,7 @@ class Parts:
     evaluated: Evaluated | None = None
     alone: bool = False
     asked_nonprofit: datetime | None = None
+    appeal: Appealed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +210,11 @@ class Submission:
     def taken_up(self) -> bool:
         """Whether it failed, an appeal was reversed since, and a check has yet to end."""
         return self.status == "failed" and "pending" in standings(self).values()
+
+    def looks_at(self, check: Check) -> bool:
+        """Whether somebody looks at what is handed in for a check: before the answer, and for an appeal."""
+        appealed = self.parts.appeal is not None and self.parts.appeal.status == "open"
+        return self.open or appealed or (self.status == "failed" and standings(self).get(check) == "pending")
 
     @property
     def applicant(self) -> Applicant:

@@ -37,6 +37,8 @@ async def read(tx: Tx, partner: Partner, rows: Sequence[Record]) -> list[Submiss
     alone = await store.alone(tx, EVERYONE, waiting) if waiting else set()
     asking = [agent.id for agent in known_agents.values() if agent.status == "pending_review"]
     asked = await store.asked_nonprofits(tx, EVERYONE, asking) if asking else {}
+    answered = [row["id"] for row in rows if row["processed_at"] is not None]
+    appeals = await store.appeals_of(tx, EVERYONE, answered) if answered else {}
 
     def made(members: dict[str, Any]) -> Submission:
         parts = Parts(
@@ -49,6 +51,7 @@ async def read(tx: Tx, partner: Partner, rows: Sequence[Record]) -> list[Submiss
             evaluated=evaluated.get(members["validation_request_id"]),
             alone=members["id"] in alone,
             asked_nonprofit=asked.get(members["agent_verification_id"]),
+            appeal=appeals.get(members["id"]),
         )
         if parts.organisation is not None:
             members = {**members, "organisation_id": parts.organisation.id}

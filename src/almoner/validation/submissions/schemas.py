@@ -18,7 +18,7 @@ from almoner.validation.monitoring import service as monitoring
 from almoner.validation.monitoring.domain import MonitoringStatus
 from almoner.validation.monitoring.service import MonitoringResultsOut
 from almoner.validation.requests.domain import RejectionReason
-from almoner.validation.submissions.domain import Submission, SubmissionStatus
+from almoner.validation.submissions.domain import AppealStatus, Submission, SubmissionStatus
 from almoner.validation.submissions.requirements import (
     Requirement,
     RequirementCode,
@@ -130,6 +130,14 @@ class RequirementOut(
     registry_id: Annotated[str | None, msgspec.Meta(description="The number that was looked up.")] = None
 
 
+class SubmissionAppealOut(msgspec.Struct, frozen=True, rename="camel"):
+    """The newest appeal."""
+
+    id: str
+    status: AppealStatus
+    due_at: Annotated[str, msgspec.Meta(description="When it is decided at the latest.")]
+
+
 class ValidationSubmissionOut(Out, object_name="validation_submission"):
     """A validation submission as partners see it."""
 
@@ -155,6 +163,9 @@ class ValidationSubmissionOut(Out, object_name="validation_submission"):
     ]
     requirements: Annotated[
         list[RequirementOut], msgspec.Meta(description="What is missing. Empty when nobody outside must act.")
+    ]
+    appeal: Annotated[
+        SubmissionAppealOut | None, msgspec.Meta(description="The newest appeal against the answer, whoever made it.")
     ]
     processed_at: str | None
     created_at: str
@@ -187,6 +198,7 @@ def submission_out(tx: Tx, one: Submission) -> ValidationSubmissionOut:
         if one.failure_reasons is None
         else msgspec.convert(one.failure_reasons, FailureReasonsOut),
         requirements=[_requirement_out(missing) for missing in requirements_of(one)],
+        appeal=_appeal_out(tx, one),
         processed_at=iso_or_none(one.processed_at),
         created_at=iso(one.created_at),
     )
@@ -238,6 +250,12 @@ def _agent_out(tx: Tx, one: Submission) -> SubmissionAgentVerificationOut | None
         agent.rejection_code,
         agent.language,
     )
+
+
+def _appeal_out(tx: Tx, one: Submission) -> SubmissionAppealOut | None:
+    if (appeal := one.parts.appeal) is None:
+        return None
+    return SubmissionAppealOut(tx.ids.text("appeal", appeal.id), appeal.status, iso(appeal.due_at))
 
 
 def _requirement_out(missing: Requirement) -> RequirementOut:

@@ -14,6 +14,7 @@ from almoner.platform.http.paging import Page
 from almoner.validation.configurations.domain import Check
 from almoner.validation.submissions.domain import (
     SUBMISSION,
+    Appealed,
     Applicant,
     Evaluated,
     Filters,
@@ -273,6 +274,18 @@ async def asked_nonprofits(tx: Tx, _: Everyone, verification_ids: Sequence[UUID]
         verification_ids,
     )
     return {row["verification_id"]: row["asked_at"] for row in rows}
+
+
+async def appeals_of(tx: Tx, _: Everyone, submission_ids: Sequence[UUID]) -> dict[UUID, Appealed]:
+    """By submission the newest appeal against its answer, where there is one."""
+    rows = await tx.fetch(
+        """
+        select distinct on (validation_submission_id) validation_submission_id, id, status, due_at from appeal
+        where validation_submission_id = any($1::uuid[]) order by validation_submission_id, id desc
+        """,
+        submission_ids,
+    )
+    return {row["validation_submission_id"]: Appealed(row["id"], row["status"], row["due_at"]) for row in rows}
 
 
 _OF_CHECK: Final = {

@@ -12,14 +12,18 @@ _PERSONAL: Final = """
     where num_nonnulls(first_name, last_name, email, partner_fields) > 0 and processed_at is not null
         and not exists (
             select from appeal a
-            where a.validation_submission_id = s.id and (a.status = 'open' or a.decided_at > $1::timestamptz)
+            where a.validation_submission_id = s.id and (
+                a.status = 'open' or a.status = 'reversed' and a.settled_at is null
+                or coalesce(a.settled_at, a.decided_at) > $1::timestamptz
+            )
         )
 """
 _TO_FORGET: Final[Mapping[Ended, str]] = {
     "answered": f"{_PERSONAL} and status in ('succeeded', 'failed')",
     "undecided": f"{_PERSONAL} and status = 'processed'",
 }
-"""Those that ended with something personal, and are not appealed against, nor were after that moment."""
+"""Those that ended with something personal, and are not appealed against, nor were after that moment.
+What an appeal has taken up may take longer, and its end is to be told."""
 
 
 async def next_forgotten(tx: Tx, _: Everyone, ended: Ended, appealed_until: datetime) -> datetime | None:
