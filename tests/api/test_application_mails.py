@@ -89,6 +89,20 @@ async def test_how_it_ended_after_a_reversed_appeal_is_told(service: Service, ap
     assert [one for one in await subjects(service, api) if one.endswith(" decides")] != []
 
 
+async def test_mails_make_no_links_of_what_was_typed(service: Service, api: Client) -> None:
+    """Whoever holds an invite may type any address of a stranger, to whom we write."""
+    lure = {"firstName": "Visit https://evil.example/now", "lastName": "\u202eada", "title": "www.evil.example"}
+    await applied(api, organisationName="Win at evil.example/x", **lure)
+    await service.drain()
+    written = data(await api.get("/v1/sandbox/mailbox", to=ADA["email"]))
+    assert len(written) == 2
+    for one in written:
+        for text in (one["subject"], one["text"], one["html"]):
+            assert "evil.example" not in text
+            assert "\u202e" not in text
+        assert all("evil" not in link for link in one["links"])
+
+
 async def test_that_the_partner_decides_is_told_once(service: Service, api: Client) -> None:
     unsure = await configured(api, "eligibility", allowedActivitySubTags=[CHOIRS])
     organisation = await factories.nonprofit(service)

@@ -3,7 +3,7 @@
 import pytest
 
 from almoner.cli.access import table
-from almoner.kit.text import one_line, typed
+from almoner.kit.text import one_line, typed, unlinked
 
 ESCAPE, OVERRIDE, JOINER, LINE = "\x1b[2J", "\u202e", "\u200d", "\u2028"
 
@@ -26,6 +26,20 @@ def test_a_text_of_several_lines_keeps_them_and_its_tabs_are_blanks() -> None:
 @pytest.mark.parametrize("sign", ["\n", "\r", "\x1b", "\x9b", OVERRIDE, JOINER, LINE, "\u2029", "\ufeff"])
 def test_a_terminal_is_given_one_line(sign: str) -> None:
     assert one_line(f"Ada{sign}Example") == "Ada Example"
+
+
+@pytest.mark.parametrize(
+    ("text", "parted"),
+    [
+        ("See https://evil.example/x now", "See https:|/|/|evil.|example/|x now"),
+        ("www.evil.example", "www.|evil.|example"),
+        ("a@evil.example", "a@|evil.|example"),
+        (f"Ada{OVERRIDE} B. Example, Inc.", "Ada B. Example, Inc."),
+        (f"क्{JOINER}ष", f"क्{JOINER}ष"),
+    ],
+)
+def test_what_others_have_typed_is_no_link_in_a_mail(text: str, parted: str) -> None:
+    assert unlinked(text) == parted.replace("|", "\u2060")
 
 
 def test_a_message_forges_no_row_at_an_officers_terminal(capsys: pytest.CaptureFixture[str]) -> None:

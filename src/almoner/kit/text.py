@@ -10,6 +10,7 @@ _TABS: Final = re.compile(r" *[\t\v\f]+[ \t\v\f]*")
 _BREAKS: Final = re.compile(r" *[\t\n\v\f\r\x85\u2028\u2029]+[ \t\n\v\f\r\x85\u2028\u2029]*")
 _UNSEEN_MARKS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 """Fillers and selectors that show as nothing, though they count as letters, marks or symbols."""
+_LINKING: Final = re.compile(r"(?<=\w)[.:@](?=[\w/])|/(?=[\w/])")
 _JOINERS: Final = frozenset("\u200c\u200d")
 _JOINED: Final = frozenset(
     "ARABIC SYRIAC MANDAIC NKO MONGOLIAN DEVANAGARI BENGALI GURMUKHI GUJARATI ORIYA TAMIL TELUGU KANNADA MALAYALAM "
@@ -46,6 +47,15 @@ def _joins(before: str, after: str) -> bool:
         bool(side) and unicodedata.category(side)[0] in "LM" and unicodedata.name(side, "").split(" ")[0] in _JOINED
         for side in (before, after)
     )
+
+
+def unlinked(text: str) -> str:
+    """For a mail, of what somebody else has typed: nothing turns the writing around, nothing becomes a link.
+
+    A word joiner, which is not seen, parts what programs that show mails would take for an address.
+    """
+    seen = "".join(c for c in text if unicodedata.category(c) not in _STEERING or c in _JOINERS)
+    return _LINKING.sub("\\g<0>\u2060", seen)
 
 
 def one_line(text: str) -> str:

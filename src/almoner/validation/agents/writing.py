@@ -5,6 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.access.partners import service as partners
+from almoner.kit.text import unlinked
 from almoner.platform.db import Partner, Tx
 from almoner.platform.mail import Mail
 from almoner.platform.pages import formats
@@ -24,9 +25,10 @@ async def confirmation(tx: Tx, pages: Pages, confirmation_id: UUID, at: datetime
         return None
     language = pages.language(verification.tongue)
     named = await _names(tx, verification)
+    first, last = verification.first_name or "", verification.last_name or ""
     facts = {
         **named,
-        "name": formats.called(verification.first_name or "", verification.last_name or "", language.locale),
+        "name": unlinked(formats.called(first, last, language.locale)),
         "code": confirming.digits(tx, confirmation_id),
         "until": verification.expires_at,
         "link": _link(tx, CONFIRM, verification.id),
@@ -53,8 +55,8 @@ async def question(tx: Tx, pages: Pages, verification_id: UUID, at: datetime) ->
     first, last = verification.first_name or "", verification.last_name or ""
     facts = {
         **named,
-        "name": formats.full_name(first, last, language.locale),
-        "title": verification.title,
+        "name": unlinked(formats.full_name(first, last, language.locale)),
+        "title": unlinked(verification.title or ""),
         "until": asked.expires_at,
         "link": _link(tx, ANSWER, verification.id),
     }
@@ -77,7 +79,7 @@ async def asker(tx: Tx, verification: AgentVerification) -> str:
 
 async def _names(tx: Tx, verification: AgentVerification) -> dict[str, str]:
     """Who asks, and for whom the applicant speaks."""
-    return {"partner": await asker(tx, verification), "organisation": verification.speaks_for}
+    return {"partner": await asker(tx, verification), "organisation": unlinked(verification.speaks_for)}
 
 
 def _link(tx: Tx, purpose: str, verification_id: UUID) -> str:

@@ -92,7 +92,8 @@ def is_done(step: Step, draft: Draft, configuration: Configuration) -> bool:
     """Whether a step needs nothing more. The review is done by sending."""
     match step:
         case "nonprofit":
-            return draft.organisation is not None or draft.unlisted is not None
+            unlisted = draft.unlisted is not None and takes_unlisted(configuration)  # it may be looked at no more
+            return draft.organisation is not None or unlisted
         case "person":
             return draft.person is not None and not person_problems(draft.person, named=asks_names(configuration))
         case "questions":

@@ -4,6 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
+from almoner.kit.text import unlinked
 from almoner.platform.db import Tx
 from almoner.platform.mail import Mail
 from almoner.platform.pages import formats
@@ -30,7 +31,7 @@ async def write(tx: Tx, pages: Pages, submission_id: UUID, kind: Kind, of: str, 
             return None  # another one tells it, since the address was corrected
         at = max(at, corrected)  # what was due before goes to the address of now, and its link has to open there
     language = pages.language(known.language)
-    names = {"partner": known.partner, "organisation": submission.organisation_name}
+    names = {"partner": known.partner, "organisation": unlinked(submission.organisation_name)}
     subject = language.text(
         "applied.mail.subject", title=language.text(f"applied.{kind}.title", **names), partner=known.partner
     )
@@ -38,7 +39,7 @@ async def write(tx: Tx, pages: Pages, submission_id: UUID, kind: Kind, of: str, 
         **names,
         "kind": kind,
         "subject": subject,
-        "name": formats.called(applicant.first_name or "", applicant.last_name or "", language.locale),
+        "name": unlinked(formats.called(applicant.first_name or "", applicant.last_name or "", language.locale)),
         "missing": known.missing if kind == "missing" else [],
         "reasons": status.reasons(submission) if kind == "failed" else [],
         "due": known.appeal.due_at if known.appeal is not None and kind == "appealed" else None,
