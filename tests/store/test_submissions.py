@@ -244,6 +244,31 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
         assert "agent_verification_of_request" in asking.indexes()
 
 
+async def test_the_appeals_of_a_page_are_found_by_an_index(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as service:
+        await fill(service, [(await service.tenant()).partner.id for _ in range(10)])
+        connection = await asyncpg.connect(service.database.owner_dsn)
+        await connection.execute(
+            f"""
+            insert into appeal (id, partner_id, validation_submission_id, text, appellant, first_decided_by, status,
+                created_at, due_at, status_changed_at)
+            select gen_random_uuid(), partner_id, id, 'Why?', 'partner', '{{}}', 'open', created_at,
+                created_at + interval '14 days', created_at
+            from {RECORD} where status = 'failed'
+            """
+        )
+        await connection.execute("analyze appeal")
+        await connection.close()
+        async with service.db.read() as reading:
+            asking: Any = Explaining(reading)
+            page = [
+                row["id"] for row in await reading.fetch(f"select id from {RECORD} where status = 'failed' limit 25")
+            ]
+            assert set(await store.appeals_of(asking, EVERYONE, page)) == set(page)
+        assert "appeal_of_submission" in asking.indexes()
+        assert "appeal" not in asking.scans()
+
+
 async def test_a_page_of_submissions_costs_a_handful_of_statements(service: Service, api: Client) -> None:
     counted = []
     for _ in range(2):
