@@ -193,16 +193,6 @@ async def test_earlier_applications_of_a_nonprofit_are_found(service: Service, a
     assert refused(await api.get(FOUND, **wrong)) == (400, "bad_request")
 
 
-async def test_a_submission_takes_documents_for_what_an_appeal_has_taken_up(service: Service, api: Client) -> None:
-    failed = await ended(service, api, await applied(api, organisationName="test_reject_other"))
-    await appeals.decide(service, await appeals.made(api, failed), "accepted")
-    waits = await ended(service, api, failed)
-    assert (waits["status"], waits["agentVerification"]["status"]) == ("failed", "pending_user_verification")
-    data(await hand_in(api, validationSubmissionId=failed["id"], type="agent_verification"))
-    code = (400, "validation_submission/invalid_state")  # the nonprofit is accepted
-    assert refused(await hand_in(api, validationSubmissionId=failed["id"], type="validation_request")) == code
-
-
 async def test_an_answered_submission_takes_documents_for_an_open_appeal_alone(service: Service, api: Client) -> None:
     failed = await ended(service, api, await applied(api, organisationName="test_reject_other"))
     code = (400, "validation_submission/invalid_state")

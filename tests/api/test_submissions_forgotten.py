@@ -130,6 +130,15 @@ async def test_v6_what_nobody_decides_is_forgotten_after_half_a_year(service: Se
     assert await known(service, api, made) == [None] * 4
 
 
+async def test_v6_an_agent_is_forgotten_where_nobody_decides(service: Service, api: Client) -> None:
+    unsure = await configured(api, "eligibility", "agent_verification", allowedActivitySubTags=[CHOIRS])
+    made = await of_organisation(service, api, configurationId=unsure, firstName="test_accept")
+    assert (await ended(service, api, made))["status"] == "processed"
+    for years, email in ((6, ADA["email"]), (2, None)):
+        await later(service, days=years * 366)
+        assert (await shown(api, made))["agentVerification"]["email"] == email
+
+
 async def test_v6_what_an_appeal_says_is_forgotten_30_days_after_its_decision(service: Service, api: Client) -> None:
     failed = await ended(service, api, await applied(api, organisationName="test_reject_other"))
     decided = await appeals.made(api, failed, "The register has our former name.")

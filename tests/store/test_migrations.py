@@ -35,6 +35,22 @@ from bank_statement where id = pg_temp.i(40);
 update application_draft set answers = jsonb_build_object('name', repeat('x', 600000)) where invite_id = pg_temp.i(20);
 """
 
+APPEALED = """
+insert into appeal (id, partner_id, validation_submission_id, text, appellant, first_decided_by, status, created_at,
+                    due_at, decided_at, decided_by, status_changed_at)
+select pg_temp.i(k), pg_temp.i(1), pg_temp.i(16), 'Another choir', 'partner', '{system}', status,
+       pg_temp.at(k), pg_temp.at(k + 7), pg_temp.at(k + 1), 'operator_' || k, pg_temp.at(k + 1)
+from (values (70, 'reversed'), (71, 'upheld')) given (k, status);
+"""
+LETTER = """
+insert into agent_question (id, verification_id, email, asked_at, expires_at)
+values (pg_temp.i(73), pg_temp.i(26), 'office@choir.example', pg_temp.at(), pg_temp.at(7));
+update agent_verification set status = 'pending_review', confirmed_at = pg_temp.at(), status_changed_at = pg_temp.at()
+where id in (pg_temp.i(25), pg_temp.i(26));
+insert into validation_submission_document (id, partner_id, validation_submission_id, document_id, type, created_at)
+values (pg_temp.i(74), pg_temp.i(1), pg_temp.i(17), pg_temp.i(19), 'agent_verification', pg_temp.at());
+"""
+
 
 async def connected(database: TestDatabase) -> Connection:
     """As the owner of the tables."""
@@ -87,6 +103,19 @@ async def test_rows_of_an_earlier_release_are_kept_and_its_servers_write_on(post
         await owner.execute(ANEW)
         # A server of the version before still writes what it knows.
         await is_as_it_should_be(owner, await old_rows.write(owner, 2))
+        await owner.close()
+
+
+async def test_appeals_and_letters_of_before_stand(postgres_server: Server) -> None:
+    async with upgraded(postgres_server, "0095") as database:
+        owner = await connected(database)
+        first = await old_rows.write(owner, 1)
+        await owner.execute(APPEALED)
+        await owner.execute(LETTER)
+        await asyncio.to_thread(migrations.migrate, database.owner_dsn)
+        assert await values(owner, "appeal", "settled_at is not null", first, 70, 71) == [True, False]
+        assert await values(owner, "agent_verification", "expires_at is null", first, 25, 26) == [False, True]
+        assert await owner.fetchval("select count(*) from agent_verification_document") == 1
         await owner.close()
 
 

@@ -55,6 +55,12 @@ async def reject_first(service: Service, kind: str, type_: str, text: str, reaso
         await case.reject(tx, EVERYONE, subject, Decision("rejected", reason, by, "The number is another body's."))
 
 
+async def documents_shown(service: Service, appeal: dict[str, Any]) -> list[UUID]:
+    """The documents that its reviewers see."""
+    async with service.db.read() as tx:
+        return list((await CASES["appeal"].show(tx, id_of(service, appeal))).documents)
+
+
 async def shown(api: Client, appeal: dict[str, Any]) -> dict[str, Any]:
     """The appeal as its GET shows it now."""
     found: dict[str, Any] = data(await api.get(f"/v1/appeals/{appeal['id']}"))

@@ -23,6 +23,7 @@ from almoner.validation.requests.domain import ValidationRequest
 from almoner.validation.submissions import domain
 from almoner.validation.submissions.domain import (
     SUBMISSION,
+    Appealed,
     Applicant,
     Evaluated,
     InvalidState,
@@ -324,7 +325,10 @@ def test_nothing_is_missing_of_what_has_ended() -> None:
 
 
 def test_what_an_appeal_has_taken_up_tells_what_is_missing_again() -> None:
-    assert requirements_of(submission("failed", organisation=organisation())) == [CONFIRMATION]
+    stands = Appealed(A, "upheld", NOW, settled=False)
+    waits, answered = (Appealed(A, "reversed", NOW, settled=settled) for settled in (False, True))
+    for appeal, missing in ((stands, []), (answered, []), (waits, [CONFIRMATION])):
+        assert requirements_of(submission("failed", organisation=organisation(), appeal=appeal)) == missing
 
 
 def test_without_checks_of_people_nothing_is_missing() -> None:

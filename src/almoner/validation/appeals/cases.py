@@ -14,6 +14,7 @@ from almoner.validation.appeals.domain import Appeal
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decided, Decision, Fact, Shown, ShownStep, Subject
 from almoner.validation.reviews.ports import Case
+from almoner.validation.submission_documents import service as submission_documents
 from almoner.validation.submissions import domain as submissions_domain
 from almoner.validation.submissions import service as submissions
 from almoner.validation.submissions.domain import Submission
@@ -48,8 +49,11 @@ class AppealCase:
         for title, shown in evidence:
             facts += [(f"{title}: {name}", value) for name, value in shown.facts]
         steps = [_of(title, step) for title, shown in evidence for step in shown.steps]
-        documents = list(dict.fromkeys(one for _, shown in evidence for one in shown.documents))
-        return Shown(f"Was it right to refuse {submission.organisation_name}?", facts, steps, documents)
+        handed_in = await submission_documents.of_submission(tx, Partner(submission.partner_id), submission.id)
+        documents = [one for _, shown in evidence for one in shown.documents]
+        documents += [one.document.id for one in handed_in]  # for checks that ask nobody for documents, too
+        title = f"Was it right to refuse {submission.organisation_name}?"
+        return Shown(title, facts, steps, list(dict.fromkeys(documents)))
 
     async def _evidence(self, tx: Tx, submission: Submission) -> list[tuple[str, Shown]]:
         found = []

@@ -37,8 +37,8 @@ async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant
     before = await store.last(tx, EVERYONE, held.id)
     if before is not None and before.status == "open":
         raise InvalidState("an appeal is open already: it is decided first")
-    if before is not None and before.status == "reversed" and _waits(held, before):
-        raise InvalidState("an appeal has reversed the decision: what was not looked at before is checked now")
+    if before is not None and before.status == "reversed" and before.settled_at is None:
+        raise InvalidState("an appeal has reversed the decision: what follows from that is yet to be answered")
     if not domain.is_reversible(await _agent(tx, held)):
         raise InvalidState(domain.FORGOTTEN)
     made = Appeal(
@@ -171,10 +171,6 @@ async def _deciders(tx: Tx, held: Submission) -> tuple[str, ...]:
     named = held.organisation_id
     records = [] if named is None else [named, *(one.id for one in await organisations.joined(tx, named))]
     return await store.deciders(tx, Partner(held.partner_id), held, records)
-
-
-def _waits(submission: Submission, appeal: Appeal) -> bool:
-    return submissions_domain.status_of(domain.standings(submission, appeal.overruled)) == "pending"
 
 
 async def _decide(tx: Tx, held: Appeal, decided: Appeal, decision: Decision) -> Appeal:

@@ -50,7 +50,7 @@ def state_of(submission: Submission, appeal: Appeal | None, missing: Sequence[Re
         return "appealed"
     if appeal.status == "upheld":
         return "upheld"
-    return "reversed" if "pending" in standings(submission, appeal).values() else "failed"
+    return "reversed" if appeal.settled_at is None else "failed"
 
 
 def standings(submission: Submission, appeal: Appeal | None) -> dict[Check, Standing]:
@@ -60,7 +60,7 @@ def standings(submission: Submission, appeal: Appeal | None) -> dict[Check, Stan
     """
     if submission.status == "succeeded":
         return dict.fromkeys(submission.checks, "passed")
-    if appeal is not None and appeal.status == "reversed":
+    if appeal is not None and appeal.status == "reversed" and appeal.settled_at is None:
         return dict(appeals.standings(submission, appeal.overruled))
     live = appeals.standings(submission, ())
     if submission.status != "failed":
@@ -72,7 +72,7 @@ def standings(submission: Submission, appeal: Appeal | None) -> dict[Check, Stan
 def _as_answered(now: Standing, *, failed: bool) -> Standing:
     if failed:
         return "failed"
-    return "passed" if now == "failed" else now
+    return "undecided" if now == "undecided" else "passed"
 
 
 def checks_of(submission: Submission, appeal: Appeal | None) -> list[CheckRow]:
@@ -109,14 +109,17 @@ def _reason(check: Check, submission: Submission) -> str:
 
 def takes_documents(submission: Submission) -> list[str]:
     """What documents may show now, none where nobody would look at them."""
-    return [check for check in PAPERS if check in submission.checks and submission.looks_at(check)]
+    appealed, request = submission.appealed, submission.parts.request  # who is listed is looked at by nobody else
+    looked_at: dict[Check, bool] = {"validation_request": request is not None or appealed}
+    some = submission.open or appealed
+    return [check for check in PAPERS if some and check in submission.checks and looked_at.get(check, True)]
 
 
 def may_appeal(submission: Submission, appeal: Appeal | None) -> bool:
     """Whether the page offers it: once, unless what was taken up after an appeal failed by itself."""
     if submission.status != "failed" or not appeals.is_reversible(submission.parts.agent):
         return False
-    return appeal is None or (appeal.status == "reversed" and state_of(submission, appeal, ()) == "failed")
+    return appeal is None or appeal.settled_at is not None
 
 
 def problem_of(text: str) -> str | None:

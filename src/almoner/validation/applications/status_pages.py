@@ -142,11 +142,11 @@ class StatusPages(StatusBase):
                 assert isinstance(stored, Stored), "documents are stored"
                 held = await submissions.hold(tx, EVERYONE, seen.id)
                 kinds = status.takes_documents(held)
-                if not kinds:
+                if not kinds or chosen not in kinds:
                     raise InvalidState("the page takes no documents any more")  # it was open since before the answer
-                kind, partner = kind_of(uploaded.fields.get("type", ""), kinds), Partner(held.partner_id)
+                partner = Partner(held.partner_id)
                 checked = Checked(held.validation_request_id, held.agent_verification_id)
-                await handed_in.add_to_submission(tx, partner, held.id, checked, kind, stored)
+                await handed_in.add_to_submission(tx, partner, held.id, checked, chosen, stored)
                 await self._record(tx, seen, "application.evidence_added")
         except InvalidState:
             return await self.page(seen, late=True)

@@ -83,8 +83,8 @@ from validation_request_document d join validation_request r on r.id = d.validat
 where d.document_id = any($1::uuid[])
 union all
 select d.document_id,
-    case when s.status in ('pending', 'processed') or a.open then 'open'
-         when s.status = 'succeeded' then 'accepted' else 'refused' end,
+    case when s.status = 'pending' or a.open then 'open'
+         when s.status = 'failed' then 'refused' else 'accepted' end,
     greatest(s.processed_at, a.decided_at)
 from validation_submission_document d join validation_submission s on s.id = d.validation_submission_id
 left join lateral (

@@ -140,11 +140,12 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True)
 class Appealed:
-    """The newest appeal against its answer."""
+    """The newest appeal against its answer. ``settled``: whether that was given anew since the appeal was reversed."""
 
     id: UUID
     status: AppealStatus
     due_at: datetime
+    settled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,13 +209,14 @@ class Submission:
 
     @property
     def taken_up(self) -> bool:
-        """Whether it failed, an appeal was reversed since, and a check has yet to end."""
-        return self.status == "failed" and "pending" in standings(self).values()
+        """Whether an appeal has reversed its answer, and what was not looked at before has yet to end."""
+        appeal = self.parts.appeal
+        return appeal is not None and appeal.status == "reversed" and not appeal.settled
 
-    def looks_at(self, check: Check) -> bool:
-        """Whether somebody looks at what is handed in for a check: before the answer, and for an appeal."""
-        appealed = self.parts.appeal is not None and self.parts.appeal.status == "open"
-        return self.open or appealed or (self.status == "failed" and standings(self).get(check) == "pending")
+    @property
+    def appealed(self) -> bool:
+        """Whether an appeal against its answer is open."""
+        return self.parts.appeal is not None and self.parts.appeal.status == "open"
 
     @property
     def applicant(self) -> Applicant:

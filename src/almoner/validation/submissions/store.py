@@ -280,12 +280,13 @@ async def appeals_of(tx: Tx, _: Everyone, submission_ids: Sequence[UUID]) -> dic
     """By submission the newest appeal against its answer, where there is one."""
     rows = await tx.fetch(
         """
-        select distinct on (validation_submission_id) validation_submission_id, id, status, due_at from appeal
-        where validation_submission_id = any($1::uuid[]) order by validation_submission_id, id desc
+        select distinct on (validation_submission_id) validation_submission_id, id, status, due_at,
+            settled_at is not null as settled
+        from appeal where validation_submission_id = any($1::uuid[]) order by validation_submission_id, id desc
         """,
         submission_ids,
     )
-    return {row["validation_submission_id"]: Appealed(row["id"], row["status"], row["due_at"]) for row in rows}
+    return {row[0]: Appealed(*row[1:]) for row in rows}
 
 
 _OF_CHECK: Final = {
