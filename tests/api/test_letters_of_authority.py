@@ -10,10 +10,12 @@ from tests.support.applications import Form, invited
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.hostile_files import HONEST, PNG
+from tests.support.scanning import scanned
 from tests.support.service import Service
 from tests.support.submissions import applied, configured, ended, simulate
 
 FILES = "/v1/validation-submission-documents"
+EXPIRED = "nonprofit_association_expired"
 ASSOCIATION = ("agent_verification", "association", "nonprofit")
 
 
@@ -89,6 +91,30 @@ async def test_a_letter_that_came_with_the_form_is_there_when_the_nonprofit_is_a
     assert made["requirements"] == []
     agent = made["agentVerificationId"]
     assert await shown_to_reviewers(service, "agent_verification", "agentverification", agent) == [file]
+
+
+async def test_a_letter_that_the_scanner_refuses_stands_for_nothing(service: Service, api: Client) -> None:
+    waits = await asked_about(service, api, "office@virus.example")
+    await scanned(service, await letter(service, api, validationSubmissionId=waits["id"]), "Eicar")
+    assert missing(await ended(service, api, waits)) == [ASSOCIATION]
+    clean = await letter(service, api, validationSubmissionId=waits["id"])
+    await scanned(service, await letter(service, api, validationSubmissionId=waits["id"]), "Eicar")
+    assert missing(await ended(service, api, waits)) == []  # another one stands for it
+    await scanned(service, clean, "Eicar")
+    service.clock.advance(days=31)
+    assert (await ended(service, api, waits))["agentVerification"]["rejectionReasonCode"] == EXPIRED
+
+
+async def test_a_letter_that_was_refused_before_the_nonprofit_is_asked_stands_for_nothing(
+    service: Service, api: Client
+) -> None:
+    organisation = await factories.nonprofit(service)
+    await agents.contact(service, organisation, "office@before.example")
+    speaks = await configured(api, "agent_verification")
+    made = await ended(service, api, await applied(api, organisationId=organisation, configurationId=speaks))
+    await scanned(service, await letter(service, api, validationSubmissionId=made["id"]), "Eicar")
+    await agents.simulate(api, {"id": made["agentVerificationId"]}, "confirm_email")
+    assert missing(await ended(service, api, made)) == [ASSOCIATION]
 
 
 async def test_a_letter_goes_along_when_the_address_is_corrected(service: Service, api: Client) -> None:

@@ -172,7 +172,7 @@ async def _ask(tx: Tx, held: AgentVerification, outcome: Outcome) -> None:
     if contact is not None and await store_mails.find_question(tx, EVERYONE, held.id) is None:
         question = Question(tx.new_id(), held.id, contact.email, tx.now, tx.now + domain.LIFETIME, None)
         await store_mails.insert_question(tx, question)
-        if not await store_documents.of(tx, EVERYONE, held.id):
+        if not await store_documents.usable(tx, EVERYONE, held.id):
             await store.ask_until(tx, held.asking(question.expires_at))
         await store.insert_steps(
             tx, held.id, [Step("nonprofit_asked", "pass", None, contact.source, facts=_at(contact.email))]
@@ -188,6 +188,16 @@ async def attach(tx: Tx, partner: Partner, verification_id: UUID, document_ids: 
     await store_documents.attach(tx, partner, held.id, document_ids)
     if held.status == "pending_review":
         await store.ask_until(tx, held.evidenced())
+
+
+async def refuse(tx: Tx, document_id: UUID) -> None:
+    """The scanner has refused a document: where no other stands for it, the nonprofit's answer is waited for again."""
+    for verification_id in await store_documents.evidence_of(tx, EVERYONE, document_id):
+        held = await moving.hold(tx, EVERYONE, verification_id)
+        asked = await store_mails.find_question(tx, EVERYONE, held.id)
+        waits = held.status == "pending_review" and asked is not None and asked.answer is None
+        if asked is not None and waits and not await store_documents.usable(tx, EVERYONE, held.id):
+            await store.ask_until(tx, held.asking(asked.expires_at))
 
 
 async def question(tx: Tx, verification_id: UUID) -> tuple[AgentVerification, Question]:

@@ -266,11 +266,14 @@ _TO_FORGET: Final[dict[Ended, str]] = {
         and not exists (
             select from validation_submission s
             where s.agent_verification_id = v.id
-                and (s.status in ('pending', 'processed') or s.processed_at > $1::timestamptz)
+                and (s.status = 'pending' or s.processed_at > $1::timestamptz)
         )
         and not exists (
             select from validation_submission s join appeal a on a.validation_submission_id = s.id
-            where s.agent_verification_id = v.id and (a.status = 'open' or a.decided_at > $1::timestamptz)
+            where s.agent_verification_id = v.id and (
+                a.status = 'open' or a.status = 'reversed' and a.settled_at is null
+                or coalesce(a.settled_at, a.decided_at) > $1::timestamptz
+            )
         )
     """
     for ended, condition in _ENDED.items()

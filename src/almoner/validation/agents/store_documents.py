@@ -19,6 +19,33 @@ async def attach(tx: Tx, partner: Partner, verification_id: UUID, document_ids: 
     )
 
 
+async def usable(tx: Tx, _scope: Everyone, verification_id: UUID) -> bool:
+    """Whether there is one that somebody can look at: neither refused by the scanner nor deleted."""
+    return bool(
+        await tx.fetchval(
+            """
+            select exists (
+                select from agent_verification_document a join document d on d.id = a.document_id
+                where a.agent_verification_id = $1 and d.deleted_at is null and d.status <> 'rejected'
+            )
+            """,
+            verification_id,
+        )
+    )
+
+
+async def evidence_of(tx: Tx, _scope: Everyone, document_id: UUID) -> list[UUID]:
+    """The verifications that a file is evidence of."""
+    rows = await tx.fetch(
+        """
+        select agent_verification_id from agent_verification_document where document_id = $1
+        order by agent_verification_id
+        """,
+        document_id,
+    )
+    return [row["agent_verification_id"] for row in rows]
+
+
 async def of(tx: Tx, _scope: Everyone, verification_id: UUID) -> list[UUID]:
     """Those of a verification, in the order they came."""
     rows = await tx.fetch(
