@@ -7,7 +7,7 @@ import pytest
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service
-from tests.support.submissions import ADA, PATH, applied, configured, of_organisation
+from tests.support.submissions import ADA, PATH, applied, configured, of_organisation, simulate
 from tests.support.validation import UNHEARD_OF, requested
 
 EARLIER = "/v1/validation-submissions-organisations"
@@ -91,6 +91,22 @@ async def test_a_body_is_found_by_its_names_and_its_number(service: Service, api
         assert await found(api, query=query) == {"Bright New Name"}
         [one] = data(await api.get(EARLIER, query=query))["results"]
         assert one["name"] == "Bright New Name"
+
+
+async def test_what_was_accepted_is_found_by_the_name_of_its_register(service: Service, api: Client) -> None:
+    organisation = await factories.nonprofit(service, name="Quokka Rescue Society")
+    number = data(await api.get(f"/v1/organisations/{organisation}"))["registryId"]
+    alone = await configured(api, "validation_request")
+    body = {"registryId": number, "organisationName": "Zebra Shelter", "configurationId": alone}
+    made = await applied(api, **body)
+    assert await found(api, query="zebra") == {"Zebra Shelter"}
+    await service.drain()
+    await simulate(api, made["validationRequestId"], "accept")
+    await service.drain()
+    for query in ("quokka", "zebra"):
+        assert await found(api, query=query) == {"Quokka Rescue Society"}
+        [one] = data(await api.get(EARLIER, query=query))["results"]
+        assert one["validationSubmissionId"] == made["id"]
 
 
 async def test_what_was_applied_for_before_tells_whether_there_is_more(service: Service, api: Client) -> None:

@@ -15,7 +15,7 @@ from almoner.platform import outbox
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.eligibility import service as eligibility
 from almoner.validation.monitoring import service as monitoring
-from almoner.validation.submissions import domain, parts, schemas, store
+from almoner.validation.submissions import domain, found_by, parts, schemas, store
 from almoner.validation.submissions.domain import Answered, Submission
 from almoner.validation.submissions.schemas import ValidationSubmissionOut
 
@@ -39,14 +39,19 @@ async def evaluate(tx: Tx, submission_id: UUID) -> Submission | None:
         return None
     if not held.open:
         return None
-    if held.organisation_id is not None:
-        await store.set_organisation(tx, held.id, held.organisation_id)
+    await know_organisation(tx, held)
     standings = domain.standings(held)
     status = domain.status_of(standings)
     if status == held.status or status == "pending":
         return None
     reasons = failure_reasons(tx, held) if status == "failed" else None
     return await moved(tx, held, held.moved(status, reasons, tx.now))
+
+
+async def know_organisation(tx: Tx, held: Submission) -> None:
+    """Keep the organisation of one that is held, once its details have proved valid: it is found by that, too."""
+    if (known := held.parts.organisation) is not None:
+        await store.set_organisation(tx, held.id, known.id, found_by.text_of([known.name], None))
 
 
 async def moved(tx: Tx, held: Submission, new: Submission) -> Submission:

@@ -316,8 +316,7 @@ async def overturn(
     held = await evaluating.hold(tx, scope, submission_id)
     held = replace(held, overruled=tuple(check for check in held.checks if check in {*held.overruled, *passed}))
     await store.overrule(tx, held.id, held.overruled)
-    if held.organisation_id is not None:
-        await store.set_organisation(tx, held.id, held.organisation_id)
+    await evaluating.know_organisation(tx, held)
     if status != "failed":
         return await evaluating.moved(tx, held, held.moved(status, None, tx.now))
     return await evaluating.refused_anew(tx, held)
@@ -353,7 +352,8 @@ async def follow_checks(tx: Tx, check: Check, ids: list[UUID]) -> None:
 
 async def follow_requests(tx: Tx, request_ids: list[UUID]) -> None:
     """Requests were decided: those that had ended are found by its organisation from now on, the others evaluated."""
-    await store.set_organisations(tx, EVERYONE, request_ids)
+    for submission_id in await store.failed_before(tx, EVERYONE, request_ids):
+        await evaluating.know_organisation(tx, await evaluating.hold(tx, EVERYONE, submission_id))
     await follow_checks(tx, "validation_request", request_ids)
 
 

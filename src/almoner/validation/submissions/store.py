@@ -140,30 +140,30 @@ async def set_reasons(tx: Tx, submission_id: UUID, reasons: Mapping[str, object]
     await tx.execute("update validation_submission set failure_reasons = $2 where id = $1", submission_id, reasons)
 
 
-async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID) -> None:
-    """Fill in the organisation of a locked one, which had none."""
+async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, words: str) -> None:
+    """Fill in the organisation of a locked one, which had none; ``words``: it is found by, too."""
     await tx.execute(
-        "update validation_submission set organisation_id = $2 where id = $1 and organisation_id is null",
+        """
+        update validation_submission set organisation_id = $2, search_name = search_name || ' ' || $3
+        where id = $1 and organisation_id is null
+        """,
         submission_id,
         organisation_id,
+        words,
     )
 
 
-async def set_organisations(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> None:
-    """Fill in the organisations that requests were accepted as, where a submission had failed before."""
-    await tx.execute(
+async def failed_before(tx: Tx, _: Everyone, request_ids: Sequence[UUID]) -> list[UUID]:
+    """Those that failed before these requests were accepted, held until the transaction ends."""
+    rows = await tx.fetch(
         """
-        with ended as (
-            select id, validation_request_id from validation_submission
-            where validation_request_id = any($1::uuid[]) and organisation_id is null and status = 'failed'
-            order by id for no key update
-        )
-        update validation_submission s set organisation_id = r.organisation_id
-        from ended e join validation_request r on r.id = e.validation_request_id
-        where s.id = e.id and r.organisation_id is not null
+        select id from validation_submission
+        where validation_request_id = any($1::uuid[]) and organisation_id is null and status = 'failed'
+        order by id for no key update
         """,
         request_ids,
     )
+    return [row["id"] for row in rows]
 
 
 async def organisations_of(tx: Tx, _: Everyone, submission_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
