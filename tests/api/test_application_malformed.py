@@ -25,6 +25,13 @@ BROKEN: dict[str, tuple[str, bytes]] = {
     "no form": ("application/json", b"{}"),
     "odd charset": ("application/x-www-form-urlencoded; charset=nonsense", b"a=\xff%ff%00"),
 }
+UNLISTED = {
+    "name": "Hill Road Relief",
+    "country": "USA",
+    "registry": "IRS",
+    "number": "53-0196605",
+    "website": "https://relief.example",
+}
 STEPS = (
     "nonprofit",
     "nonprofit/other",
@@ -101,6 +108,7 @@ async def test_the_kind_that_was_chosen_is_still_chosen_after_a_file_was_refused
     page = await form.upload(b"no picture", PDF, type=kind)
     assert (page.status_code, chosen(page.text)) == (422, {kind})
     await form.fill()
+    await form.answer("/nonprofit/other", UNLISTED)  # of whom documents of both kinds are looked at
     await form.send()
     home = f"/application/{data(await api.get('/v1/validation-submissions'))[0]['id']}"
     await form.browser.open(home)

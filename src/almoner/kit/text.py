@@ -10,7 +10,8 @@ _TABS: Final = re.compile(r" *[\t\v\f]+[ \t\v\f]*")
 _BREAKS: Final = re.compile(r" *[\t\n\v\f\r\x85\u2028\u2029]+[ \t\n\v\f\r\x85\u2028\u2029]*")
 _UNSEEN_MARKS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 """Fillers and selectors that show as nothing, though they count as letters, marks or symbols."""
-_LINKING: Final = re.compile(r"(?<=\w)[.:@](?=[\w/])|/(?=[\w/])")
+_LINKING: Final = re.compile(r"(?<=\S)[.:@/\u3002\uff0e\uff61](?=\S)")
+"""What stands between the parts of an address: the full stops of other scripts part names of hosts, too."""
 _JOINERS: Final = frozenset("\u200c\u200d")
 _JOINED: Final = frozenset(
     "ARABIC SYRIAC MANDAIC NKO MONGOLIAN DEVANAGARI BENGALI GURMUKHI GUJARATI ORIYA TAMIL TELUGU KANNADA MALAYALAM "

@@ -21,7 +21,7 @@ def dead_ends(prefix: str, routes: Sequence[Route], say: Callable[[Request, int]
 
     async def answer(request: Request) -> Response:
         here = [route for route in routes if route.path_regex.match(request.url.path)]
-        if here and request.method == "GET":
+        if here and request.method in ("GET", "HEAD"):
             return RedirectResponse(request.url.path.rpartition("/")[0], 303, NO_PAGE)
         response = say(request, 405 if here else 404)
         if here:

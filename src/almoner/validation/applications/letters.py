@@ -1,5 +1,6 @@
 """The mails about an application, in its language: that it came in, what is missing, what was decided, and appeals."""
 
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from almoner.validation.applications.sending import status_link
 from almoner.validation.applications.status_views import Known
 from almoner.validation.applications.telling import Kind
 from almoner.validation.submissions import service as submissions
+from almoner.validation.submissions.service import Requirement
 
 
 async def write(tx: Tx, pages: Pages, submission_id: UUID, kind: Kind, of: str, at: datetime) -> Mail | None:
@@ -40,7 +42,7 @@ async def write(tx: Tx, pages: Pages, submission_id: UUID, kind: Kind, of: str, 
         "kind": kind,
         "subject": subject,
         "name": unlinked(formats.called(applicant.first_name or "", applicant.last_name or "", language.locale)),
-        "missing": known.missing if kind == "missing" else [],
+        "missing": [_unlinked(one) for one in known.missing] if kind == "missing" else [],
         "reasons": status.reasons(submission) if kind == "failed" else [],
         "due": known.appeal.due_at if known.appeal is not None and kind == "appealed" else None,
         "link": status_link(tx, submission_id, at),
@@ -55,6 +57,12 @@ async def write(tx: Tx, pages: Pages, submission_id: UUID, kind: Kind, of: str, 
         html=pages.text("application.html", language, **facts),
         language=language.html_lang,
     )
+
+
+def _unlinked(missing: Requirement) -> Requirement:
+    """Without links in the number that somebody has typed."""
+    number = missing.registry_number
+    return missing if number is None else replace(missing, registry_number=unlinked(number))
 
 
 def _holds(known: Known, kind: Kind) -> bool:
