@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import msgspec
@@ -19,7 +19,7 @@ from almoner.screening.screenings.domain import CHANGED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import confirming, reviewing, service, writing
 from almoner.validation.agents.ports import MailHosts
-from almoner.validation.documents.domain import SCANNED, Kept
+from almoner.validation.documents.domain import SCANNED, DocumentScanned, Kept
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
 _MOST_LOOK_UPS: Final = 5  # a quarter of an hour; then a person looks
@@ -44,9 +44,9 @@ async def on_screening(tx: Tx, events: Sequence[Event]) -> None:
 async def on_scans(tx: Tx, events: Sequence[Event]) -> None:
     """Documents were scanned."""
     for event in events:
-        told: Any = event.record()
-        if not told["clean"]:
-            await reviewing.refuse(tx, UUID(told["document"]))
+        told = msgspec.convert(event.record(), DocumentScanned)
+        if not told.clean:
+            await reviewing.refuse(tx, told.document)
 
 
 reactions: Final = (

@@ -195,8 +195,9 @@ async def refuse(tx: Tx, document_id: UUID) -> None:
     for verification_id in await store_documents.evidence_of(tx, EVERYONE, document_id):
         held = await moving.hold(tx, EVERYONE, verification_id)
         asked = await store_mails.find_question(tx, EVERYONE, held.id)
-        waits = held.status == "pending_review" and asked is not None and asked.answer is None
-        if asked is not None and waits and not await store_documents.usable(tx, EVERYONE, held.id):
+        if held.status != "pending_review" or asked is None or asked.answer is not None:
+            continue
+        if not await store_documents.usable(tx, EVERYONE, held.id):
             await store.ask_until(tx, held.asking(asked.expires_at))
 
 

@@ -65,6 +65,11 @@ class Appeal:
     decided_by: str | None
     settled_at: datetime | None = None
 
+    @property
+    def unanswered(self) -> bool:
+        """Whether it was reversed, and what follows from that is yet to be answered."""
+        return self.status == "reversed" and self.settled_at is None
+
     def decided(self, status: AppealStatus, by: str, overruled: Sequence[Check], now: datetime) -> "Appeal":
         """Upheld or reversed. Raises ReviewRefused for who decided first."""
         if by in self.first_decided_by:

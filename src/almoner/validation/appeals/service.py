@@ -37,7 +37,7 @@ async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant
     before = await store.last(tx, EVERYONE, held.id)
     if before is not None and before.status == "open":
         raise InvalidState("an appeal is open already: it is decided first")
-    if before is not None and before.status == "reversed" and before.settled_at is None:
+    if before is not None and before.unanswered:
         raise InvalidState("an appeal has reversed the decision: what follows from that is yet to be answered")
     if not domain.is_reversible(await _agent(tx, held)):
         raise InvalidState(domain.FORGOTTEN)
@@ -132,7 +132,7 @@ async def settle(tx: Tx, submission_id: UUID) -> Submission | None:
     """The answer that follows from a reversed appeal, once every check has ended; None where there is nothing to do."""
     held = await submissions.hold(tx, EVERYONE, submission_id)
     before = await store.last(tx, EVERYONE, submission_id)
-    if held.status != "failed" or before is None or before.status != "reversed" or before.settled_at is not None:
+    if held.status != "failed" or before is None or not before.unanswered:
         return None
     status = submissions_domain.status_of(domain.standings(held, before.overruled))
     if status == "pending":

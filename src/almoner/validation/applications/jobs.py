@@ -58,9 +58,9 @@ async def on_appeals(tx: Tx, events: Sequence[Event]) -> None:
 async def on_scans(tx: Tx, events: Sequence[Event]) -> None:
     """Documents were scanned."""
     for event in events:
-        told: Any = event.record()
-        if not told["clean"]:
-            await telling.tell_of_document(tx, UUID(told["document"]))
+        told = msgspec.convert(event.record(), documents.DocumentScanned)
+        if not told.clean:
+            await telling.tell_of_document(tx, told.document)
 
 
 reactions: Final = (

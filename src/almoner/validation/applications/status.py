@@ -50,7 +50,7 @@ def state_of(submission: Submission, appeal: Appeal | None, missing: Sequence[Re
         return "appealed"
     if appeal.status == "upheld":
         return "upheld"
-    return "reversed" if appeal.settled_at is None else "failed"
+    return "reversed" if appeal.unanswered else "failed"
 
 
 def standings(submission: Submission, appeal: Appeal | None) -> dict[Check, Standing]:
@@ -60,7 +60,7 @@ def standings(submission: Submission, appeal: Appeal | None) -> dict[Check, Stan
     """
     if submission.status == "succeeded":
         return dict.fromkeys(submission.checks, "passed")
-    if appeal is not None and appeal.status == "reversed" and appeal.settled_at is None:
+    if appeal is not None and appeal.unanswered:
         return dict(appeals.standings(submission, appeal.overruled))
     live = appeals.standings(submission, ())
     if submission.status != "failed":
@@ -107,12 +107,14 @@ def _reason(check: Check, submission: Submission) -> str:
     return f"applied.reason.{check}" if looked else _UNLOOKED
 
 
-def takes_documents(submission: Submission) -> list[str]:
+def takes_documents(submission: Submission) -> list[Check]:
     """What documents may show now, none where nobody would look at them."""
-    appealed, request = submission.appealed, submission.parts.request  # who is listed is looked at by nobody else
-    looked_at: dict[Check, bool] = {"validation_request": request is not None or appealed}
-    some = submission.open or appealed
-    return [check for check in PAPERS if some and check in submission.checks and looked_at.get(check, True)]
+    if not submission.takes_documents:
+        return []
+    takes = [check for check in PAPERS if check in submission.checks]
+    if submission.parts.request is None and not submission.appealed:  # who is listed is looked at by nobody else
+        takes = [check for check in takes if check != "validation_request"]
+    return takes
 
 
 def may_appeal(submission: Submission, appeal: Appeal | None) -> bool:

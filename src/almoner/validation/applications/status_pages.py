@@ -141,8 +141,7 @@ class StatusPages(StatusBase):
             async with self._intake.taken(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
                 assert isinstance(stored, Stored), "documents are stored"
                 held = await submissions.hold(tx, EVERYONE, seen.id)
-                kinds = status.takes_documents(held)
-                if not kinds or chosen not in kinds:
+                if chosen not in status.takes_documents(held):
                     raise InvalidState("the page takes no documents any more")  # it was open since before the answer
                 partner = Partner(held.partner_id)
                 checked = Checked(held.validation_request_id, held.agent_verification_id)

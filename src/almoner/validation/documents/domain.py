@@ -14,7 +14,7 @@ SCAN: Final = Lifecycle("document", {"pending_scan": frozenset({"clean", "reject
 ScanStatus = Literal["pending_scan", "clean", "rejected"]
 
 SCANNED: Final = "internal.document_scanned"
-"""Told when a scan ends: {document, partner, clean}."""
+"""Told when a scan ends, with a ``DocumentScanned`` in it."""
 
 LINK_LIFETIME: Final = timedelta(minutes=5)  # U6, of real time
 MOST_FILES: Final = 20  # U7, of one record
@@ -24,6 +24,14 @@ DAY: Final = timedelta(days=1)
 LOOKED_AT_AFTER: Final = timedelta(days=30)
 """When it is looked, and looked again, for how long a document is kept: no term is shorter."""
 RETRY_SECONDS: Final = 3600  # a day's bytes become free as they grow old
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentScanned:
+    """Which document, and whether anybody may have it."""
+
+    document: UUID
+    clean: bool
 
 
 class NoMoreDocuments(TooManyFiles):

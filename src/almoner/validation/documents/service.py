@@ -135,8 +135,7 @@ async def end_scan(tx: Tx, document_id: UUID, threat: str | None) -> None:
     document = await rows.end_scan(tx, EVERYONE, document_id, status, threat[:255] if threat else None)
     if document is None:
         return
-    told = {"document": str(document.id), "partner": str(document.partner_id), "clean": threat is None}
-    await outbox.emit(tx, document.partner_id, domain.SCANNED, told)
+    await outbox.emit(tx, document.partner_id, domain.SCANNED, domain.DocumentScanned(document.id, threat is None))
     if threat:
         await queue.enqueue(tx, REMOVE, {"document": str(document.id)}, unique=str(document.id))
 

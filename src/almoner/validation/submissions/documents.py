@@ -43,7 +43,7 @@ async def to_submission(tx: Tx, partner: Partner, text: str, kind: Kind, upload:
         found = None
     if found is None:
         raise SubmissionNotFound(f"body.validationSubmissionId '{text[:100]}' names no validation submission")
-    if not (found.open or found.appealed):
+    if not found.takes_documents:
         raise InvalidState(f"the validation submission is {found.status}: documents are for open ones, and for appeals")
     return await submission_documents.add_to_submission(
         tx, partner, found.id, Checked(found.validation_request_id, found.agent_verification_id), kind, upload

@@ -219,6 +219,11 @@ class Submission:
         return self.parts.appeal is not None and self.parts.appeal.status == "open"
 
     @property
+    def takes_documents(self) -> bool:
+        """Whether somebody looks at what is handed in: before the answer, and for an appeal."""
+        return self.open or self.appealed
+
+    @property
     def applicant(self) -> Applicant:
         """Who applies."""
         agent = self.parts.agent
