@@ -28,9 +28,9 @@ check-types:
 	@tools/bootstrap dev
 	$(python) -m mypy
 
-bench:  ## Measure, each figure beside its baseline.
+bench:  ## Measure, each figure beside its baseline (brief=1: a second of each part).
 	@tools/bootstrap dev
-	@exec $(python) -m bench
+	@exec $(python) -m bench $(if $(brief),--brief)
 
 soak:  ## Run the long figures and write them, with seeds, to docs/evidence/.
 	@tools/bootstrap dev

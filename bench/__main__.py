@@ -1,12 +1,16 @@
 """``make bench``: each figure beside its baseline, on this machine, in one run; written to docs/evidence/bench.md.
 
-nomenklatura is measured beside where the interpreter named by ``--nomenklatura`` has it (``matching_nomenklatura.py``).
+``--brief`` (``make bench brief=1``) shows that each part runs, for a second, and writes nothing. nomenklatura is
+measured beside where the interpreter named by ``--nomenklatura`` has it (``matching_nomenklatura.py``).
 """
 
 import argparse
 import asyncio
 import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from bench import (
@@ -24,6 +28,7 @@ from bench import (
     search,
 )
 from bench import deliveries as webhooks
+from bench.scale import BRIEF, FULL, Scale
 from bench.stage import Stage, staged
 
 REPORT = Path(__file__).parents[1] / "docs" / "evidence" / "bench.md"
@@ -38,10 +43,14 @@ NOTES = (
 )
 
 
-def _head(stage: Stage, seconds: float, repeat: int) -> list[str]:
+Part = Callable[[Scale], list[str]]
+
+
+def _head(stage: Stage, scale: Scale) -> list[str]:
     lines = ["# Benchmark", "", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC. Repeat with `make bench`.", ""]
     lines += [f"- {fact}" for fact in machine.facts(stage.database_version)]
-    lines += [f"- medians of {repeat} runs of {seconds:g} s in turn, {api.CONNECTIONS} connections; one process each"]
+    runs = f"medians of {scale.repeat} runs of {scale.seconds:g} s in turn"
+    lines.append(f"- {runs}, {api.CONNECTIONS} connections; one process each")
     return [*lines, *(f"- {note}" for note in NOTES), ""]
 
 
@@ -55,33 +64,68 @@ def _rival(python: Path) -> list[str]:
     return [f"- {line}" for line in matching_pairs.rivals_speed(python)]
 
 
+def _staged(scale: Scale) -> Iterator[str]:
+    """What is measured at servers over one database."""
+    with staged(scale) as stage:
+        yield from _head(stage, scale)
+        table, server = asyncio.run(api.measure(stage, scale))
+        yield from ["## API", "", *api.markdown(table), "", *(f"- {verdict}" for verdict in api.verdicts(table)), ""]
+        yield from ["## The hosted page", "", *asyncio.run(page.measure(stage, scale)), ""]
+        deliveries, worker = webhooks.measure(stage, scale)
+        yield from ["## Webhook deliveries", "", *deliveries, ""]
+        memory = f"- server {server / MEBIBYTE:.0f} MiB, worker {worker / MEBIBYTE:.0f} MiB"
+        yield from ["## Memory at rest", "", memory, ""]
+
+
+def _search(scale: Scale) -> list[str]:
+    return search.measure(scale, scale.rows(search.USUAL, 1_000), asked=scale.rows(search.ASKED, 3))
+
+
+def _matching(python: Path, scale: Scale) -> list[str]:
+    return [*matching_screening.speed(scale.rows(20_000)), *([] if scale is BRIEF else _rival(python))]
+
+
+def _lists(scale: Scale) -> list[str]:
+    return screening.measure(scale.rows(20_000), scale.rows(2_000))
+
+
+def _parts(nomenklatura: Path) -> dict[str, Part]:
+    """What has a database of its own, or none."""
+    return {
+        "Import of a register": imports.measure,
+        "Organisation search": _search,
+        "Screening against watch lists": partial(_matching, nomenklatura),
+        "Watch lists as the service holds them": _lists,
+        "Postings to the ledger": ledger.measure,
+        "The audit chain": audit.measure,
+        "SCIM": scim.measure,
+        "Receipts as PDF": receipts.measure,
+    }
+
+
+def _all(scale: Scale, nomenklatura: Path) -> Iterator[str]:
+    """The lines of the report, as each part ends."""
+    yield from _staged(scale)
+    for title, measure in _parts(nomenklatura).items():
+        yield from [f"## {title}", "", *measure(scale), ""]
+
+
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=5.0, help="length of one run")
-    parser.add_argument("--repeat", type=int, default=3, help="runs of each")
+    parser.add_argument("--seconds", type=float, default=FULL.seconds, help="length of one run")
+    parser.add_argument("--repeat", type=int, default=FULL.repeat, help="runs of each")
+    parser.add_argument("--brief", action="store_true", help="a second of each part, to see that it runs")
     parser.add_argument("--nomenklatura", type=Path, default=NOMENKLATURA, help="interpreter of an environment with it")
     given = parser.parse_args()
-    with staged() as stage:
-        lines = _head(stage, given.seconds, given.repeat)
-        table, server = asyncio.run(api.measure(stage, given.seconds, given.repeat))
-        lines += ["## API", "", *api.markdown(table), "", *(f"- {verdict}" for verdict in api.verdicts(table)), ""]
-        lines += ["## The hosted page", "", *asyncio.run(page.measure(stage, given.seconds, given.repeat)), ""]
-        deliveries, worker = webhooks.measure(stage, given.repeat)
-        lines += ["## Webhook deliveries", "", *deliveries, ""]
-    lines += ["## Memory at rest", "", f"- server {server / MEBIBYTE:.0f} MiB, worker {worker / MEBIBYTE:.0f} MiB", ""]
-    lines += ["## Import of a register", "", *imports.measure(given.repeat), ""]
-    lines += ["## Organisation search", "", *search.measure(), ""]
-    lines += ["## Screening against watch lists", "", *matching_screening.speed(), *_rival(given.nomenklatura), ""]
-    lines += ["## Watch lists as the service holds them", "", *screening.measure(), ""]
-    lines += ["## Postings to the ledger", "", *ledger.measure(given.seconds, given.repeat), ""]
-    lines += ["## The audit chain", "", *audit.measure(given.repeat), ""]
-    lines += ["## SCIM", "", *scim.measure(), ""]
-    lines += ["## Receipts as PDF", "", *receipts.measure(given.repeat), ""]
-    report = "\n".join(lines)
-    print(report)
-    REPORT.parent.mkdir(parents=True, exist_ok=True)
-    REPORT.write_text(report)
+    scale = BRIEF if given.brief else replace(FULL, seconds=given.seconds, repeat=given.repeat)
+    lines = []
+    for line in _all(scale, given.nomenklatura):
+        print(line, flush=True)
+        lines.append(line)
+    if not given.brief:
+        REPORT.parent.mkdir(parents=True, exist_ok=True)
+        REPORT.write_text("\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from urllib.parse import quote_plus
 
 from bench.load import Plan, Result, attack
 from bench.machine import Spent, resident
+from bench.scale import Scale
 from bench.stage import Stage, Variant, server
 
 OURS, BARE, ORM = "almoner", "bare", "orm"
@@ -89,20 +90,20 @@ def variants(stage: Stage) -> Iterator[list[Variant]]:
         ]
 
 
-async def measure(stage: Stage, seconds: float, repeat: int) -> tuple[Table, int]:
-    """Every scenario for every variant, ``repeat`` times in turn; and the memory of our server at rest."""
+async def measure(stage: Stage, scale: Scale) -> tuple[Table, int]:
+    """Every scenario for every variant, several times in turn; and the memory of our server at rest."""
     table: Table = {}
     with variants(stage) as running:
         at_rest = resident(running[0].pid)
         for scenario in scenarios(stage):
-            for round_ in range(repeat):
+            for round_ in range(scale.repeat):
                 for variant in running if round_ % 2 == 0 else reversed(running):
                     figures = table.setdefault((scenario.name, variant.name), Figures())
-                    await _saturate(stage, scenario, variant, seconds, figures)
+                    await _saturate(stage, scenario, variant, scale.seconds, figures)
             for variant in running:
                 figures = table[scenario.name, variant.name]
-                for _ in range(repeat):
-                    await _pace(scenario, variant, seconds, figures)
+                for _ in range(scale.repeat):
+                    await _pace(scenario, variant, scale.seconds, figures)
     return table, at_rest
 
 

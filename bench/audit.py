@@ -16,6 +16,7 @@ from almoner.platform.db import Database
 from almoner.platform.telemetry import Telemetry
 from almoner.settings import Settings
 from bench.imports import database
+from bench.scale import FULL, Scale
 
 ENTRIES = 50_000
 AIM = 1_000_000 / 60
@@ -23,26 +24,30 @@ KEY = Actor("key", "sandbox_apikey_01kjpy44e0er29s8vmgby675xf")
 _BATCH = 10_000
 
 
-async def _written(db: Database, trace: Trace) -> None:
-    for begin in range(0, ENTRIES, _BATCH):
+async def _written(db: Database, trace: Trace, entries: int) -> None:
+    for begin in range(0, entries, _BATCH):
         async with db.write() as tx:
-            subjects = [f"sandbox_donationsession_{number:026}" for number in range(begin, begin + _BATCH)]
+            subjects = [
+                f"sandbox_donationsession_{number:026}" for number in range(begin, min(begin + _BATCH, entries))
+            ]
             await tx.executemany(audit.insert(1), [trace.values(tx, subject) for subject in subjects])
 
 
-async def _round(db: Database) -> tuple[float, float]:
+async def _round(db: Database, entries: int) -> tuple[float, float]:
     """Entries chained and proved a second."""
     scope = new_id(SystemClock().now())
-    await _written(db, Trace(scope, KEY, "createDonationSession", "192.0.2.1", "req_01kjpy44e0er29s8vmgby675xf"))
+    await _written(
+        db, Trace(scope, KEY, "createDonationSession", "192.0.2.1", "req_01kjpy44e0er29s8vmgby675xf"), entries
+    )
     chainer = Chainer(db, Telemetry())
     began = time.perf_counter()
     while await chainer.batch():
         pass
     chained = time.perf_counter()
     proof = await audit_proof.prove(db, scope)
-    if proof.broken or proof.entries != ENTRIES:
+    if proof.broken or proof.entries != entries:
         raise RuntimeError(f"{proof.entries} entries were proved: {proof.broken}")
-    return ENTRIES / (chained - began), ENTRIES / (time.perf_counter() - chained)
+    return entries / (chained - began), entries / (time.perf_counter() - chained)
 
 
 def _bare() -> float:
@@ -54,10 +59,10 @@ def _bare() -> float:
     return ENTRIES / (time.perf_counter() - began)
 
 
-async def _rounds(complete: Settings, repeat: int) -> list[str]:
+async def _rounds(complete: Settings, scale: Scale) -> list[str]:
     house = await wiring.open_house(complete)
     try:
-        rounds = [await _round(house.db) for _ in range(repeat)]
+        rounds = [await _round(house.db, scale.rows(ENTRIES)) for _ in range(scale.repeat)]
     finally:
         await house.close()
     chained, proved = (statistics.median(rates) for rates in zip(*rounds, strict=True))
@@ -68,11 +73,11 @@ async def _rounds(complete: Settings, repeat: int) -> list[str]:
     ]
 
 
-def measure(repeat: int) -> list[str]:
-    """A list in Markdown; medians of ``repeat`` runs."""
+def measure(scale: Scale) -> list[str]:
+    """A list in Markdown; medians."""
     with database() as complete:
-        return asyncio.run(_rounds(complete, repeat))
+        return asyncio.run(_rounds(complete, scale))
 
 
 if __name__ == "__main__":
-    print("\n".join(measure(3)))
+    print("\n".join(measure(FULL)))

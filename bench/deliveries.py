@@ -1,12 +1,17 @@
-"""Webhook deliveries a second, every attempt kept, beside a bare aiohttp loop that keeps nothing."""
+"""Webhook deliveries a second, every attempt kept, beside a bare aiohttp loop that keeps nothing.
+
+The worker has started and delivered a few before any is counted: its imports are no part of a delivery.
+"""
 
 import asyncio
 import json
+import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -20,13 +25,17 @@ from almoner.platform import outbox
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.webhooks.subscriptions import service as subscriptions
 from bench.machine import Spent, resident
+from bench.scale import Scale
 from bench.stage import Stage, process, server
 
 ENDPOINTS_EACH = 4
 EVENTS_EACH = 100
+WARMING = 5
+"""Events of each partner that are delivered before the others are counted."""
 IN_FLIGHT = 4
 REST_SECONDS = 3.0
 LONGEST_SECONDS = 300.0
+KEPT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +54,24 @@ def sink(stage: Stage) -> Iterator[int]:
         yield running.port
 
 
-def told(port: int) -> dict[str, Any]:
-    """What the sink has counted."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as answer:
+def counted(port: int, path: str = "/") -> dict[str, Any]:
+    """What the sink has counted; it counts anew after ``/restart``."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
         found: dict[str, Any] = json.load(answer)
         return found
 
 
-def measure(stage: Stage, repeat: int) -> tuple[list[str], int]:
+def measure(stage: Stage, scale: Scale) -> tuple[list[str], int]:
     """A table in Markdown, and the memory of a worker at rest."""
     ours, bare, at_rest = [], [], 0
-    for _ in range(repeat):
-        delivered, at_rest = _ours(stage)
+    events = scale.rows(EVENTS_EACH, WARMING)
+    for _ in range(scale.repeat):
+        delivered, at_rest = _ours(stage, events, min(REST_SECONDS, scale.seconds))
         ours.append(delivered)
         with sink(stage) as port:
-            bare.append(asyncio.run(_bare(stage, port)))
+            bare.append(asyncio.run(_bare(stage, port, events)))
     rate, loop = median(run.rate for run in ours), median(bare)
-    number = len(stage.partner_ids) * EVENTS_EACH * ENDPOINTS_EACH
+    number = _deliveries(stage, events)
     app, database = median(run.app_us for run in ours), median(run.database_us for run in ours)
     endpoints = len(stage.partner_ids) * ENDPOINTS_EACH
     lines = [
@@ -74,27 +84,44 @@ def measure(stage: Stage, repeat: int) -> tuple[list[str], int]:
     return lines, at_rest
 
 
-def _ours(stage: Stage) -> tuple[Delivered, int]:
+def _deliveries(stage: Stage, events: int) -> int:
+    """How many follow from so many events of each partner."""
+    return len(stage.partner_ids) * events * ENDPOINTS_EACH
+
+
+def _ours(stage: Stage, events: int, rest: float) -> tuple[Delivered, int]:
+    warming, wanted = _deliveries(stage, WARMING), _deliveries(stage, events)
     with sink(stage) as port:
-        wanted = asyncio.run(_emit(stage, port))
+        asyncio.run(_subscribe(stage, port))
         log = stage.settings.data_dir / "worker.log"
         with process(stage, log, "-m", "almoner", "worker") as worker:
-            database = Spent.by(stage.database_pid)
-            began = time.monotonic()
-            while (found := told(port))["number"] < wanted:
-                if worker.poll() is not None or time.monotonic() - began > LONGEST_SECONDS:
-                    raise RuntimeError(f"{found['number']} of {wanted} came:\n{log.read_text()[-3000:]}")
-                time.sleep(0.05)
-            app_us = Spent.by(worker.pid).seconds / wanted * 1e6
+            asyncio.run(_emit(stage, WARMING))
+            _await(port, warming, worker, log)
+            asyncio.run(_settled(stage, warming))
+            counted(port, "/restart")
+            app, database = Spent.by(worker.pid), Spent.by(stage.database_pid)
+            asyncio.run(_emit(stage, events))
+            found = _await(port, wanted, worker, log)
+            app_us = Spent.by(worker.pid).since(app) / wanted * 1e6
             database_us = Spent.by(stage.database_pid).since(database) / wanted * 1e6
-            time.sleep(REST_SECONDS)
+            time.sleep(rest)
             at_rest = resident(worker.pid)
-        asyncio.run(_check(stage, wanted))
+        asyncio.run(_settled(stage, warming + wanted))
     return Delivered(wanted / (found["last"] - found["first"]), app_us, database_us), at_rest
 
 
-async def _emit(stage: Stage, port: int) -> int:
-    """Subscriptions of every partner to the sink, and events that wait for them; answers how many deliveries follow."""
+def _await(port: int, wanted: int, worker: "subprocess.Popen[bytes]", log: Path) -> dict[str, Any]:
+    """What the sink has counted when all have come."""
+    began = time.monotonic()
+    while (found := counted(port))["number"] < wanted:
+        if worker.poll() is not None or time.monotonic() - began > LONGEST_SECONDS:
+            raise RuntimeError(f"{found['number']} of {wanted} came:\n{log.read_text()[-3000:]}")
+        time.sleep(0.05)
+    return found
+
+
+async def _subscribe(stage: Stage, port: int) -> None:
+    """Subscriptions of every partner to the sink, and no others."""
     house = await wiring.open_house(stage.settings)
     try:
         async with house.db.write() as tx:
@@ -103,12 +130,18 @@ async def _emit(stage: Stage, port: int) -> int:
                 for number in range(ENDPOINTS_EACH):
                     url = f"http://127.0.0.1:{port}/{number}"
                     await subscriptions.create(tx, Partner(partner), url, ["*"])
+    finally:
+        await house.close()
+
+
+async def _emit(stage: Stage, events: int) -> None:
+    """So many events of each partner, all at once."""
+    house = await wiring.open_house(stage.settings)
+    try:
         async with house.db.write() as tx:
             gift = await _gift(tx, stage)
-            for _ in range(EVENTS_EACH):
-                told_to = [(partner, gift) for partner in stage.partner_ids]
-                await outbox.emit_all(tx, "donation.settled", told_to)
-        return len(stage.partner_ids) * EVENTS_EACH * ENDPOINTS_EACH
+            for _ in range(events):
+                await outbox.emit_all(tx, "donation.settled", [(partner, gift) for partner in stage.partner_ids])
     finally:
         await house.close()
 
@@ -120,19 +153,24 @@ async def _gift(tx: Tx, stage: Stage) -> DonationOut:
     return donations.record(tx, await donations.get(tx, EVERYONE, gift_id))
 
 
-async def _check(stage: Stage, wanted: int) -> None:
-    """Every delivery has its attempt."""
+async def _settled(stage: Stage, wanted: int) -> None:
+    """Wait until every delivery has its attempt, as it has soon after the answer came. Raises RuntimeError."""
     house = await wiring.open_house(stage.settings)
     try:
-        async with house.db.read() as tx:
-            kept = await tx.fetchval(
-                """
-                select count(*) from webhook_attempt a join webhook_delivery d on d.id = a.delivery_id
-                join webhook_subscription s on s.id = d.subscription_id where s.deleted_at is null
-                """
-            )
-        if kept != wanted:
-            raise RuntimeError(f"{kept} attempts kept of {wanted} deliveries")
+        ends = time.monotonic() + KEPT_SECONDS
+        while True:
+            async with house.db.read() as tx:
+                kept = await tx.fetchval(
+                    """
+                    select count(*) from webhook_attempt a join webhook_delivery d on d.id = a.delivery_id
+                    join webhook_subscription s on s.id = d.subscription_id where s.deleted_at is null
+                    """
+                )
+            if kept == wanted:
+                return
+            if time.monotonic() > ends:
+                raise RuntimeError(f"{kept} attempts kept of {wanted} deliveries")
+            await asyncio.sleep(0.05)
     finally:
         await house.close()
 
@@ -146,9 +184,9 @@ async def _body(stage: Stage) -> bytes:
         await house.close()
 
 
-async def _bare(stage: Stage, port: int) -> float:
+async def _bare(stage: Stage, port: int, events: int) -> float:
     """POST as many bodies of the same size, as many at a time, and forget them."""
-    number = EVENTS_EACH * ENDPOINTS_EACH * 10
+    number = _deliveries(stage, events)
     body = await _body(stage)
     waiting = iter(range(number))
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as client:
@@ -159,5 +197,5 @@ async def _bare(stage: Stage, port: int) -> float:
                     await answer.read()
 
         began = time.perf_counter()
-        await asyncio.gather(*(post() for _ in range(ENDPOINTS_EACH * 10 * IN_FLIGHT)))
+        await asyncio.gather(*(post() for _ in range(ENDPOINTS_EACH * len(stage.partner_ids) * IN_FLIGHT)))
         return number / (time.perf_counter() - began)

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from almoner.cli import local
 from almoner.nonprofits.registers import flows
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
+from bench.scale import FULL, Scale
 
 SAMPLE = sorted((Path(almoner.__file__).parent / "samples" / "us_irs_bmf").rglob("*.csv.gz"))
 SOURCE = "irs-bmf"
@@ -156,12 +157,12 @@ def database() -> Iterator[Settings]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def measure(repeat: int) -> list[str]:
-    """A table in Markdown; ``repeat`` runs, medians with the range."""
+def measure(scale: Scale) -> list[str]:
+    """A table in Markdown: medians with the range."""
     first, *others = states()[-2:]
     names = {path.name for path in first}
     later = [path for path in others[0] if path.name in names] if others else []
-    runs = [_run(first, later) for _ in range(repeat)]
+    runs = [_run(first, later) for _ in range(scale.repeat)]
     bare = statistics.median(run.paces[COPY] for run in runs)
     lines = ["| the register of the IRS | rows | rows/s | x COPY |", "|---|---|---|---|"]
     lines += [_line(step, runs[0].rows[step], [run.paces[step] for run in runs], bare) for step in runs[0].rows]
@@ -169,4 +170,4 @@ def measure(repeat: int) -> list[str]:
 
 
 if __name__ == "__main__":
-    print("\n".join(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 3)))
+    print("\n".join(measure(replace(FULL, repeat=int(sys.argv[1])) if len(sys.argv) > 1 else FULL)))

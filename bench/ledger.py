@@ -1,4 +1,7 @@
-"""Postings a second beside bare SQL: the same two balances and one row, without triggers, keys or checks (M13)."""
+"""Postings a second beside bare SQL: the same two balances and one row, without triggers, keys or checks (M13).
+
+Both post in a transaction, as everything that moves money does.
+"""
 
 import asyncio
 import random
@@ -20,6 +23,7 @@ from almoner.platform.db import EVERYONE, Database
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench.imports import SAMPLE, SOURCE, database
+from bench.scale import FULL, Scale
 
 WRITERS = 16
 ACCOUNTS = 4_000
@@ -60,7 +64,7 @@ def _ours(db: Database, organisations: list[UUID], providers: int) -> Post:
     async def post(rng: random.Random) -> None:
         provider = f"provider{rng.randrange(providers)}"
         transfers = books.payment_received(uuid4(), provider, rng.choice(organisations), Money(2500, "USD"))
-        async with db.single() as tx:
+        async with db.write() as tx:
             ledger.post(tx, transfers)
 
     return post
@@ -68,7 +72,7 @@ def _ours(db: Database, organisations: list[UUID], providers: int) -> Post:
 
 def _bare(pool: "asyncpg.Pool[Any]", providers: int) -> Post:
     async def post(rng: random.Random) -> None:
-        async with pool.acquire() as connection:
+        async with pool.acquire() as connection, connection.transaction():
             await connection.execute(POST_BARE, ACCOUNTS + rng.randrange(providers), rng.randrange(ACCOUNTS), 2500)
 
     return post
@@ -80,7 +84,7 @@ async def _balanced(db: Database) -> bool:
     return sum(one.debits for one in found) == sum(one.credits for one in found) > 0
 
 
-async def _rounds(complete: Settings, seconds: float, repeat: int) -> list[str]:
+async def _rounds(complete: Settings, scale: Scale) -> list[str]:
     house = await wiring.open_house(complete.model_copy(update={"database_pool": WRITERS}))
     owner = await asyncpg.connect(complete.owner_dsn)
     await owner.execute(BARE)
@@ -91,15 +95,15 @@ async def _rounds(complete: Settings, seconds: float, repeat: int) -> list[str]:
         owed = [books.liability(organisation, "USD") for organisation in organisations]
         await store.open_accounts(tx, EVERYONE, [*clearing, *owed])
     lines = [
-        f"| {WRITERS} writers, each posting a statement of its own | postings/s | of bare |",
+        f"| {WRITERS} writers, each posting in a transaction of its own | postings/s | of bare |",
         "|---|---|---|",
     ]
     try:
         for name, providers in ((f"{PROVIDERS} clearing accounts", PROVIDERS), ("one hot clearing account", 1)):
             ours, bare = [], []
-            for _ in range(repeat):
-                ours.append(await _rate(_ours(house.db, organisations, providers), seconds))
-                bare.append(await _rate(_bare(pool, providers), seconds))
+            for _ in range(scale.repeat):
+                ours.append(await _rate(_ours(house.db, organisations, providers), scale.seconds))
+                bare.append(await _rate(_bare(pool, providers), scale.seconds))
             middle, beside = statistics.median(ours), statistics.median(bare)
             lines += [
                 f"| {name}: the ledger | {middle:,.0f} ({min(ours):,.0f}-{max(ours):,.0f}) | {middle / beside:.2f} |",
@@ -126,12 +130,12 @@ async def _load(complete: Settings) -> None:
         await house.close()
 
 
-def measure(seconds: float, repeat: int) -> list[str]:
-    """A table in Markdown; ``repeat`` runs of each in turn, medians with the range."""
+def measure(scale: Scale) -> list[str]:
+    """A table in Markdown: runs of each in turn, medians with the range."""
     with database() as complete:
         asyncio.run(_load(complete))
-        return asyncio.run(_rounds(complete, seconds, repeat))
+        return asyncio.run(_rounds(complete, scale))
 
 
 if __name__ == "__main__":
-    print("\n".join(measure(3, 3)))
+    print("\n".join(measure(FULL)))

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from bench.api import SHARE_OF_RATE
 from bench.load import Plan, attack
 from bench.machine import Spent
+from bench.scale import Scale
 from bench.stage import Stage, server
 
 LANGUAGES = ("en", "de", "ja", "ar")
@@ -32,16 +33,18 @@ def _form(stage: Stage, port: int, language: str) -> str:
     return f"GET /give/{session['id']} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookies}\r\n\r\n"
 
 
-async def measure(stage: Stage, seconds: float, repeat: int) -> list[str]:
+async def measure(stage: Stage, scale: Scale) -> list[str]:
     """A line of a table for the closed and the open loop, and whether the aim is met."""
     rates, costs, p50s, p99s = [], [], [], []
     with server(stage, "page", "-m", "almoner", "serve") as running:
         forms = [_form(stage, running.port, language) for language in LANGUAGES]
-        for _ in range(repeat):
+        for _ in range(scale.repeat):
             before = Spent.by(running.pid)
-            closed = await attack(Plan(running.port, forms, seconds, CONNECTIONS))
+            closed = await attack(Plan(running.port, forms, scale.seconds, CONNECTIONS))
             costs.append(Spent.by(running.pid).since(before) / closed.answered * 1e3)
-            paced = await attack(Plan(running.port, forms, seconds, CONNECTIONS, rate=closed.rate * SHARE_OF_RATE))
+            paced = await attack(
+                Plan(running.port, forms, scale.seconds, CONNECTIONS, rate=closed.rate * SHARE_OF_RATE)
+            )
             if closed.refused or paced.refused:
                 raise RuntimeError(f"the page was refused: {closed.sample or paced.sample}")
             rates.append(closed.rate)

@@ -19,6 +19,7 @@ from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment, Links
 from almoner.platform.pages.printing import Press
 from almoner.platform.pages.rendering import Pages
+from bench.scale import FULL, Scale
 
 COUNT = 100
 AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -48,15 +49,15 @@ def _receipt(language: str, number: int) -> Receipt:
     )
 
 
-async def _milliseconds(make: Make, run: int) -> float:
+async def _milliseconds(make: Make, run: int, count: int) -> float:
     """Of one document; each has facts of its own, so that nothing of it was made before."""
     began = time.perf_counter()
-    for number in range(COUNT):
-        await make(run * COUNT + number + 1)
-    return (time.perf_counter() - began) / COUNT * 1000
+    for number in range(count):
+        await make(run * count + number + 1)
+    return (time.perf_counter() - began) / count * 1000
 
 
-async def _rounds(empty: Press, repeat: int) -> list[str]:
+async def _rounds(empty: Press, scale: Scale) -> list[str]:
     links = Links("https://give.example.org", "https://give.example.org")
     deployment = Deployment("production", SystemClock(), Ids(sandbox=False), links, Vault(bytes(32)))
     papers = Papers(Pages(deployment, service.MAILS))
@@ -69,9 +70,9 @@ async def _rounds(empty: Press, repeat: int) -> list[str]:
 
     makers = {"an empty page": page, **{f"a receipt in {name}": receipts(name) for name in ("en", "ar", "ja")}}
     found: dict[str, list[float]] = {name: [] for name in makers}
-    for run in range(repeat):
+    for run in range(scale.repeat):
         for name, make in makers.items():
-            found[name].append(await _milliseconds(make, run))
+            found[name].append(await _milliseconds(make, run, scale.rows(COUNT)))
     lines = ["| one after another, in a thread of one process | ms each | kB |", "|---|---|---|"]
     for name, make in makers.items():
         times, size = found[name], len(await make(1)) / 1024
@@ -79,13 +80,13 @@ async def _rounds(empty: Press, repeat: int) -> list[str]:
     return lines
 
 
-def measure(repeat: int) -> list[str]:
-    """A table in Markdown; medians of ``repeat`` runs with the range."""
+def measure(scale: Scale) -> list[str]:
+    """A table in Markdown: medians with the range."""
     with tempfile.TemporaryDirectory() as folder:
         template = Path(folder) / "empty.typ"
         template.write_text(EMPTY)
-        return asyncio.run(_rounds(Press(template), repeat))
+        return asyncio.run(_rounds(Press(template), scale))
 
 
 if __name__ == "__main__":
-    print("\n".join(measure(3)))
+    print("\n".join(measure(FULL)))

@@ -21,6 +21,7 @@ from almoner.platform.telemetry import Telemetry
 from almoner.scim.provider import make_provider
 from almoner.settings import Rate, Settings
 from bench.imports import database
+from bench.scale import FULL, Scale
 
 USERS = 10_000
 OTHERS = 4
@@ -123,17 +124,17 @@ def _memory(provider: ScimProvider, users: int) -> AsyncInMemoryStorage:
     return AsyncInMemoryStorage(storage)
 
 
-async def _bulk(call: Caller) -> float:
+async def _bulk(call: Caller, bulk: int) -> float:
     """Seconds of a bulk request for new users."""
     began = time.perf_counter()
-    answer = await call("POST", "/Bulk", body=_operations(range(USERS, USERS + BULK)))
+    answer = await call("POST", "/Bulk", body=_operations(range(USERS, USERS + bulk)))
     assert all(one["status"] == "201" for one in answer["Operations"])
     return time.perf_counter() - began
 
 
-async def _ask(call: Caller, query: Query) -> list[float]:
+async def _ask(call: Caller, query: Query, asked: int) -> list[float]:
     took = []
-    for number in range(ASKED):
+    for number in range(asked):
         began = time.perf_counter()
         await call("GET", "/Users", query(number))
         took.append((time.perf_counter() - began) * 1000)
@@ -149,44 +150,50 @@ async def _partner(db: Database, name: str, users: int) -> str:
     return secret
 
 
-async def _rounds(complete: Settings) -> list[str]:
+async def _rounds(complete: Settings, scale: Scale) -> list[str]:
+    users, asked, bulk = scale.rows(USERS), scale.rows(ASKED, 3), scale.rows(BULK)
     unlimited = complete.model_copy(update={"rate_limit_secret": Rate(900_000, 900_000)})
     house = await wiring.open_house(unlimited, telemetry=Telemetry(lambda _: None))
     try:
         for number in range(OTHERS):
-            await _partner(house.db, f"Other {number}", USERS // OTHERS)
-        ours = Caller(application.create_app(house), "/scim/v2", await _partner(house.db, "Large", USERS))
+            await _partner(house.db, f"Other {number}", users // OTHERS)
+        ours = Caller(application.create_app(house), "/scim/v2", await _partner(house.db, "Large", users))
         provider = make_provider()
-        plain = ASGIApplication(_memory(provider, USERS), provider, ScimService(provider, secret=b"bench"))
+        plain = ASGIApplication(_memory(provider, users), provider, ScimService(provider, secret=b"bench"))
         memory = Caller(plain, "/v2", "")
         owner = await asyncpg.connect(complete.owner_dsn)
         await owner.execute("vacuum analyze person")
         await owner.close()
-        found = {name: (await _ask(ours, query), await _ask(memory, query)) for name, query in QUERIES.items()}
-        bulk = await _bulk(ours), await _bulk(memory)
+        found = {
+            name: (await _ask(ours, query, asked), await _ask(memory, query, asked)) for name, query in QUERIES.items()
+        }
+        bulks = await _bulk(ours, bulk), await _bulk(memory, bulk)
     finally:
         await house.close()
-    return list(_table(found, *bulk))
+    head = f"a partner with {users:,} users among {OTHERS + 1}, one caller, {asked} times each"
+
+    return list(_table(head, found, f"a bulk request for {bulk:,} new users", *bulks))
 
 
-def _table(found: dict[str, tuple[list[float], list[float]]], bulk: float, memory_bulk: float) -> Iterator[str]:
-    who = f"a partner with {USERS:,} users among {OTHERS + 1}, one caller, {ASKED} times each"
-    yield f"| {who} | p50 ms | p99 ms | in memory p50 | p99 |"
+def _table(
+    head: str, found: dict[str, tuple[list[float], list[float]]], last: str, bulk: float, memory_bulk: float
+) -> Iterator[str]:
+    yield f"| {head} | p50 ms | p99 ms | in memory p50 | p99 |"
     yield "|---|---|---|---|---|"
     for name, (ours, memory) in found.items():
         yield f"| {name} | {_of(ours, 50)} | {_of(ours, 99)} | {_of(memory, 50)} | {_of(memory, 99)} |"
-    yield f"| a bulk request for {BULK:,} new users | {bulk * 1000:,.0f} | | {memory_bulk * 1000:,.0f} | |"
+    yield f"| {last} | {bulk * 1000:,.0f} | | {memory_bulk * 1000:,.0f} | |"
 
 
 def _of(times: list[float], part: int) -> str:
     return f"{times[len(times) * part // 100]:.1f}"
 
 
-def measure() -> list[str]:
+def measure(scale: Scale) -> list[str]:
     """A table in Markdown."""
     with database() as complete:
-        return asyncio.run(_rounds(complete))
+        return asyncio.run(_rounds(complete, scale))
 
 
 if __name__ == "__main__":
-    print("\n".join(measure()))
+    print("\n".join(measure(FULL)))

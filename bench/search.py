@@ -34,6 +34,7 @@ from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench import bodies, machine, search_aims, search_http, search_rivals
 from bench.imports import database
+from bench.scale import FULL, Scale
 from bench.search_questions import (
     HARD,
     KINDS,
@@ -82,9 +83,9 @@ def _asked(meant: Sequence[Body]) -> dict[str, list[Question]]:
     return {kind: [typed(body, pick) for body in meant] for kind, typed in KINDS.items()}
 
 
-async def _ours(db: Database, asked: Mapping[str, list[Question]]) -> dict[str, Figures]:
+async def _ours(db: Database, asked: Mapping[str, list[Question]], typed: int) -> dict[str, Figures]:
     told = {kind: await measured(ours(db), questions) for kind, questions in asked.items()}
-    told["every keystroke"] = await measured(ours(db), keystrokes(await sampled(db, TYPED)))
+    told["every keystroke"] = await measured(ours(db), keystrokes(await sampled(db, typed)))
     return told
 
 
@@ -112,12 +113,12 @@ async def _side_by_side(
     return lines
 
 
-async def _many(db: Database) -> tuple[str, Figures]:
+async def _many(db: Database, many: int) -> tuple[str, Figures]:
     """Where the p99 is that does not move with the draw: of as many questions that twenty are slower."""
-    asked = _asked(await sampled(db, MANY))["two slips"]
+    asked = _asked(await sampled(db, many))["two slips"]
     figures = await measured(ours(db), asked)
     line = (
-        f"- {MANY:,} other draws of two slips: p50 {figures.at(0.5):.1f} ms, p99 {figures.at(0.99):.0f} ms, worst "
+        f"- {many:,} other draws of two slips: p50 {figures.at(0.5):.1f} ms, p99 {figures.at(0.99):.0f} ms, worst "
         f"{figures.at(1):.0f} ms; first {figures.found(1):.1%}, in the first {SHOWN} {figures.found(SHOWN):.1%}"
     )
     return line, figures
@@ -200,7 +201,7 @@ async def _renamed(db: Database) -> list[str]:
     return [f"- {len(asked)} real old names, asked of the new ones alone: {found}"]
 
 
-async def _run(complete: Settings, count: int, asked: int) -> list[str]:
+async def _run(complete: Settings, count: int, asked: int, scale: Scale) -> list[str]:
     house = await wiring.open_house(complete)
     try:
         rows = await _fill(house.db, count)
@@ -210,11 +211,11 @@ async def _run(complete: Settings, count: int, asked: int) -> list[str]:
             version = str(await tx.fetchval("show server_version")).split()[0]
         assert complete.owner_dsn is not None
         questions = _asked(await sampled(house.db, asked))
-        told |= await _ours(house.db, questions)
-        many, told["many"] = await _many(house.db)
+        told |= await _ours(house.db, questions, scale.rows(TYPED))
+        many, told["many"] = await _many(house.db, scale.rows(MANY))
         hard, told["hard"] = await _hard(house.db)
         exact, told["exact"] = await _exact(house.db, await sampled(house.db, asked))
-        over_http, ours_over_http = await search_http.measure(complete, house.db)
+        over_http, ours_over_http = await search_http.measure(complete, house.db, scale)
         told |= {f"{kind} over HTTP": figures for kind, figures in ours_over_http.items()}
         side_by_side = await _side_by_side(complete.owner_dsn, questions, told, asked)
         return [
@@ -276,10 +277,10 @@ def _kept(folder: Path | None) -> Iterator[Settings]:
         yield complete
 
 
-def measure(count: int = USUAL, folder: Path | None = None, asked: int = ASKED) -> list[str]:
+def measure(scale: Scale, count: int = USUAL, folder: Path | None = None, asked: int = ASKED) -> list[str]:
     """A report in Markdown."""
     with _kept(folder) as complete:
-        lines = asyncio.run(_run(complete, count, asked))
+        lines = asyncio.run(_run(complete, count, asked, scale))
     with database() as complete:
         return [*lines, "", "## Real names", "", *asyncio.run(_real(complete))]
 
@@ -292,7 +293,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, default=None, help="the folder of a database that stays")
     parser.add_argument("--write", default=None, help="a remark on the machine; writes the report")
     given = parser.parse_args()
-    lines = measure(given.bodies, given.keep, given.asked)
+    lines = measure(FULL, given.bodies, given.keep, given.asked)
     print("\n".join(lines))
     if given.write is not None:
         repeat = f"Repeat with `python -m bench.search --bodies {given.bodies} --keep FOLDER`."

@@ -22,6 +22,7 @@ from almoner.platform.db import Database, Partner
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench import bodies
+from bench.scale import Scale
 from bench.search_questions import SEED, Figures, Question, keystrokes, sampled, two_slips
 from bench.stage import Stage, server
 
@@ -67,14 +68,14 @@ def _line(kind: str, figures: Figures) -> str:
     return f"| {kind} | {figures.at(0.5):.1f} | {figures.at(0.99):.1f} |"
 
 
-async def measure(complete: Settings, db: Database) -> tuple[list[str], dict[str, Figures]]:
+async def measure(complete: Settings, db: Database, scale: Scale) -> tuple[list[str], dict[str, Figures]]:
     """A table in Markdown, and its figures."""
     stage = await _stage(complete, db)
     pick = random.Random(SEED)
-    meant = await sampled(db, ASKED)
+    meant = await sampled(db, scale.rows(ASKED, 3))
     numbers = [Question(body.number, body.name) for body in meant]
     names = [Question(two_slips(body, pick), body.name) for body in meant]
-    typed = keystrokes(meant[:TYPED])
+    typed = keystrokes(meant[: scale.rows(TYPED)])
     with server(stage, "search", "-m", "almoner", "serve") as variant:
         async with _client(stage, variant.port) as client:
             await _asked(client, names[:20])
@@ -82,20 +83,22 @@ async def measure(complete: Settings, db: Database) -> tuple[list[str], dict[str
                 "number": await _asked(client, numbers),
                 "two slips": await _asked(client, names),
                 "every keystroke": await _asked(client, typed),
-                BESIDE: await _while_importing(stage, db, client, names),
+                BESIDE: await _while_importing(stage, db, client, names, scale.rows(IMPORTED, 1_000)),
             }
     lines = ["| asked | p50 ms | p99 ms |", "|---|---|---|", *(_line(kind, figures) for kind, figures in told.items())]
     ratio = told[BESIDE].at(0.99) / told["two slips"].at(0.99)
     return [*lines, "", f"- p99 while a register is imported: {ratio:.1f} times that at rest"], told
 
 
-async def _while_importing(stage: Stage, db: Database, client: aiohttp.ClientSession, names: list[Question]) -> Figures:
+async def _while_importing(
+    stage: Stage, db: Database, client: aiohttp.ClientSession, names: list[Question], count: int
+) -> Figures:
     """The same questions for as long as another process imports the bodies of a state of their own."""
     async with db.read() as tx:
         there = await tx.fetchval("select count(*) from organisation where part = $1", IMPORTED_STATE)
     with tempfile.TemporaryDirectory(prefix="almoner-import-2026-05-11-") as folder:
         path = Path(folder) / f"eo_{IMPORTED_STATE.lower()}.csv"
-        bodies.write_state(IMPORTED, path, IMPORTED_STATE, FIRST_IMPORTED + there * 7)
+        bodies.write_state(count, path, IMPORTED_STATE, FIRST_IMPORTED + there * 7)
         command = (sys.executable, "-m", "bench.search_http", str(path), str(stage.settings.data_dir))
         importing = await asyncio.create_subprocess_exec(*command)
         figures = Figures([], [])

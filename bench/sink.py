@@ -1,4 +1,7 @@
-"""A receiver that answers 200 at once and counts; ``python -m bench.sink PORT``. GET tells what came and when."""
+"""A receiver that answers 200 at once and counts; ``python -m bench.sink PORT``.
+
+GET tells what came and when, ``GET /restart`` tells it and counts anew.
+"""
 
 import asyncio
 import json
@@ -47,6 +50,8 @@ class Receiver(asyncio.Protocol):
         counts = self.counts
         if request.startswith(b"GET"):
             body = json.dumps({"number": counts.number, "first": counts.first, "last": counts.last}).encode()
+            if request.startswith(b"GET /restart"):
+                counts.number, counts.first, counts.last = 0, 0.0, 0.0
             return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
         counts.number += 1
         counts.last = time.monotonic()

@@ -31,6 +31,7 @@ from almoner.nonprofits.registers import flows
 from almoner.platform.db import Database, Partner
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
+from bench.scale import FULL, Scale
 
 PARTNERS = 10
 LIST_ROWS = 100_000
@@ -73,19 +74,19 @@ class Stage:
 
 
 @contextmanager
-def staged() -> Iterator[Stage]:
+def staged(scale: Scale = FULL) -> Iterator[Stage]:
     """An embedded server in a folder of its own, migrated and filled."""
     folder = Path(tempfile.mkdtemp(prefix="almoner-bench-"))
     folder.chmod(0o755)  # PostgreSQL's account must reach it when root measures
     try:
         with local.completed(settings.read(data_dir=folder)) as complete:
             migrations.migrate(complete.owner_dsn)
-            yield asyncio.run(_fill(complete))
+            yield asyncio.run(_fill(complete, scale.rows(LIST_ROWS)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-async def _fill(complete: Settings) -> Stage:
+async def _fill(complete: Settings, rows: int) -> Stage:
     house = await wiring.open_house(complete)
     try:
         async with house.db.read() as tx:
@@ -94,7 +95,7 @@ async def _fill(complete: Settings) -> Stage:
         stage = Stage(complete, psutil.Process(backend).ppid(), version)
         await _partners(house.db, stage)
         await _organisations(house.db, stage)
-        await _donations(house.db, stage)
+        await _donations(house.db, stage, rows)
         return stage
     finally:
         await house.close()
@@ -119,15 +120,15 @@ async def _organisations(db: Database, stage: Stage) -> None:
             stage.names.append(row["name"])
 
 
-async def _donations(db: Database, stage: Stage) -> None:
-    """One partner with 100,000 donations of the last hours, each of a session of its own."""
+async def _donations(db: Database, stage: Stage, rows: int) -> None:
+    """One partner with so many donations of the last hours, each of a session of its own."""
     pick = random.Random(7)
     owner = stage.partner_ids[0]
     ids = db.deployment.ids
     organisation = ids.parse("organisation", stage.organisations[0])
     start = SystemClock().now() - timedelta(hours=10)
     sessions, gifts = [], []
-    for number in range(LIST_ROWS):
+    for number in range(rows):
         at = start + timedelta(milliseconds=300 * number)
         session, gift = new_id(at), new_id(at)
         common = (owner, organisation)
@@ -152,7 +153,7 @@ async def _donations(db: Database, stage: Stage) -> None:
         from partner p, (values ('donation'), ('donation_session')) l (name), generate_series(0, 15) s
         """,
         owner,
-        LIST_ROWS,
+        rows,
     )
     await connection.close()
 
