@@ -13,7 +13,7 @@ from almoner.giving.donations import flows
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Standing, TooManyTries, WrongTargetCurrency
 from almoner.giving.donations.flows import PaymentWork
-from almoner.giving.payments.domain import ProviderStatus, ProviderUnavailable
+from almoner.giving.payments.domain import RETURN, ProviderStatus, ProviderUnavailable
 from almoner.giving.sessions import service as sessions
 from almoner.giving.sessions.domain import SessionCompleted, SessionExpired
 from almoner.kit.errors import NotFound
@@ -327,13 +327,43 @@ async def test_the_order_to_the_provider_names_our_pages_and_nothing_personal(gi
     await giving.begin()
     ((key, (order, _)),) = giving.provider.orders.items()
     links = giving.service.db.deployment.links
-    assert order.return_url == f"{links.pages}/give/{giving.session['id']}/return"
-    assert order.cancel_url == f"{links.pages}/give/{giving.session['id']}"
+    page, token = order.cancel_url.split("?token=")
+    assert page == f"{links.pages}/give/{giving.session['id']}"
+    assert order.return_url == f"{page}/return?token={token}"
+    assert giving.service.db.deployment.vault.read_page_token(RETURN, token) == decode(order.reference)
     assert order.callback_url == f"{links.api}/callbacks/fake"
     assert key.startswith("sandbox:payment:")
     assert key.endswith(order.reference)
     said = repr(order).replace(giving.session["id"], "").replace(order.reference, "").lower()
     assert "ada" not in said  # who gives
+
+
+async def test_a_return_asks_about_the_payment_it_comes_from_though_another_has_replaced_it(giving: Giving) -> None:
+    await giving.begin()
+    first = giving.provider.only()
+    await giving.begin(gift(5000))
+    asked = decode(giving.provider.payments[first].reference)
+    back = await flows.return_from_provider(giving.work, giving.session_id, asked)
+    assert (back.standing, back.unpaid) == (Standing.UNDER_WAY, True)  # of the newest, which was asked about last
+    assert giving.provider.calls[-2:] == ["fetch", "fetch"]
+    giving.provider.pay(first)
+    back = await flows.return_from_provider(giving.work, giving.session_id, asked)
+    assert (back.standing, back.unpaid) == (Standing.HELD, False)
+
+
+async def test_i6_what_a_version_before_began_is_asked_for_again_as_it_was(giving: Giving) -> None:
+    giving.provider.lose_answers = 1
+    with pytest.raises(ProviderUnavailable):
+        await giving.begin()
+    async with giving.service.db.write() as tx:
+        await tx.execute(
+            "update payment set tokened = false where donation_id = (select id from donation where session_id = $1)",
+            giving.session_id,
+        )
+    ((key, (order, made)),) = giving.provider.orders.items()
+    page = order.cancel_url.partition("?")[0]
+    giving.provider.orders[key] = (replace(order, return_url=f"{page}/return", cancel_url=page), made)
+    assert (await giving.begin()).url == giving.provider.payments[made].url
 
 
 async def sweep_sessions(service: Service) -> None:

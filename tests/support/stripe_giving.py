@@ -56,7 +56,7 @@ class AtStripe:
         return reference[-1]
 
     def _given(self, session: Thing) -> bool:
-        return bool(session["success_url"].endswith(f"{self.giving.session['id']}/return"))
+        return bool(f"/{self.giving.session['id']}/return?" in session["success_url"])
 
     async def deliver(self, *, times: int = 1) -> list[int]:
         """Stripe tells what has happened, each notice so many times; the answers."""

@@ -20,6 +20,8 @@ from almoner.giving.payments import service as payments
 from almoner.giving.payments.domain import (
     BANK,
     MAX_TRIES,
+    RETURN,
+    SETTLED,
     NoSuchPayment,
     NoticeRefused,
     NotOurs,
@@ -79,13 +81,14 @@ class _Asking:
     def create(self, tx: Tx, payment: Payment, session_id: UUID) -> Ask:
         """Ask for the page of an attempt: all of it from stored rows, so that asking twice is asking once."""
         page = f"{payment.pages_url}/give/{tx.ids.text('donationsession', session_id)}"
+        token = f"?token={tx.vault.page_token(RETURN, payment.id)}" if payment.tokened else ""
         order = Order(
             key=payments.key(tx, payment.id),
             money=payment.money,
             description=payment.description,
             reference=payments.reference(payment.id),
-            return_url=f"{page}/return",
-            cancel_url=page,
+            return_url=f"{page}/return{token}",
+            cancel_url=f"{page}{token}",
             callback_url=f"{payment.api_url}/callbacks/{payment.provider}",
             language=payment.language,
             tries=payment.allowed,
@@ -191,23 +194,33 @@ class _Begin(_Asking):
 
 
 class _Look(_Asking):
-    """The donor is back, or asks how it went."""
+    """The donor is back, or asks how it went. ``payment_id``: the attempt that they come from, where it is known."""
 
-    def __init__(self, work: PaymentWork, session_id: UUID) -> None:
+    def __init__(self, work: PaymentWork, session_id: UUID, payment_id: UUID | None) -> None:
         super().__init__(work)
         self._session_id = session_id
+        self._payment_id = payment_id
+        self._newest_asked = False
 
     async def prepare(self, tx: Tx) -> Ask | Done[SessionDonation]:
-        """Ask about an attempt that may have been paid since."""
+        """Ask about an attempt that may have been paid since: theirs, though it ended for us, then the newest."""
         known = await service.for_session(tx, self._session_id)
-        payment = await payments.newest(tx, known.donation.id) if known.donation else None
-        if payment is None or payment.provider_payment is None or not payment.live or payment.provider == BANK:
+        newest = await payments.newest(tx, known.donation.id) if known.donation else None
+        if self._payment_id is not None and newest is not None and newest.status not in SETTLED:
+            theirs, self._payment_id = await payments.find(tx, self._payment_id), None
+            if theirs is not None and theirs.provider_payment and theirs.provider != BANK:
+                self._newest_asked = theirs.id == newest.id
+                return self.fetch(theirs.provider_payment)
+        if newest is None or newest.provider_payment is None or not newest.live or newest.provider == BANK:
             return Done(known)
-        return self.fetch(payment.provider_payment)
+        self._newest_asked = True
+        return self.fetch(newest.provider_payment)
 
-    async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> Done[SessionDonation]:
-        """Learn, and say where the session stands now."""
+    async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> Done[SessionDonation] | None:
+        """Learn, and say where the session stands now, unless the newest attempt is yet to be asked about."""
         await self.learn(tx, found)
+        if not self._newest_asked:
+            return None
         known = await service.for_session(tx, self._session_id)
         return Done(replace(known, unpaid=found.status is ProviderStatus.OPEN))
 
@@ -311,12 +324,15 @@ async def begin_transfer(
     return await flow.run(work.db, _Begin(work, session_id, gift, browser, BANK))
 
 
-async def return_from_provider(work: PaymentWork, session_id: UUID) -> SessionDonation:
+async def return_from_provider(work: PaymentWork, session_id: UUID, payment_id: UUID | None = None) -> SessionDonation:
     """Where the session stands, after asking the provider; what a browser says on its return is not believed.
+
+    ``payment_id``: the attempt whose page the donor comes from, one of the session's; its provider is asked about it
+    even where it has ended for us.
 
     Raises ProviderUnavailable: then ``donations.service.for_session`` tells what was known before.
     """
-    return await flow.run(work.db, _Look(work, session_id))
+    return await flow.run(work.db, _Look(work, session_id, payment_id))
 
 
 async def hear(work: PaymentWork, event: ProviderEvent) -> bool:

@@ -24,6 +24,8 @@ PAYMENT: Final = Lifecycle(
 LIVE: Final = ("starting", "open")
 SETTLED: Final = ("succeeded", "held")
 _WHOLE: Final = 10_000  # basis points
+RETURN: Final = "return"
+"""What the token in a payment's return address is for: it shows how the payment stands, and nothing of who paid."""
 BANK: Final = "bank_transfer"
 """Donors' transfers to our own account, as the providers have names: nobody is asked, our bank's lines tell."""
 
@@ -62,6 +64,7 @@ class Payment:
 
     ``tries``: how many times a card was tried on it, as far as we know; ``allowed``: how many times at most (H6).
     ``pages_url``, ``api_url``: our own base addresses when it began, so that asking again asks for the same (I6).
+    ``tokened``: whether its return addresses name it by a token; those that an earlier version asked with do not.
     """
 
     id: UUID
@@ -78,6 +81,7 @@ class Payment:
     allowed: int
     pages_url: str
     api_url: str
+    tokened: bool = True
 
     @property
     def live(self) -> bool:

@@ -11,7 +11,7 @@ from almoner.platform.db import Everyone, Tx
 
 _COLUMNS = (
     "id, donation_id, provider, provider_payment, url, status, amount_minor, currency, description, language, "
-    "tries, created_at, allowed, pages_url, api_url"
+    "tries, created_at, allowed, pages_url, api_url, tokened"
 )
 
 
@@ -31,6 +31,7 @@ def _payment(row: Record) -> Payment:
         row["allowed"],
         row["pages_url"],
         row["api_url"],
+        tokened=row["tokened"],
     )
 
 
@@ -39,8 +40,8 @@ async def insert(tx: Tx, _scope: Everyone, payment: Payment) -> None:
     await tx.execute(
         """
         insert into payment (id, donation_id, provider, status, amount_minor, currency, description, language,
-                             tries, created_at, status_changed_at, allowed, pages_url, api_url)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, $13)
+                             tries, created_at, status_changed_at, allowed, pages_url, api_url, tokened)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, $13, $14)
         """,
         payment.id,
         payment.donation_id,
@@ -55,6 +56,7 @@ async def insert(tx: Tx, _scope: Everyone, payment: Payment) -> None:
         payment.allowed,
         payment.pages_url,
         payment.api_url,
+        payment.tokened,
     )
 
 
