@@ -122,8 +122,9 @@ async def test_h6_abandoned_payments_hold_an_address_for_ten_minutes_and_a_true_
     assert [answer.status_code for answer in answers] == [303] * 4 + [429] * 3
     waits = int(answers[-1].headers["retry-after"])
     assert 540 < waits <= 600
-    assert "Others on the same connection are paying just now. Nothing has been charged." in answers[-1].text
-    assert "You can try again in about 10 minutes." in answers[-1].text
+    assert (
+        "Others on the same connection are paying just now. You can try again in about 10 minutes." in answers[-1].text
+    )
     assert 'value="Zoë"' in answers[-1].text, "nobody types it twice"
     assert 'value="Zoë"' in (await donors[-1].look()).text
     await street.pass_time(minutes=10)  # the test's business clock stood still while real time went on
@@ -160,7 +161,7 @@ async def test_h6_a_donor_with_three_declines_gives_with_a_code_between(street: 
     answers = [await donor.pay(url, card) for card in (DECLINED, POOR)]
     assert [answer.status_code for answer in answers] == [402, 402]
     last = await donor.pay(url, DECLINED)
-    assert last.headers["location"].endswith("/return")
+    assert "/return?token=" in last.headers["location"]
     assert (await donor.get(last.headers["location"])).headers["location"] == donor.path
     assert "The payment did not go through and you have not been charged." in (await donor.look()).text
     asked = await donor.give()

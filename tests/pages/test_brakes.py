@@ -42,7 +42,7 @@ def checkout(error: Exception | None = None) -> Checkout:
             raise error
         return SessionDonation(Standing.UNDER_WAY, None, PAY_URL)
 
-    async def come_back(_session: UUID) -> SessionDonation:
+    async def come_back(_session: UUID, _payment: UUID | None) -> SessionDonation:
         return SessionDonation(Standing.UNDER_WAY, None, PAY_URL)
 
     return Checkout("https://pay.example", Tariff(basis_points=250), begin, come_back)
@@ -73,7 +73,7 @@ async def test_a_provider_that_is_away_loses_no_input(service: Service, api: Cli
         path, form, _ = await opened(client, session["url"])
         answer = await client.post(path, data=form)
     assert answer.status_code == 503
-    assert "The payment page could not be opened just now. You have not been charged." in answer.text
+    assert "The payment page could not be opened just now. Please try again in a moment." in answer.text
     assert 'value="amina@example.org"' in answer.text
 
 

@@ -22,6 +22,7 @@ BUILT = re.compile(
     r"|^applied\.(\w+\.(title|text)|(missing|check|standing|reason)\..+|link\.(sent|later))$"
     r"|^give\.giftaid\.(title|house|road|city|postcode)$|^give\.problem\.|^(refund|reassigned)\.why\."
     r"|^statement\.((sent|later|unknown)\.(title|text|next)|first|last|given|back|left)$"
+    r"|^waiting\.(unpaid\.)?(title|text)$"
     r"|^remittance\.(payout|transfer|gifts|gift|given|fee|back|paid)$"
     r"|^(agent|answer)\.(done|expired|closed|replaced|unknown|broken)\."
     r"|^payee\.((confirmed|account_missing|declined|closed)\.(title|text|next)|problem\.)"

@@ -5,10 +5,11 @@ GET settles a choice not yet made and asks the provider about a payment that was
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
+from urllib.parse import urlencode
 from uuid import UUID
 
 from starlette.datastructures import FormData
@@ -24,6 +25,7 @@ from almoner.giving.gateway.ports import Checkout
 from almoner.giving.gateway.schemas import TRANSFER, Problems, TypedGift
 from almoner.giving.gateway.service import Giving
 from almoner.giving.gateway.views import Notice, Views
+from almoner.giving.payments.domain import RETURN
 from almoner.giving.sessions.domain import PAGE, SessionCompleted, SessionExpired
 from almoner.giving.transfers import service as transfers
 from almoner.kit.errors import NotFound, ServiceUnavailable
@@ -201,17 +203,24 @@ class GivePages:
 
     @kindly
     async def come_back(self, request: Request) -> Response:
-        """From the provider's page, paid or not: the provider is asked, the browser's word is not enough."""
-        opened = await self.open(request)
-        if isinstance(opened, Response):
-            return opened
-        gift = opened.giving.gift
+        """From the provider's page, paid or not: the provider is asked, the browser's word is not enough.
+
+        Without the cookie, as a bank's app opens another browser, the token tells how the payment stands, not who pays.
+        """
+        session_id, name, visit = self._visited(request)
+        payment_id = await self._returned(request, session_id)
+        if visit is None and payment_id is None:
+            return self.views.say(request, "cookieless", 403, "link")
+        giving = await self._load(request, session_id)
+        gift = giving.gift
         if not visits.is_speculative(request):
             try:
-                gift = await self._checkout.come_back(opened.id)
+                gift = await self._checkout.come_back(session_id, payment_id)
             except ServiceUnavailable:
-                return self._waiting(opened, gift)
-        return self._after(opened, gift)
+                return self._waiting(request, giving, gift)
+        if visit is None:
+            return await self._told(request, replace(giving, gift=gift))
+        return self._after(Opened(request, name, visit, giving), gift)
 
     @kindly
     async def show_thanks(self, request: Request) -> Response:
@@ -226,13 +235,31 @@ class GivePages:
 
     async def open(self, request: Request) -> Opened | Response:
         """The session of the address, for a browser with its cookie; language and currency are settled on the way."""
+        session_id, name, visit = self._visited(request)
+        if visit is not None:
+            return Opened(request, name, visit, await self._load(request, session_id))
+        if await self._returned(request, session_id) is not None:
+            return to(_again(request))
+        return self.views.say(request, "cookieless", 403, "link")
+
+    def _visited(self, request: Request) -> tuple[UUID, str, Visit | None]:
+        """The session of the address, its id there, and the visit if there is one. Raises NotFound."""
         name = request.path_params["id"]
         session_id = self._db.deployment.ids.parse("donationsession", name)
         if session_id is None:
             raise NotFound
-        visit = visits.find(request, self._vault, PAGE, session_id, name)
-        if visit is None:
-            return self.views.say(request, "cookieless", 403, "link")
+        return session_id, name, visits.find(request, self._vault, PAGE, session_id, name)
+
+    async def _returned(self, request: Request, session_id: UUID) -> UUID | None:
+        """The session's payment that the token of the address names, None without such a token."""
+        payment_id = self._vault.read_page_token(RETURN, request.query_params.get("token", ""))
+        if payment_id is None:
+            return None
+        async with self._db.read() as tx:
+            return payment_id if await service.pays(tx, session_id, payment_id) else None
+
+    async def _load(self, request: Request, session_id: UUID) -> Giving:
+        """The session with language and currency, which are settled on the way."""
         async with self._db.read() as tx:
             found = service.taking(await service.load(tx, session_id), self._checkout.currencies)
         undecided = found.session.language is None or found.session.currency is None
@@ -243,7 +270,24 @@ class GivePages:
             async with self._db.write() as tx:
                 giving = await service.settle(tx, giving)
         request.state.language = giving.session.language  # what goes wrong later is told in it
-        return Opened(request, name, visit, giving)
+        return giving
+
+    async def _told(self, request: Request, giving: Giving) -> Response:
+        """How the gift stands, for whoever holds the return link: no form, no name, no address."""
+        donation = giving.gift.donation
+        assert donation is not None, "it has a payment"
+        match giving.gift.standing:
+            case Standing.PAID:
+                success = giving.session.success_url
+                return to(success) if success else self.views.thanks(giving, donation, named=False)
+            case Standing.HELD:
+                return await self._held(giving)
+            case Standing.AWAITED:
+                return self.views.awaited(giving, donation, _again(request))
+            case Standing.UNDER_WAY if not giving.gift.unpaid:
+                return self._waiting(request, giving, giving.gift)
+            case _:
+                return self.views.waiting(giving, donation, _again(request), giving.gift.url, unpaid=True)
 
     def _after(self, opened: Opened, gift: SessionDonation) -> Response:
         """Where a donor goes who has been at the provider."""
@@ -257,7 +301,7 @@ class GivePages:
             case Standing.AWAITED:
                 return to(f"/give/{opened.name}/transfer")
             case Standing.UNDER_WAY:
-                return self._waiting(opened, gift)
+                return self._waiting(opened.request, opened.giving, gift)
             case _:
                 return to(f"/give/{opened.name}")
 
@@ -270,12 +314,12 @@ class GivePages:
         if giving.status == "completed" and giving.gift.standing is Standing.NOT_STARTED:
             return self.views.tell(giving, "lapsed", 410, "clock")
         if giving.status == "expired" and giving.gift.standing is Standing.UNDER_WAY and self._in_grace(giving):
-            return self._waiting(opened, giving.gift)
+            return self._waiting(opened.request, giving, giving.gift)
         if giving.status == "expired":
             return self.views.tell(giving, "expired", 410, "clock")
         if giving.gift.standing is Standing.PAID or giving.status == "completed":
             return self.views.tell(giving, "used", 410, "heart")
-        if not giving.cause.receives:
+        if not giving.cause.receives and giving.gift.standing is not Standing.UNDER_WAY:
             return self.views.closed(giving)
         typed = keepsake.recall(opened.request, self._vault, opened.id, opened.name) or TypedGift()
         match giving.gift.standing:
@@ -300,10 +344,14 @@ class GivePages:
         gift, key = opened.giving.gift, "give.paying"
         if not visits.is_speculative(opened.request):
             with suppress(ServiceUnavailable):
-                gift = await self._checkout.come_back(opened.id)
+                gift = await self._checkout.come_back(opened.id, None)
                 key = "give.not_paid" if gift.unpaid else key
         if gift.standing is not Standing.UNDER_WAY:
             return self._after(opened, gift)
+        if not opened.giving.cause.receives:
+            return (
+                self.views.closed(opened.giving) if gift.unpaid else self._waiting(opened.request, opened.giving, gift)
+            )
         return self._form(opened, typed, notice=Notice(key, pay_url=gift.url))
 
     def _form(
@@ -328,10 +376,10 @@ class GivePages:
             notice=notice,
         )
 
-    def _waiting(self, opened: Opened, gift: SessionDonation) -> Response:
+    def _waiting(self, request: Request, giving: Giving, gift: SessionDonation) -> Response:
         if gift.donation is None:
-            return to(f"/give/{opened.name}")
-        return self.views.waiting(opened.giving, gift.donation, f"/give/{opened.name}/return", gift.url)
+            return to(f"/give/{request.path_params['id']}")
+        return self.views.waiting(giving, gift.donation, _again(request), gift.url)
 
     def _in_grace(self, giving: Giving) -> bool:
         """Whether an attempt that was under way at expiry may still finish (settled 5)."""
@@ -339,6 +387,12 @@ class GivePages:
 
     def _amounts(self, opened: Opened) -> domain.Amounts:
         return domain.amounts(opened.giving.session.currency or service.FALLBACK_CURRENCY)
+
+
+def _again(request: Request) -> str:
+    """Where to look again: with the token of the address, if it has one."""
+    token = request.query_params.get("token")
+    return f"/give/{request.path_params['id']}/return" + (f"?{urlencode({'token': token})}" if token else "")
 
 
 def to(url: str) -> Response:

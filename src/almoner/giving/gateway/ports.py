@@ -17,8 +17,9 @@ class Checkout:
 
     ``origin``: scheme, host and port of the provider's pages. ``begin`` promises the gift and opens its payment;
     ``url`` of what it answers is the provider's page. It raises SessionExpired, SessionCompleted, TooManyTries,
-    TooSoon, CodeNeeded and ServiceUnavailable. ``come_back`` asks the provider and says where the session stands; it
-    raises ServiceUnavailable. ``tariff``: what the provider keeps of a payment. ``currencies``: what it takes.
+    TooSoon, CodeNeeded and ServiceUnavailable. ``come_back`` asks the provider, also about the attempt that it is
+    given, and says where the session stands; it raises ServiceUnavailable. ``tariff``: what the provider keeps of a
+    payment. ``currencies``: what it takes.
 
     ``accounts``: our own by currency. ``transfer``: as ``begin``, by bank transfer to one of them; ``url`` is our own
     page of its details.
@@ -27,7 +28,7 @@ class Checkout:
     origin: str
     tariff: Tariff
     begin: Callable[[UUID, Gift, Visitor], Awaitable[SessionDonation]]
-    come_back: Callable[[UUID], Awaitable[SessionDonation]]
+    come_back: Callable[[UUID, UUID | None], Awaitable[SessionDonation]]
     currencies: Collection[str] = tuple(EXPONENTS)
     transfer: Callable[[UUID, Gift, Visitor], Awaitable[SessionDonation]] | None = None
     accounts: Mapping[str, PayTo] = field(default_factory=dict)

@@ -91,6 +91,12 @@ async def load(tx: Tx, session_id: UUID) -> Giving:
     return Giving(session, partner, session.status_at(tx.now), await cause(tx, session), gift, tries >= MAX_TRIES)
 
 
+async def pays(tx: Tx, session_id: UUID, payment_id: UUID) -> bool:
+    """Whether an attempt is one of the session's."""
+    payment = await payments.find(tx, payment_id)
+    return payment is not None and await donations.session_of(tx, payment.donation_id) == session_id
+
+
 def taking(giving: Giving, currencies: Collection[str]) -> Giving:
     """As a payment provider lets it be: the nonprofit receives no currency that the provider does not take."""
     received = tuple(code for code in giving.cause.receives if code in currencies)

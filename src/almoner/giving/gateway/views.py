@@ -14,7 +14,7 @@ from almoner.giving.gateway.domain import Amounts
 from almoner.giving.gateway.schemas import AID_FIELDS, Problems, TypedGift
 from almoner.giving.gateway.service import Giving
 from almoner.giving.giftaid.domain import STATEMENT
-from almoner.giving.payments.domain import Tariff
+from almoner.giving.payments.domain import TRANSFER_WAITS, Tariff
 from almoner.giving.transfers.domain import Transfer, code
 from almoner.kit.money import Money
 from almoner.platform.pages import formats
@@ -110,12 +110,28 @@ class Views:
         )
         return _later(page, notice)
 
-    def waiting(self, giving: Giving, donation: Donation, again: str, pay_url: str | None) -> Response:
-        """The provider has not confirmed the payment yet."""
+    def waiting(
+        self, giving: Giving, donation: Donation, again: str, pay_url: str | None, *, unpaid: bool = False
+    ) -> Response:
+        """The provider has not confirmed the payment yet; ``unpaid``: it has just said that nothing was paid."""
+        kind, later = ("waiting.unpaid", "waiting.unpaid.next") if unpaid else ("waiting", "waiting.later")
+        return self._not_yet(giving, donation, kind, later, again, pay_url)
+
+    def awaited(self, giving: Giving, donation: Donation, again: str) -> Response:
+        """A bank transfer is waited for: what whoever holds a return link is told of it."""
+        return self._not_yet(giving, donation, "transfer.sent", None, again, None)
+
+    def _not_yet(
+        self, giving: Giving, donation: Donation, kind: str, later: str | None, again: str, pay_url: str | None
+    ) -> Response:
         language = self.language(giving)
+        until = donation.confirmed_at + TRANSFER_WAITS if donation.confirmed_at else None
         return self._pages.page(
             "waiting.html",
             language,
+            kind=kind,
+            later=later,
+            until=until,
             cause=_cause(giving, language),
             brand=branding.of(giving.partner),
             donation=donation,
@@ -142,8 +158,8 @@ class Views:
             csrf=csrf,
         )
 
-    def thanks(self, giving: Giving, donation: Donation) -> Response:
-        """The money is here."""
+    def thanks(self, giving: Giving, donation: Donation, *, named: bool = True) -> Response:
+        """The money is here. ``named``: the donor is shown by name and address."""
         language = self.language(giving)
         return self._pages.page(
             "thanks.html",
@@ -153,6 +169,7 @@ class Views:
             donation=donation,
             reference=self._pages.deployment.ids.text("donation", donation.id),
             masked_email=masked(donation.email or ""),
+            named=named,
         )
 
     def closed(self, giving: Giving) -> Response:
