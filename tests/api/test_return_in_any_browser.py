@@ -51,6 +51,7 @@ async def test_the_return_tells_any_browser_that_the_gift_is_paid_and_not_by_who
     assert page.headers["cache-control"] == "no-store"
     assert not other.cookies, "the link alone opens nothing else"
     assert (await other.get(f"{donor.path}/thanks")).status_code == 403
+    assert (await donor.get(back.replace("/return?", "?"))).headers["location"] == donor.path, "a clean address"
     own = await donor.get(back)
     assert own.headers["location"] == f"{donor.path}/thanks"
     assert "Thank you, Amina" in said(await donor.look("/thanks"))

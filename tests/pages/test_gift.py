@@ -74,6 +74,26 @@ async def test_a_decline_is_kind_and_another_card_pays(site: Site, card: str, wo
     assert site.complaints == []
 
 
+async def test_who_has_paid_is_told_so_when_the_cookies_are_gone(site: Site) -> None:
+    session = await site.session(name="Capital Area Food Bank")
+    async with site.donor() as page:
+        await go_to_payment(site, page, session["url"])
+        await page.context.clear_cookies()
+        await page.get_by_role("link", name="Go back without paying").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("This gift has not been paid yet")
+        await page.get_by_role("link", name="Go back to the payment page").click()
+        await pay(page)
+        await page.wait_for_url("**/return?token=*")
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Thank you for your gift")
+        await expect(page.get_by_text("$12.34")).to_be_visible()
+        assert "Amina" not in await page.content()
+        assert not [cookie for cookie in await page.context.cookies() if session["id"] in str(cookie)]
+        await page.goto(f"{site.base_url}/give/{session['id']}/return?token=")
+        await expect(page.get_by_text("If you have already paid, please do not pay again.")).to_be_visible()
+    assert (await site.donations())[0]["status"] == "RECEIVED_PAYMENT"
+    assert site.complaints == []
+
+
 async def test_a_challenge_is_passed_or_refused(site: Site) -> None:
     session = await site.session()
     async with site.donor() as page:

@@ -145,12 +145,19 @@ async def test_h9_no_word_that_a_donor_meets_is_outside_the_catalogues(strict: S
         await reader.shown(page)
         await page.goto(f"{strict.base_url}/give/{session['id']}")
         await reader.shown(page)
+        async with strict.donor(**PHONE) as other:
+            await other.goto(f"{till}/back")
+            await reader.shown(other)  # not paid, as another browser is told
+            back = other.url
         await page.goto(till)
         await send(page, number=CHALLENGED, **CARD)
         await reader.shown(page)
         await page.locator("button[type=submit]").first.click()
         await page.wait_for_url("**/thanks")
         await reader.shown(page)
+        async with strict.donor(**PHONE) as other:
+            await other.goto(back)
+            await reader.shown(other)  # paid
         await page.goto(till)
         await reader.shown(page)
         mails = await mails_to(strict, MAIL)

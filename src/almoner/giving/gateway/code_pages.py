@@ -13,9 +13,9 @@ from almoner.giving.brakes import service as brakes
 from almoner.giving.brakes.domain import Answer, CodesUsedUp
 from almoner.giving.donations.domain import Gift, Standing
 from almoner.giving.gateway import device, keepsake
-from almoner.giving.gateway.pages import GivePages, Opened, kindly, to
+from almoner.giving.gateway.pages import GivePages, Opened, kindly
 from almoner.giving.gateway.schemas import TypedGift
-from almoner.giving.gateway.views import Notice
+from almoner.giving.gateway.views import Notice, to
 from almoner.platform.db import Database
 
 _PROBLEMS: Final = {

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.giving.brakes import service as brakes
@@ -24,14 +24,14 @@ from almoner.giving.gateway import device, domain, keepsake, service
 from almoner.giving.gateway.ports import Checkout
 from almoner.giving.gateway.schemas import TRANSFER, Problems, TypedGift
 from almoner.giving.gateway.service import Giving
-from almoner.giving.gateway.views import Notice, Views
+from almoner.giving.gateway.views import Notice, Views, to
 from almoner.giving.payments.domain import RETURN
 from almoner.giving.sessions.domain import PAGE, SessionCompleted, SessionExpired
 from almoner.giving.transfers import service as transfers
 from almoner.kit.errors import NotFound, ServiceUnavailable
 from almoner.platform.db import Database
 from almoner.platform.pages import visits
-from almoner.platform.pages.headers import NO_PAGE, origin_of
+from almoner.platform.pages.headers import origin_of
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.visits import CSRF_FIELD, Visit
 
@@ -307,6 +307,8 @@ class GivePages:
 
     async def _gift(self, opened: Opened) -> Response:  # noqa: C901 (one for each state)
         giving = opened.giving
+        if "token" in opened.request.query_params:  # back from the provider: it leaves the address (H1)
+            return to(f"/give/{opened.name}")
         if giving.gift.standing is Standing.AWAITED:
             return to(f"/give/{opened.name}/transfer")
         if giving.gift.standing is Standing.HELD:
@@ -393,8 +395,3 @@ def _again(request: Request) -> str:
     """Where to look again: with the token of the address, if it has one."""
     token = request.query_params.get("token")
     return f"/give/{request.path_params['id']}/return" + (f"?{urlencode({'token': token})}" if token else "")
-
-
-def to(url: str) -> Response:
-    """Onwards by GET."""
-    return RedirectResponse(url, 303, NO_PAGE)

@@ -5,9 +5,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.giving.donations.domain import Standing
-from almoner.giving.gateway.pages import GivePages, Opened, kindly, to
+from almoner.giving.gateway.pages import GivePages, Opened, kindly
 from almoner.giving.gateway.ports import Checkout
-from almoner.giving.gateway.views import Notice
+from almoner.giving.gateway.views import Notice, to
 from almoner.giving.transfers import service as transfers
 from almoner.giving.transfers.domain import Transfer
 from almoner.kit.errors import ServiceUnavailable

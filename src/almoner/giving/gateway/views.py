@@ -5,7 +5,7 @@ from math import ceil
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from almoner.giving.brakes.domain import TooSoon, Why
 from almoner.giving.donations.domain import Donation
@@ -20,7 +20,7 @@ from almoner.kit.money import Money
 from almoner.platform.pages import formats
 from almoner.platform.pages.broken import Broken
 from almoner.platform.pages.catalogue import FALLBACK, Language
-from almoner.platform.pages.headers import origin_of
+from almoner.platform.pages.headers import NO_PAGE, origin_of
 from almoner.platform.pages.rendering import Pages
 
 _WIDE: Final = 7
@@ -230,6 +230,11 @@ class Views:
         success = giving.session.success_url
         own = origin_of(success) if success else None
         return (self._provider_origin, own) if own else (self._provider_origin,)
+
+
+def to(url: str) -> Response:
+    """Onwards by GET."""
+    return RedirectResponse(url, 303, NO_PAGE)
 
 
 def _later(page: Response, notice: Notice | None) -> Response:
