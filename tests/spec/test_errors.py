@@ -20,6 +20,7 @@ TITLES = {
     413: "Content Too Large",
     415: "Unsupported Content Type",
     429: "Too Many Requests",
+    431: "Request Header Fields Too Large",
     500: "Internal Server Error",
     503: "Service Unavailable",
 }
@@ -39,6 +40,7 @@ SETTLED_CODES = {
     "content_too_large",
     "unsupported_content_type",
     "rate_exceeded",
+    "request_headers_too_large",
     "internal_server_error",
     "service_unavailable",
 }

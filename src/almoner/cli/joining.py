@@ -30,6 +30,11 @@ class Joined:
             self._held = data
             self._loop.call_soon(self._send_held)
 
+    def write_eof(self) -> None:
+        """Say that nothing follows, after all that is held."""
+        self._send_held()
+        self._transport.write_eof()
+
     def close(self) -> None:
         """Close when all is sent."""
         self._send_held()

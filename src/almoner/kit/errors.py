@@ -6,7 +6,7 @@ Problem
 │   └── OriginalCallInProgress, SameKeyDifferentData, KeyInUse
 ├── Unauthorised 401 · Forbidden 403 · NotFound 404 · MethodNotAllowed 405 · NotAcceptable 406
 ├── Conflict 409 · PreconditionFailed 412 · ContentTooLarge 413 · UnsupportedContentType 415
-├── RateExceeded 429
+├── RateExceeded 429 · RequestHeadersTooLarge 431
 └── InternalError 500 · ServiceUnavailable 503
 
 Each class is one code of the documented catalogue; ``reasons`` are sentences that name the field.
@@ -31,6 +31,7 @@ class Kind(Enum):
     CONTENT_TOO_LARGE = auto()
     UNSUPPORTED_CONTENT_TYPE = auto()
     RATE_EXCEEDED = auto()
+    HEADERS_TOO_LARGE = auto()
     INTERNAL = auto()
     UNAVAILABLE = auto()
 
@@ -190,6 +191,13 @@ class RateExceeded(Problem):
     def __init__(self, retry_after: int) -> None:
         super().__init__()
         self.retry_after = retry_after
+
+
+class RequestHeadersTooLarge(Problem):
+    kind = Kind.HEADERS_TOO_LARGE
+    code = "request_headers_too_large"
+    title = "Request Header Fields Too Large"
+    message = "The request line and the headers hold more than 32 kB together"
 
 
 class InternalError(Problem):

@@ -1,0 +1,214 @@
+"""How much a client may send before it has said what it wants, how slowly, and on how many connections."""
+
+import asyncio
+import resource
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import Any, Final, Self
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+
+from almoner.cli.joining import JoiningProtocol
+from almoner.kit.errors import IncorrectParams, Problem, RequestHeadersTooLarge
+from almoner.platform.addresses import neighbourhood
+from almoner.platform.http import errors
+from almoner.platform.http.edge import new_request_id
+
+_MOST_CONNECTIONS: Final = 10_000
+_SLOW_READERS: Final = 3  # times as long as a head may take, an answer may lie unread
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """``seconds``: within which a head is complete, and so many times ``body_rate`` bytes of a body have come."""
+
+    connections: int
+    per_address: int
+    head_bytes: int = 32 * 1024
+    seconds: float = 10.0
+    body_rate: int = 1000
+
+    @classmethod
+    def of_this_process(cls) -> Self:
+        """Half of the file descriptors are for connections, half of those for one address; the others stay for us."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = 2 * _MOST_CONNECTIONS
+        with suppress(ValueError, OSError):  # what we may not have, we do without
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted if hard < 0 else min(wanted, hard)), hard))
+            soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        connections = min(soft // 2, _MOST_CONNECTIONS)
+        return cls(connections, connections // 2)
+
+
+@dataclass(slots=True)
+class Connections:
+    """The open connections of a process, by address. Those that ask for nothing make room for new ones."""
+
+    limits: Limits = field(default_factory=Limits.of_this_process)
+    trusted_proxies: Sequence[IPv4Network | IPv6Network] = ()
+    count: int = 0
+    _peers: "dict[str, dict[BoundedProtocol, None]]" = field(default_factory=dict)
+
+    def admit(self, protocol: "BoundedProtocol") -> bool:
+        """Count a new connection; False when there is no room for it."""
+        near = neighbourhood(protocol.address)
+        peer = self._peers.get(near, {})
+        if len(peer) >= self.limits.per_address and not self._trusted(protocol.address):
+            room = self._make_room(peer)
+        elif self.count >= self.limits.connections:
+            room = any(self._make_room(peer) for peer in sorted(self._peers.values(), key=len, reverse=True))
+        else:
+            room = True
+        if room:
+            self._peers.setdefault(near, {})[protocol] = None
+            self.count += 1
+        return room
+
+    def forget(self, protocol: "BoundedProtocol") -> None:
+        """It has ended, if it was admitted."""
+        near = neighbourhood(protocol.address)
+        peer = self._peers.get(near, {})
+        if protocol in peer:
+            del peer[protocol]
+            self.count -= 1
+            if not peer:
+                del self._peers[near]
+
+    def sweep(self, now: float) -> None:
+        """End what has taken too long. ``now``: the loop's time."""
+        for protocol in [protocol for peer in self._peers.values() for protocol in peer]:
+            if protocol.overdue(now):
+                protocol.transport.abort()
+
+    def _make_room(self, peer: "dict[BoundedProtocol, None]") -> bool:
+        """End the oldest connection that has not asked yet, else the oldest that waits for its next request."""
+        resting = [protocol for protocol in peer if not protocol.busy]
+        last = next((protocol for protocol in resting if protocol.asking), resting[0] if resting else None)
+        if last is None:
+            return False
+        self.forget(last)
+        last.transport.abort()
+        return True
+
+    def _trusted(self, address: str) -> bool:
+        with suppress(ValueError):
+            parsed = ip_address(address)
+            return any(parsed in network for network in self.trusted_proxies)
+        return False
+
+
+class BoundedProtocol(JoiningProtocol):
+    """uvicorn's protocol within limits. ``since``: when what it waits for from the client began to come."""
+
+    def __init__(self, connections: Connections, **given: Any) -> None:
+        super().__init__(**given)
+        self._open = connections
+        self._limits = connections.limits
+        self._aimless = 0  # bytes that came since the last that ended a head or belonged to a body
+        self._advanced = False
+        self._in_body = False
+        self._refused = False
+        self._received = 0
+        self._unread = (0, 0.0)
+        self.since: float | None = None
+
+    @property
+    def address(self) -> str:
+        """The other end's."""
+        return self.client[0] if self.client else ""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request has begun that was not answered yet."""
+        return not getattr(self.cycle, "response_complete", True)
+
+    @property
+    def asking(self) -> bool:
+        """Whether a head has begun, or has never come."""
+        return self.since is not None and not self._in_body
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client has come."""
+        super().connection_made(transport)
+        self.since = self.loop.time()
+        if not self._open.admit(self):
+            self._refused = True
+            self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It has gone."""
+        self._open.forget(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read no more of a head, or of what is between the parts of a body, than may be."""
+        if self.since is None:
+            self.since = self.loop.time()
+        self._received += len(data)
+        while data and not self._refused and not self.transport.is_closing():
+            room = self._limits.head_bytes - self._aimless
+            piece, data = data[:room], data[room:]
+            self._advanced = False
+            super().data_received(piece)
+            self._aimless = 0 if self._advanced else self._aimless + len(piece)
+            if self._aimless >= self._limits.head_bytes:
+                self._refuse(RequestHeadersTooLarge())
+
+    def on_headers_complete(self) -> None:
+        """A head has ended."""
+        self._advanced = self._in_body = True
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """A part of a body has come."""
+        self._advanced = True
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Nothing more is waited for."""
+        self._advanced, self._in_body, self.since, self._received = True, False, None, 0
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP."""
+        self._refuse(IncorrectParams(msg))
+
+    def overdue(self, now: float) -> bool:
+        """Whether the client takes too long: to say what it wants, to send it, or to read the answer."""
+        unread = self.transport.get_write_buffer_size()
+        if not unread or unread != self._unread[0]:
+            self._unread = (unread, now)
+        elif now - self._unread[1] >= _SLOW_READERS * self._limits.seconds:
+            return True
+        if self.since is None or now - self.since < self._limits.seconds:
+            return False
+        if self._in_body:
+            held_up = self.flow.read_paused or self.cycle.waiting_for_100_continue or self.cycle.response_complete
+            enough = held_up or self._received >= self._limits.seconds * self._limits.body_rate
+        else:
+            enough = self.busy  # the next request's head, behind an answer that is under way
+        if enough:
+            self.since, self._received = now, 0
+        return not enough
+
+    def _refuse(self, problem: Problem) -> None:
+        """Answer and close; what still comes is dropped for a while, or the client would not get to read the answer."""
+        self._refused, self._in_body, self.since = True, False, self.loop.time()
+        if self.busy:
+            self.transport.abort()
+            return
+        request_id, body = new_request_id(), errors.body_of(problem)
+        self.logger.warning("%s was answered %s", request_id, problem.code)
+        headers = [
+            *self.server_state.default_headers,
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            (b"cache-control", b"no-store"),
+            (b"request-id", request_id.encode()),
+            (b"connection", b"close"),
+        ]
+        lines = [b"%s: %s\r\n" % header for header in headers]
+        self.transport.write(b"".join([STATUS_LINE[errors.status_of(problem)], *lines, b"\r\n", body]))
+        self.transport.write_eof()
