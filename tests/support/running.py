@@ -66,9 +66,9 @@ def _is_free(port: int) -> bool:
 
 
 @contextmanager
-def folder(prefix: str) -> Iterator[Path]:
+def folder(prefix: str, place: Path | None = None) -> Iterator[Path]:
     """A temporary folder that PostgreSQL's account can reach also when tests run as root."""
-    made = Path(tempfile.mkdtemp(prefix=f"almoner-{prefix}-"))
+    made = Path(tempfile.mkdtemp(prefix=f"almoner-{prefix}-", dir=place))
     made.chmod(0o755)
     try:
         yield made

@@ -69,12 +69,14 @@ def completed(settings: Settings) -> Iterator[Settings]:
         yield settings
     elif settings.database_url is not None:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
-        master_key = settings.master_key or SecretStr(Secrets.of(settings.data_dir).master_key)
+        with postgres.exclusive(settings.data_dir):
+            master_key = settings.master_key or SecretStr(Secrets.of(settings.data_dir).master_key)
         yield settings.model_copy(update={"master_key": master_key})
     else:
         with postgres.running(settings.data_dir, settings.pg_bin) as server:
-            own = Secrets.of(server.home)
-            asyncio.run(_provide(server, own))
+            with postgres.exclusive(server.home):
+                own = Secrets.of(server.home)
+                asyncio.run(_provide(server, own))
             yield settings.model_copy(
                 update={
                     "master_key": settings.master_key or SecretStr(own.master_key),
@@ -82,6 +84,12 @@ def completed(settings: Settings) -> Iterator[Settings]:
                     "owner_database_url": SecretStr(server.url(OWNER_ROLE, own.owner_password, DATABASE)),
                 }
             )
+
+
+async def keep_database(given: Settings, stop: asyncio.Event) -> None:
+    """Where ``completed`` started the embedded server: start it again when it has ended. Raises DatabaseUnavailable."""
+    if given.sandbox and given.database_url is None:
+        await postgres.keep(given.data_dir, given.pg_bin, stop)
 
 
 async def _provide(server: postgres.Server, own: Secrets) -> None:

@@ -284,6 +284,17 @@ async def _keep_session(_connection: object) -> None:
     """No reset query on release: no code sets session state (house 2 has the figures)."""
 
 
+@asynccontextmanager
+async def exclusive(dsn: str, name: str) -> AsyncIterator[None]:
+    """What processes that start beside each other on a database do one after the other, under a name."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute("select pg_advisory_lock(hashtext($1))", name)
+        yield
+    finally:
+        await connection.close()
+
+
 async def connect(dsn: str, deployment: Deployment, *, size: int) -> Database:
     """The database. Raises OSError or asyncpg.PostgresError when it cannot be reached."""
     return Database(await open_pool(dsn, size), deployment)

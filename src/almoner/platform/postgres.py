@@ -4,9 +4,10 @@ It survives ``kill -9`` of its starter (the next process attaches to it) and of 
 listens on a socket in a folder of its own only, never on the network. Figures behind this: house 2.
 """
 
-import errno
+import asyncio
 import fcntl
 import hashlib
+import logging
 import os
 import secrets
 import shutil
@@ -22,14 +23,17 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from almoner.platform import memory
-from almoner.platform.programs import Account, DatabaseUnavailable, Programs, open_to_all
+from almoner.platform.bell import rest
+from almoner.platform.programs import Account, DatabaseUnavailable, NoRoom, Programs, cause_in, open_to_all, unavailable
 
 SUPERUSER = "postgres"
+_log = logging.getLogger("almoner.postgres")
 _SHELTER = Path("/var/lib/almoner")
 _SOCKET_PATH_LIMIT = 80  # a socket's address is limited to about 104 bytes, its file name takes 18
 _FREE_BYTES_NEEDED = 300 * 1024 * 1024
 _START_SECONDS, _STOP_SECONDS = 60.0, 30.0
 _POLL_SECONDS = 0.02
+_KEEP_SECONDS, _TRIES = 0.5, 3
 _BUILTIN_LOCALE_SINCE = 17
 _OPTIONS = {
     "listen_addresses": "",
@@ -89,11 +93,33 @@ def running(data_dir: Path, programs_folder: Path | None = None) -> Iterator[Ser
         cluster = Cluster.place(data_dir, programs_folder)
         users = cluster.enter()
     except OSError as error:
-        raise DatabaseUnavailable(_advice(data_dir, f"{error.strerror}: {error.filename}")) from error
+        raise unavailable(data_dir, f"{error.strerror}: {error.filename}") from error
     try:
         yield cluster.server()
     finally:
         cluster.leave(users)
+
+
+async def keep(data_dir: Path, programs_folder: Path | None, stop: asyncio.Event) -> None:
+    """Start the server of ``running`` again whenever it has ended, until ``stop``; as soon as there is room, at that.
+
+    Raises DatabaseUnavailable when it does not start again.
+    """
+    cluster = await asyncio.to_thread(Cluster.place, data_dir, programs_folder)
+    sockets = cluster.server().sockets
+    tries = 0
+    while not stop.is_set():
+        try:
+            if await asyncio.to_thread(cluster.revive, sockets):
+                _log.warning("The embedded PostgreSQL had ended and was started again")
+            tries = 0
+        except NoRoom as error:
+            _log.error(str(error))
+        except DatabaseUnavailable:
+            tries += 1
+            if tries == _TRIES:
+                raise
+        await rest(stop, _KEEP_SECONDS)
 
 
 def retire(data_dir: Path, programs_folder: Path | None = None) -> Path:
@@ -104,6 +130,17 @@ def retire(data_dir: Path, programs_folder: Path | None = None) -> Path:
     cluster = Cluster.place(data_dir, programs_folder)
     cluster.retire()
     return cluster.home
+
+
+@contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """What processes that start beside each other in a folder do one after the other. Not reentrant."""
+    handle = os.open(folder / "postgres.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def home_of(data_dir: Path) -> Path:
@@ -120,7 +157,7 @@ def home_of(data_dir: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The files of one server. Calls are made while its lock is held."""
+    """The files of one server."""
 
     home: Path
     programs: Programs
@@ -131,7 +168,8 @@ class Cluster:
         """Find folders, programs and account. Raises DatabaseUnavailable."""
         account = Account.current()
         home = home_of(data_dir)
-        return cls(home, Programs.find(programs_folder).within_reach(account, home), account)
+        with exclusive(home):
+            return cls(home, Programs.find(programs_folder).within_reach(account, home), account)
 
     @property
     def data(self) -> Path:
@@ -145,15 +183,26 @@ class Cluster:
 
     def enter(self) -> int:
         """Start the server, or attach to the running one; gives the handle that says that it is in use."""
-        with self._turn():
+        with exclusive(self.home):
             self._start()
             users = os.open(self.home / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(users, fcntl.LOCK_SH)
             return users
 
+    def revive(self, sockets: Path) -> bool:
+        """Start the server if it has ended; whether it had. Whoever uses it finds it in ``sockets``, or not at all."""
+        if self._pid() is not None and self._sockets() == sockets:
+            return False
+        with exclusive(self.home):
+            ended = self._pid() is None
+            self._start()
+            if self._sockets() != sockets:
+                raise DatabaseUnavailable(f"The embedded PostgreSQL is no longer in {sockets}: start Almoner again.")
+            return ended
+
     def leave(self, users: int) -> None:
         """Stop the server unless another process uses it."""
-        with self._turn(), suppress(BlockingIOError):
+        with exclusive(self.home), suppress(BlockingIOError):
             try:
                 fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._stop()
@@ -162,7 +211,7 @@ class Cluster:
 
     def retire(self) -> None:
         """Stop a server that nobody uses. Raises DatabaseUnavailable when somebody does."""
-        with self._turn():
+        with exclusive(self.home):
             users = os.open(self.home / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -175,16 +224,6 @@ class Cluster:
     def server(self) -> Server:
         """How to reach the running server."""
         return Server(self.home, self._sockets(), self._password_file().read_text())
-
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Starting and stopping is done by one process at a time."""
-        handle = os.open(self.home / "postgres.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
 
     def _start(self) -> None:
         pid = self._pid()
@@ -211,7 +250,7 @@ class Cluster:
 
     def _create(self) -> None:
         if (free := shutil.disk_usage(self.home).free) < _FREE_BYTES_NEEDED:
-            raise DatabaseUnavailable(_advice(self.home, f"{free // 2**20} MB are free"))
+            raise unavailable(self.home, f"{free // 2**20} MB are free")
         unfinished = self.home / f"{self.data.name}.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
@@ -229,19 +268,32 @@ class Cluster:
         made = subprocess.run(command, capture_output=True, text=True, check=False, **self.account.popen())
         if made.returncode != 0:
             shutil.rmtree(unfinished, ignore_errors=True)
-            raise DatabaseUnavailable(_advice(self.home, _telling(made.stderr)))
+            raise unavailable(self.home, cause_in(made.stderr))
         unfinished.rename(self.data)
 
     def _launch(self) -> None:
-        sockets = Path(tempfile.mkdtemp(prefix="almoner-", dir=_short_folder()))
-        self.account.own(sockets)
+        sockets = self._socket_folder()
         deadline = time.monotonic() + _START_SECONDS
         while (said := self._try(sockets, deadline - time.monotonic())) is not None:
             # The children of a killed server need a moment to notice; PostgreSQL rightly waits for them.
             if "is still in use" not in said or time.monotonic() > deadline:
                 shutil.rmtree(sockets, ignore_errors=True)
-                raise DatabaseUnavailable(_advice(self.home, _telling(said)))
+                raise unavailable(self.home, cause_in(said))
             time.sleep(10 * _POLL_SECONDS)
+
+    def _socket_folder(self) -> Path:
+        """The same at each start, so that its users find the server again; unless somebody else took the name."""
+        name = f"almoner-{hashlib.sha256(os.fsencode(self.home)).hexdigest()[:8]}"
+        folder = _short_folder() / name
+        with suppress(FileNotFoundError):
+            if folder.lstat().st_uid in {os.geteuid(), self.account.uid}:
+                shutil.rmtree(folder, ignore_errors=True)
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            folder = Path(tempfile.mkdtemp(prefix="almoner-", dir=_short_folder()))
+        self.account.own(folder)
+        return folder
 
     def _try(self, sockets: Path, seconds: float) -> str | None:
         """Start the server; what it said when it did not get ready."""
@@ -341,18 +393,3 @@ def _short_folder() -> Path:
     folder = Path(tempfile.gettempdir())
     short = len(os.fsencode(folder)) < _SOCKET_PATH_LIMIT
     return folder if short else Path("/tmp")  # noqa: S108 (short everywhere)
-
-
-def _telling(said: str) -> str:
-    """The line of a program's output that names the cause."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    causes = [line for line in lines if any(mark in line for mark in ("No space", "FATAL:", "PANIC:", "error:"))]
-    return causes[0] if causes else lines[-1] if lines else "it said nothing"
-
-
-def _advice(folder: Path, cause: str) -> str:
-    if "space" in cause or "are free" in cause or "quota" in cause:
-        return f"No room for the database in {folder} ({cause}): free 300 MB, or set ALMONER_DATA_DIR to another disk."
-    if os.strerror(errno.EACCES) in cause:
-        return f"{folder} belongs to somebody else ({cause}): run as its owner, or set ALMONER_DATA_DIR to your own."
-    return f"The embedded PostgreSQL in {folder} does not start: {cause}"

@@ -1,5 +1,6 @@
 """PostgreSQL's programs on this machine, and the account that may run them."""
 
+import errno
 import os
 import pwd
 import re
@@ -27,6 +28,10 @@ _ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "TZ": "UT
 
 class DatabaseUnavailable(Exception):
     """The embedded server cannot run here; the message is one line that says what to do."""
+
+
+class NoRoom(DatabaseUnavailable):
+    """The disk is full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +116,20 @@ class Programs:
         return cls(folder, int(match[1]), match[0], base, parts)
 
     def within_reach(self, account: Account, shelter: Path) -> "Programs":
-        """These programs, or their copy below ``shelter`` when the account cannot reach them (a clone below /root)."""
+        """These programs, or their copy below ``shelter`` when the account cannot reach them (a clone below /root).
+
+        Called under the lock of ``shelter``. A copy that lacks something, after a crash of the machine, is made anew.
+        """
         if account.reaches(self.folder):
             return self
         copy = shelter / f"postgresql-{self.version}"
-        if not copy.exists():
+        parts = [part for part in self.parts if (self.base / part).exists()]
+        if any(_sizes(copy / part) != _sizes(self.base / part) for part in parts):
             unfinished = shelter / f"postgresql-{self.version}.unfinished"
-            shutil.rmtree(unfinished, ignore_errors=True)
-            for part in self.parts:
-                if (self.base / part).exists():
-                    shutil.copytree(self.base / part, unfinished / part, symlinks=True)
+            for former in (unfinished, copy):
+                shutil.rmtree(former, ignore_errors=True)
+            for part in parts:
+                shutil.copytree(self.base / part, unfinished / part, symlinks=True)
             open_to_all(unfinished, *unfinished.rglob("*"))
             unfinished.rename(copy)
         return replace(self, folder=copy / self.folder.relative_to(self.base), base=copy)
@@ -134,5 +143,34 @@ def open_to_all(*paths: Path) -> None:
             path.chmod(stat.S_IMODE(mode) | (0o555 if stat.S_ISDIR(mode) or mode & 0o100 else 0o444))
 
 
+def _sizes(folder: Path) -> dict[Path, int]:
+    """The files of a folder; none when it is not there."""
+    return {
+        path.relative_to(folder): path.lstat().st_size
+        for path in folder.rglob("*")
+        if (path.is_file() or path.is_symlink()) and path.suffix != ".pyc"
+    }
+
+
 def _is_installation(folder: Path) -> bool:
     return (folder / "postgres").exists() and (folder / "initdb").exists()
+
+
+def cause_in(said: str) -> str:
+    """The line of a program's output that names the cause."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    causes = [line for line in lines if any(mark in line for mark in ("No space", "FATAL:", "PANIC:", "error:"))]
+    return causes[0] if causes else lines[-1] if lines else "it said nothing"
+
+
+def unavailable(folder: Path, cause: str) -> DatabaseUnavailable:
+    """What to do where a server does not start."""
+    if any(mark in cause for mark in ("space", "are free", "quota")):
+        return NoRoom(
+            f"No room for the database in {folder} ({cause}): free 300 MB, or set ALMONER_DATA_DIR to another disk."
+        )
+    if os.strerror(errno.EACCES) in cause:
+        return DatabaseUnavailable(
+            f"{folder} belongs to somebody else ({cause}): run as its owner, or set ALMONER_DATA_DIR to your own."
+        )
+    return DatabaseUnavailable(f"The embedded PostgreSQL in {folder} does not start: {cause}")

@@ -1,0 +1,131 @@
+"""Processes that start at the same moment, over one embedded server in a fresh folder."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import asyncpg
+import httpx
+import pytest
+
+from almoner.cli.local import DATABASE
+from almoner.platform import postgres
+from almoner.platform.postgres import Server
+from almoner.platform.programs import Account, Programs
+from tests.support import cluster
+from tests.support.eventually import eventually
+from tests.support.figures import Figures
+from tests.support.running import ALMONER, folder, free_port
+
+_SECONDS = 240
+_ALIVE = "select count(*) from process where seen_at > started_at"
+
+
+@pytest.fixture
+def fresh() -> Iterator[Path]:
+    """A folder in memory, where nothing was ever started."""
+    with folder("together", cluster.MEMORY if cluster.MEMORY.is_dir() else None) as made:
+        yield made / "var"
+
+
+@dataclass
+class Started:
+    process: "subprocess.Popen[str]"
+    port: int
+
+    def printed(self) -> str:
+        """All that it says until it ends."""
+        return self.process.communicate(timeout=_SECONDS)[0]
+
+
+@contextmanager
+def _started(data_dir: Path, *commands: str) -> Iterator[list[Started]]:
+    """The commands, started at the same moment, each on a port of its own."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
+    started = []
+    for command, port in [(command, free_port()) for command in commands]:
+        own = inherited | {"ALMONER_DATA_DIR": str(data_dir), "ALMONER_PORT": str(port)}
+        process = subprocess.Popen(
+            [ALMONER, command], env=own, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        started.append(Started(process, port))
+    try:
+        yield started
+    finally:
+        for one in started:
+            one.process.terminate()
+        for one in started:
+            if one.process.stdout is not None and not one.process.stdout.closed:
+                one.printed()
+
+
+async def _live(server: Server, started: list[Started]) -> bool:
+    """Whether each has said in the database that it lives."""
+    if ended := [one.printed() for one in started if one.process.poll() is not None]:
+        pytest.fail("\n".join(ended))
+    with suppress(asyncpg.InvalidCatalogNameError, asyncpg.UndefinedTableError):
+        connection = await asyncpg.connect(server.superuser_url(DATABASE))
+        try:
+            return bool(await connection.fetchval(_ALIVE) == len(started))
+        finally:
+            await connection.close()
+    return False
+
+
+def _ready(one: Started) -> bool:
+    return httpx.get(f"http://localhost:{one.port}/readyz").status_code == 200
+
+
+def _postmaster(server: Server) -> int:
+    (file,) = server.home.glob("pg*/postmaster.pid")
+    return int(file.read_text().splitlines()[0])
+
+
+async def test_all_that_start_at_the_same_moment_live_and_start_a_killed_database_again(fresh: Path) -> None:
+    with _started(fresh, "migrate", "migrate") as migrations:
+        printed = [one.printed() for one in migrations]
+    assert [one.process.returncode for one in migrations] == [0, 0], printed
+    with postgres.running(fresh) as server, _started(fresh, "serve", "worker", "worker") as started:
+        await eventually(lambda: _live(server, started), within=_SECONDS)
+        await eventually(lambda: _ready(started[0]), within=_SECONDS)
+        os.kill(_postmaster(server), signal.SIGKILL)
+        await eventually(lambda: not _ready(started[0]), within=_SECONDS)
+        await eventually(lambda: _ready(started[0]), within=_SECONDS)
+        assert [one.process.poll() for one in started] == [None, None, None]
+        for file in server.home.glob("pg*/global/pg_control"):
+            file.rename(file.with_name("lost"))
+        os.kill(_postmaster(server), signal.SIGKILL)
+        for one in started:
+            assert "The embedded PostgreSQL" in one.printed()
+            assert one.process.returncode == 1
+
+
+@pytest.mark.soak
+async def test_whole_sandboxes_start_beside_each_other_in_fresh_folders(fresh: Path, figures: Figures) -> None:
+    for number in range(figures.count(1, 10)):
+        data_dir = fresh / str(number)
+        with postgres.running(data_dir) as server, _started(data_dir, "run", "run", "run") as started:
+            await eventually(partial(_live, server, started), within=_SECONDS)
+
+
+def test_a_copy_of_the_programs_that_lacks_a_file_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "given" / "bin").mkdir(parents=True)
+    for name in ("postgres", "initdb", "share"):
+        (tmp_path / "given" / "bin" / name).write_text(name)
+    given = Programs(tmp_path / "given" / "bin", 17, "17.0", tmp_path / "given", (".",))
+    out_of_reach = _OutOfReach(uid=0, gid=0, dropped=False)
+    copy = given.within_reach(out_of_reach, tmp_path / "shelter").folder
+    (copy / "share").unlink()
+    (tmp_path / "shelter" / "postgresql-17.0.unfinished").mkdir()
+    assert given.within_reach(out_of_reach, tmp_path / "shelter").folder == copy
+    assert (copy / "share").read_text() == "share"
+
+
+class _OutOfReach(Account):
+    def reaches(self, path: Path) -> bool:
+        return False
