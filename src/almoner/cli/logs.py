@@ -1,17 +1,17 @@
 """Where log lines go: one JSON object a line, from our own code and from the libraries alike."""
 
+import errno
 import logging
-import sys
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-import msgspec
 import structlog
 
 from almoner.platform.failures import failure
-from almoner.platform.telemetry import Write
+from almoner.platform.log_lines import LogLines, encoded
 
 _LARGEST: Final = 10_000_000  # bytes
 _OLD_FILES: Final = 3
@@ -21,40 +21,38 @@ _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARN
 class _Lines(logging.Handler):
     """Writes the records of the libraries: uvicorn, asyncio, aiohttp."""
 
-    def __init__(self, write: Write) -> None:
+    def __init__(self, write: LogLines) -> None:
         super().__init__()
         self._write = write
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one line."""
+        try:
+            message = record.getMessage()
+        except Exception:  # noqa: BLE001 (what a library says with the wrong number of values)
+            message = str(record.msg)
         line: dict[str, Any] = {
             "at": datetime.fromtimestamp(record.created, UTC),
             "event": record.name,
             "level": record.levelname.lower(),
-            "message": record.getMessage(),
+            "message": message,
         }
         if record.exc_info and record.exc_info[1] is not None:
             line |= failure(record.exc_info[1])
-        self._write(msgspec.json.encode(line) + b"\n")
+        self._write(line)
 
 
 class _Structured:
     """What structlog hands finished lines to."""
 
-    def __init__(self, write: Write) -> None:
+    def __init__(self, write: LogLines) -> None:
         self._write = write
 
     def msg(self, line: str) -> None:
         """Write one line."""
-        self._write(line.encode() + b"\n")
+        self._write(line.encode())
 
     debug = info = warning = error = critical = exception = msg
-
-
-def to_stderr(line: bytes) -> None:
-    """Write a line at once."""
-    sys.stderr.buffer.write(line)
-    sys.stderr.buffer.flush()
 
 
 class LogFile:
@@ -75,15 +73,24 @@ class LogFile:
         self._lines.close()
 
     def write(self, line: bytes) -> None:
-        """Append a line."""
+        """Append a line, all of it or nothing. Raises OSError when there is no room, or no new file can be begun."""
         if self._size and self._size + len(line) > self._largest:
-            self._lines.close()
-            for number in range(self._old_files - 1, 0, -1):
-                if (old := self._old(number)).exists():
-                    old.replace(self._old(number + 1))
+            self._begin_anew()
+        if self._lines.write(line) != len(line):
+            self._lines.truncate(self._size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._size += len(line)
+
+    def _begin_anew(self) -> None:
+        """What fails is tried again with the next line, and moves no file twice."""
+        if self._file.exists():
+            free = next((number for number in range(1, self._old_files) if not self._old(number).exists()), None)
+            for number in range((free or self._old_files) - 1, 0, -1):
+                self._old(number).replace(self._old(number + 1))
             self._file.replace(self._old(1))
-            self._open()
-        self._size += self._lines.write(line)
+        full = self._lines
+        self._open()
+        full.close()
 
     def _open(self) -> None:
         self._lines = self._file.open("ab", buffering=0)
@@ -93,14 +100,14 @@ class LogFile:
         return self._file.with_name(f"{self._file.name}.{number}")
 
 
-def configure(write: Write, level: str) -> None:
+def configure(write: LogLines, level: str) -> None:
     """Send everything of at least this level to ``write``, which is given whole lines."""
     logging.basicConfig(level=_LEVELS[level], handlers=[_Lines(write)], force=True)
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
-            structlog.processors.JSONRenderer(serializer=lambda line, **_options: msgspec.json.encode(line).decode()),
+            structlog.processors.JSONRenderer(serializer=lambda line, **_options: encoded(line).decode()),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
         logger_factory=lambda *_names: _Structured(write),

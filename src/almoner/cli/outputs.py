@@ -1,7 +1,10 @@
-"""Files that a command writes: for nobody else on this machine, and over nothing that is there."""
+"""What a command writes: files, for nobody else on this machine and over nothing that is there; and what it prints."""
 
 import os
+import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -18,3 +21,29 @@ def write(out: Path, content: bytes) -> None:
     """Whole or not at all."""
     with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
         opened.write(content)
+
+
+class _Unfailing:
+    """A stream on which nothing fails: what cannot be printed is lost."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Print it if that is possible."""
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand on what is held."""
+        with suppress(OSError, ValueError):
+            self._stream.flush()
+
+
+def never_fail() -> None:
+    """For a command that serves: whoever reads what it prints may go, and the disk behind it may be full."""
+    sys.stdout, sys.stderr = (stream and _Unfailing(stream) for stream in (sys.stdout, sys.stderr))

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,8 +12,10 @@ import typer
 import uvloop
 
 from almoner import migrations, settings
-from almoner.cli import demo, local, logs, registers, watchlists
+from almoner.cli import demo, local, logs, outputs, registers, watchlists
 from almoner.cli.serve import listen_for, live, stop_on_signals
+from almoner.platform.db import exclusive
+from almoner.platform.log_lines import LogLines
 from almoner.platform.telemetry import Telemetry
 from almoner.settings import Settings, UnsafeSettings
 from almoner.wiring import House, open_house
@@ -44,6 +47,7 @@ def run() -> None:
     seconds. Ctrl-C stops everything. Without ALMONER_DATABASE_URL an embedded PostgreSQL is used.
     """
     began = time.monotonic()
+    outputs.never_fail()
     given = settings.read()
     if not given.sandbox:
         raise UnsafeSettings(["ALMONER_ENVIRONMENT is production: run `almoner serve` and `almoner worker` there."])
@@ -53,9 +57,10 @@ def run() -> None:
             asyncio.run(_ensure_app_role(complete.owner_dsn))
         migrations.migrate(complete.owner_dsn, tell=lambda step: typer.echo(f"database: applied {step}"))
         log = given.data_dir.resolve() / "almoner.log"
-        with logs.LogFile(log) as lines:
-            logs.configure(lines.write, complete.log_level)
-            uvloop.run(_live(complete, sockets, provider_sockets, Telemetry(lines.write), log, began))
+        with logs.LogFile(log) as file:
+            lines = LogLines(file.write)
+            logs.configure(lines, complete.log_level)
+            uvloop.run(_live(given, complete, sockets, provider_sockets, Telemetry(lines), log, began))
     typer.echo("Stopped.")
 
 
@@ -66,7 +71,8 @@ async def _ensure_app_role(owner_dsn: str) -> None:
         if not await connection.fetchval(
             "select exists (select from pg_roles where rolname = $1)", migrations.APP_ROLE
         ):
-            await connection.execute(f"create role {migrations.APP_ROLE} nologin")
+            with suppress(asyncpg.DuplicateObjectError, asyncpg.UniqueViolationError):  # by another start
+                await connection.execute(f"create role {migrations.APP_ROLE} nologin")
     except asyncpg.InsufficientPrivilegeError:
         return  # `migrate` says what an administrator has to do
     finally:
@@ -74,6 +80,7 @@ async def _ensure_app_role(owner_dsn: str) -> None:
 
 
 async def _live(
+    given: Settings,
     complete: Settings,
     sockets: list[socket.socket],
     provider_sockets: list[socket.socket],
@@ -84,14 +91,16 @@ async def _live(
     stop = stop_on_signals()
     house = await open_house(complete, telemetry=telemetry)
     try:
-        await registers.load_samples(house.db, stop)
-        if stop.is_set():
-            return
-        await watchlists.load_sample(house.db)
         file = complete.data_dir.resolve() / "sandbox.json"
-        sandbox = await demo.sandbox_content(house.db, demo.read_sandbox_file(file))
-        local.write_private(file, sandbox)
+        async with exclusive(complete.dsn, "almoner run"):
+            await registers.load_samples(house.db, stop)
+            if stop.is_set():
+                return
+            await watchlists.load_sample(house.db)
+            sandbox = await demo.sandbox_content(house.db, demo.read_sandbox_file(file))
+            local.write_private(file, sandbox)
         async with asyncio.TaskGroup() as group:
+            group.create_task(local.keep_database(given, stop))
             group.create_task(live(house, "server and worker", stop, sockets, provider_sockets))
             await _until_ready(house, stop)
             _show_banner(house, sandbox, file, log, time.monotonic() - began)

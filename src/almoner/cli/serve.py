@@ -6,6 +6,8 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import cast
 
 import uvicorn
 import uvloop
@@ -13,10 +15,11 @@ from starlette.types import ASGIApp
 
 from almoner import migrations, settings, worker
 from almoner.app import create_app
-from almoner.cli import local, logs
-from almoner.cli.joining import JoiningProtocol
+from almoner.cli import local, logs, outputs
+from almoner.cli.connection_limits import BoundedProtocol, Connections
 from almoner.cli.ports import listen
 from almoner.nonprofits.organisations import flows as organisations
+from almoner.platform.log_lines import to_stderr
 from almoner.platform.processes import Role
 from almoner.platform.telemetry import Telemetry
 from almoner.settings import Settings
@@ -28,6 +31,16 @@ _YOUNG_OBJECTS = 20_000
 
 class Server(uvicorn.Server):
     """uvicorn without its own signal handlers: one process may hold several, and stops them together."""
+
+    def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
+        super().__init__(config)
+        self._connections = connections
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second; once a second what takes too long is ended."""
+        if counter % 10 == 0:
+            self._connections.sweep(asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -55,12 +68,18 @@ def collect_seldom() -> None:
     gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
 
 
-async def answer(app: ASGIApp, sockets: list[socket.socket], stop: asyncio.Event) -> None:
-    """Serve the application until ``stop``; requests in flight get ten seconds to end."""
+async def answer(
+    app: ASGIApp, sockets: list[socket.socket], stop: asyncio.Event, connections: Connections | None = None
+) -> None:
+    """Serve the application until ``stop``; requests in flight get ten seconds to end.
+
+    ``connections``: those of the process, where it serves several applications.
+    """
+    connections = connections or Connections()
     config = uvicorn.Config(
         app,
         loop="none",
-        http=JoiningProtocol,
+        http=cast("type[BoundedProtocol]", partial(BoundedProtocol, connections)),
         ws="none",
         lifespan="off",
         access_log=False,
@@ -70,7 +89,7 @@ async def answer(app: ASGIApp, sockets: list[socket.socket], stop: asyncio.Event
         timeout_keep_alive=75,
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
-    server = Server(config)
+    server = Server(config, connections)
 
     async def end() -> None:
         await stop.wait()
@@ -96,19 +115,25 @@ def serve() -> None:
     Stops on SIGTERM after the requests in flight. The database must have been migrated; `almoner worker` does the
     background work.
     """
+    outputs.never_fail()
     given = settings.read()
     sockets, provider_sockets = listen_for(given)
     with local.completed(given) as complete:
-        uvloop.run(_serve(complete, sockets, provider_sockets))
+        uvloop.run(_serve(given, complete, sockets, provider_sockets))
 
 
-async def _serve(complete: Settings, sockets: list[socket.socket], provider_sockets: list[socket.socket]) -> None:
+async def _serve(
+    given: Settings, complete: Settings, sockets: list[socket.socket], provider_sockets: list[socket.socket]
+) -> None:
     (await migrations.state(complete.dsn)).refuse_unless_current()
-    logs.configure(logs.to_stderr, complete.log_level)
+    lines = to_stderr()
+    logs.configure(lines, complete.log_level)
     stop = stop_on_signals()
-    house = await open_house(complete, telemetry=Telemetry(logs.to_stderr))
+    house = await open_house(complete, telemetry=Telemetry(lines))
     try:
-        await live(house, "server", stop, sockets, provider_sockets)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(local.keep_database(given, stop))
+            group.create_task(live(house, "server", stop, sockets, provider_sockets))
     finally:
         await house.close()
 
@@ -121,11 +146,12 @@ async def live(
     if role != "worker":
         await organisations.warm(house.db)
     collect_seldom()
+    connections = Connections(trusted_proxies=house.settings.trusted_proxies)
     async with asyncio.TaskGroup() as group:
         group.create_task(worker.run(house, role, stop))
-        group.create_task(answer(app, sockets, stop))
+        group.create_task(answer(app, sockets, stop, connections))
         if house.provider_app is not None:
-            group.create_task(answer(house.provider_app, provider_sockets, stop))
+            group.create_task(answer(house.provider_app, provider_sockets, stop, connections))
             group.create_task(house.provider_app.run(stop))
 
 
@@ -134,17 +160,22 @@ def work() -> None:
 
     Stops on SIGTERM after the jobs in hand.
     """
-    with local.completed(settings.read()) as complete:
-        uvloop.run(_work(complete))
+    outputs.never_fail()
+    given = settings.read()
+    with local.completed(given) as complete:
+        uvloop.run(_work(given, complete))
 
 
-async def _work(complete: Settings) -> None:
+async def _work(given: Settings, complete: Settings) -> None:
     (await migrations.state(complete.dsn)).refuse_unless_current()
-    logs.configure(logs.to_stderr, complete.log_level)
+    lines = to_stderr()
+    logs.configure(lines, complete.log_level)
     stop = stop_on_signals()
-    house = await open_house(complete, telemetry=Telemetry(logs.to_stderr))
+    house = await open_house(complete, telemetry=Telemetry(lines))
     collect_seldom()
     try:
-        await worker.run(house, "worker", stop)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(local.keep_database(given, stop))
+            group.create_task(worker.run(house, "worker", stop))
     finally:
         await house.close()

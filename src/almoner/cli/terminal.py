@@ -118,8 +118,18 @@ def _unwind(_number: int, _frame: FrameType | None) -> None:
     raise SystemExit(128 + _number)
 
 
+def _open_standard_streams() -> None:
+    """A stream that is closed gets a place to go: its number would else be given to a file or a connection."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
 def main() -> None:
     """Run a command. SIGTERM and SIGHUP unwind like Ctrl-C, so that nothing stays behind."""
+    _open_standard_streams()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _unwind)
     try:

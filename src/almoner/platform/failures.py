@@ -10,11 +10,12 @@ AWAY: Final = (
     asyncpg.InternalClientError,  # a query met the server's farewell
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
-    asyncpg.TooManyConnectionsError,
+    asyncpg.InsufficientResourcesError,  # a full disk, no memory, too many connections
+    asyncpg.PostgresIOError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
 )
-"""The database cannot be reached just now: who asked is answered 503."""
+"""The database cannot be reached just now, or has no room: who asked is answered 503."""
 
 UNAVAILABLE: Final = (*AWAY, asyncpg.InterfaceError)
 """As a loop sees it, which rests and goes on. asyncpg uses the last for a connection that is closed and for a wrong

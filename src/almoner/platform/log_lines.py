@@ -1,0 +1,89 @@
+"""Lines of the log, written where writing may fail: a full disk, a reader that is gone or asleep, a closed stream.
+
+A log never ends or holds up a service. What could not be written is counted, and told once writing works again.
+"""
+
+import json
+import os
+import select
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from almoner.kit.time import SystemClock
+
+Write = Callable[[bytes], object]
+
+_AT_ONCE: Final = select.PIPE_BUF  # what a pipe that is ready takes without waiting, whole or not at all
+
+
+def encoded(line: object) -> bytes:
+    """One line of JSON, whatever is in it."""
+    try:
+        return msgspec.json.encode(line) + b"\n"
+    except Exception:  # noqa: BLE001 (an odd value or half a surrogate: told in a form that can be written)
+        return json.dumps(msgspec.to_builtins(line, str_keys=True, enc_hook=repr), default=repr).encode() + b"\n"
+
+
+class LogLines:
+    """Writes whole lines and never raises. ``lost`` counts those that could not be written."""
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+        self._untold = 0
+        self.lost = 0
+
+    def __call__(self, line: object) -> None:
+        """Write one line: bytes as they are, anything else as JSON."""
+        try:
+            if self._untold:
+                told = {"at": SystemClock().wall(), "event": "log_lines_lost", "level": "error", "lines": self._untold}
+                self._write(encoded(told))
+                self._untold = 0
+            self._write(line if isinstance(line, bytes) else encoded(line))
+        except Exception:  # noqa: BLE001 (there is nowhere to tell of it)
+            self._untold += 1
+            self.lost += 1
+
+
+class Stderr:
+    """Standard error, without waiting for whoever reads it. Raises OSError when a line cannot be written now."""
+
+    def __init__(self, fd: int = 2) -> None:
+        self._fd = _unshared(fd)
+        self._ready = select.poll()
+        self._ready.register(self._fd, select.POLLOUT)
+        self._rest = b""
+
+    def __call__(self, line: bytes) -> None:
+        """Write a line at once. Of a long one that is written in part the rest comes before the next."""
+        self._finish()
+        self._rest = line
+        try:
+            self._finish()
+        except OSError:
+            if self._rest is line:  # nothing of it was written
+                self._rest = b""
+                raise
+
+    def _finish(self) -> None:
+        while self._rest:
+            if not self._ready.poll(0):
+                raise BlockingIOError("nobody reads")
+            self._rest = self._rest[os.write(self._fd, self._rest[:_AT_ONCE]) :]
+
+
+def to_stderr() -> LogLines:
+    """Lines on standard error."""
+    return LogLines(Stderr())
+
+
+def _unshared(fd: int) -> int:
+    """A pipe opened once more, for ourselves: not to wait for its reader would else hold for all who write to it."""
+    with suppress(OSError):  # closed, somebody else's, or nobody reads it yet
+        if stat.S_ISFIFO(os.fstat(fd).st_mode):
+            return os.open(f"/dev/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    return fd
