@@ -8,6 +8,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from almoner.access.credentials import hashing
 from almoner.platform import postgres
 from almoner.platform.postgres import Server
 from tests.support import closed_network, cluster, database, hanging
@@ -15,6 +16,7 @@ from tests.support import given_files as outside
 from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.figures import Figures
+from tests.support.people import LEAST_COST
 from tests.support.scim import ScimClient
 from tests.support.service import Service, Tenant, serving
 
@@ -29,6 +31,7 @@ for profile, examples in (("short", SHORT), ("long", LONG)):
     )
 
 closed_network.close()
+hashing.take(LEAST_COST)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,8 +54,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays: no look for garbage goes through it again."""
+    """What was imported stays: no look for garbage goes through it again, and there are few, as in a server."""
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -246,6 +246,13 @@ def no_sleeps(source: Source) -> Iterator[str]:
             yield source.at(call, f"sleeps by {name}; use eventually()")
 
 
+def hashes_of_today(source: Source) -> Iterator[str]:
+    """Passwords are hashed at today's cost; only tests take another."""
+    for call, name in source.calls():
+        if name.endswith("hashing.take"):
+            yield source.at(call, "hashes passwords at another cost")
+
+
 OF_THE_SERVICE = (
     no_time_source,
     no_environment,
@@ -256,5 +263,6 @@ OF_THE_SERVICE = (
     telling_name,
     scoped_finders,
     no_swallowed_errors,
+    hashes_of_today,
 )
 OF_THE_TESTS = (no_stand_ins, no_sleeps, small_module, telling_name)

@@ -2,12 +2,15 @@
 
 import pyotp
 
+from almoner.access.credentials import hashing
 from almoner.access.credentials.service import authenticators, passwords, themself
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Realm, Role, profile_of
 from tests.support.service import Service
 
 PASSWORD = "correct horse battery staple"
+LEAST_COST = hashing.Cost(passes=1, kibibytes=8)
+"""Of a hash in a process of tests: those of the service take a thousand times as long, and prove no more."""
 
 
 async def person(

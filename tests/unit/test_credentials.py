@@ -2,6 +2,9 @@
 
 import os
 import random
+import subprocess
+import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -18,6 +21,7 @@ from almoner.access.credentials.domain import (
     WeakPassword,
 )
 from almoner.access.credentials.service import passwords
+from tests.support.people import LEAST_COST
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -198,7 +202,20 @@ def test_wrong_tries_fade() -> None:
     assert tries.left(OF_PASSWORD, AT - HOUR) == 7, "a clock that is behind forgives nothing"
 
 
-async def test_hashes_are_argon2id_of_today_and_tell_right_from_wrong() -> None:
+@pytest.fixture
+def hashes_of_today() -> Iterator[None]:
+    hashing.take(hashing.TODAY)
+    yield
+    hashing.take(LEAST_COST)
+
+
+def test_the_cost_of_hashes_is_that_of_today() -> None:
+    source = "from almoner.access.credentials import hashing; import asyncio; print(asyncio.run(hashing.make(b'x')))"
+    made = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout
+    assert made.startswith("$argon2id$v=19$m=47104,t=2,p=1$")
+
+
+async def test_hashes_are_argon2id_of_today_and_tell_right_from_wrong(hashes_of_today: None) -> None:
     made = await hashing.make(b"secret")
     assert made.startswith("$argon2id$v=19$m=47104,t=2,p=1$")
     assert await hashing.verify(made, b"secret", known=True)
