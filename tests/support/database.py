@@ -12,8 +12,6 @@ from uuid import uuid4
 
 import asyncpg
 import psutil
-from alembic import command
-from alembic.config import Config
 
 from almoner import migrations
 from almoner.platform.postgres import Server
@@ -50,6 +48,9 @@ def _template_name() -> str:
 
 def upgrade(owner_dsn: str, revision: str) -> None:
     """Bring a database to a revision, as ``migrations.migrate`` does to the newest. Not for use inside a loop."""
+    from alembic import command
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
     config.attributes.update(dsn=owner_dsn)
