@@ -122,6 +122,17 @@ def settings_for(database: TestDatabase, **given: object) -> configuration.Setti
     return configuration.read(**{**values, **given})
 
 
+def _answer_once_called(group: asyncio.TaskGroup, app: ASGIApp, listening: socket.socket, stop: asyncio.Event) -> None:
+    """Begin when somebody connects: most tests never do, and an end of what was begun takes a tenth of a second."""
+    loop = asyncio.get_running_loop()
+
+    def begin() -> None:
+        loop.remove_reader(listening)
+        group.create_task(answer(app, [listening], stop))
+
+    loop.add_reader(listening, begin)
+
+
 @asynccontextmanager
 async def serving(
     database: TestDatabase, *, catalogues: Catalogues | None = None, **settings: object
@@ -140,13 +151,14 @@ async def serving(
     try:
         async with asyncio.TaskGroup() as group:
             if house.provider_app is not None:
-                group.create_task(answer(house.provider_app, [listening], stop))
+                _answer_once_called(group, house.provider_app, listening, stop)
             yield Service(house, clock, database, lines)
             # H5: after all that the tests did with it, no card number is anywhere.
             found = [*await card_numbers.in_database(database), *card_numbers.in_lines(lines)]
             assert found == [], f"card numbers: {found}"
             stop.set()
     finally:
+        asyncio.get_running_loop().remove_reader(listening)
         listening.close()
         heads.cleanup()
         documents.cleanup()
