@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 import aiohttp
@@ -207,6 +207,12 @@ def _socket(info: tuple[Any, ...], *, loopback: bool) -> socket.socket:
     return socket.socket(family, kind, protocol)
 
 
+@cache
+def _of_the_system() -> ssl.SSLContext:
+    """The system's trusted authorities: hundreds of files, read once for the process."""
+    return ssl.create_default_context()
+
+
 @dataclass(slots=True)
 class _Pool:
     """The connections of one owner, and how many calls use them now."""
@@ -231,7 +237,7 @@ class Outbound:
         self._limits = limits
         self._threads = ThreadPoolExecutor(_RESOLVER_THREADS, thread_name_prefix="resolve")
         self._lookup = lookup or self._system_lookup
-        self._tls = tls or ssl.create_default_context()
+        self._tls = tls or _of_the_system()
         self._pools: OrderedDict[tuple[str, bool], _Pool] = OrderedDict()
 
     async def post(
