@@ -20,6 +20,7 @@ from almoner.platform.deployment import Deployment
 from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.pages.rendering import Pages
 from tests.support.clock import TestClock
+from tests.support.figures import Figures
 from tests.unit.test_receipt_documents import AT, LINKS, RECEIPT, kinds, root, text
 
 TODAY = date(2026, 3, 2)
@@ -153,8 +154,10 @@ async def test_a_statement_says_what_was_given_what_went_back_and_what_remains()
         assert ("The tax year begins and ends at midnight in London." in " ".join(shown.split())) == told
 
 
-async def test_a_thousand_gifts_and_hostile_names_are_printed() -> None:
-    rows = [line(100 + n, organisation="#panic() \\ *x* " + "W" * 200, number=n + 1) for n in range(1000)]
+@pytest.mark.soak
+async def test_many_gifts_and_hostile_names_are_printed(figures: Figures) -> None:
+    many = figures.count(150, 1000)
+    rows = [line(100 + n, organisation="#panic() \\ *x* " + "W" * 200, number=n + 1) for n in range(many)]
     document = await read(statement(*rows))
-    assert len(document.pages) > 20
-    assert "ACME-001000" in text(document)
+    assert len(document.pages) > many / 50
+    assert f"ACME-{many:06}" in text(document)
