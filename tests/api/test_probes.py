@@ -1,9 +1,14 @@
 """/healthz, /readyz, /metrics, /openapi.json."""
 
+import json
+
 import asyncpg
+import pytest
+from starlette.types import Message, Scope
 
 from almoner.migrations import REVISIONS
 from almoner.platform import audit, audit_chain
+from almoner.platform.pages.headers import REPORT_PATH
 from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
@@ -80,3 +85,18 @@ async def test_one_line_per_request_without_personal_data(service: Service, api:
     assert len(mine) == 1
     for secret in (b"Canary-in-the-body", b"canary-key", api.key.encode()):
         assert secret not in mine[0]
+
+
+async def test_who_leaves_in_the_middle_of_a_body_is_no_failure_of_ours(service: Service) -> None:
+    async def left() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def unheard(_message: Message) -> None:
+        pytest.fail("there is nobody to answer")
+
+    already = len(service.lines)
+    scope: Scope = {"type": "http", "method": "POST", "path": REPORT_PATH, "scheme": "https", "client": None}
+    scope.update({"headers": [(b"content-length", b"9")], "query_string": b"", "root_path": "", "http_version": "1.1"})
+    await service.app(scope, left, unheard)
+    (line,) = map(json.loads, service.lines[already:])
+    assert (line["status"], line.get("failure")) == (499, None)

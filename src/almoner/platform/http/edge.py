@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from time import perf_counter
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from almoner.kit.errors import Forbidden, InternalError, Problem, ServiceUnavailable
@@ -70,7 +71,7 @@ class Edge:
                 )
             await self._app(scope, receive, tagged)
             failure = scope.get("almoner.failure")
-        except ConnectionAbortedError:
+        except (ConnectionAbortedError, ClientDisconnect):
             status = 499  # the client left; nothing was answered
         except Exception as error:  # noqa: BLE001 (the last resort: answered and, unless expected, reported)
             failure = None if isinstance(error, Problem) else error
