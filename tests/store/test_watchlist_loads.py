@@ -176,3 +176,12 @@ async def test_lists_are_read_outside_of_who_compares_and_leave_the_loop_free(
     assert turns > 50  # the loop went on while thousands of names were read
     async with db.write() as tx:
         assert [one.code for one in (await screener.lists(tx)).versions] == ["ofac-sdn"]
+
+
+async def test_an_entry_that_cannot_be_read_stays_as_it_was(db: Database, paths: Iterator[Path]) -> None:
+    given = rows(tuple(f"BODY {nth}" for nth in range(1, 30)))
+    await load(db, write(next(paths), given))
+    made = await load(db, write(next(paths), [[*given[0], "further"], *given[1:28]]))
+    assert (made.bad, made.kept, made.removed) == (1, 1, 1)
+    made = await load(db, write(next(paths), [["x", *given[0][1:]], *given[1:27]]))
+    assert (made.bad, made.kept, made.removed) == (1, 2, 0), "it may be either of those that are missing"

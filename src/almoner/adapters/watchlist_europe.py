@@ -54,7 +54,7 @@ class UnitedKingdom:
             for line, row in rows(file, _UK_NEEDED, skip=1, title=self.title):
                 key, name = row["Unique ID"], " ".join(filter(None, (row[part] for part in _UK_NAMES)))
                 if not key or not name:
-                    yield BadEntry(f"{file.name}, line {line}", "the row has no number, or no name")
+                    yield BadEntry(f"{file.name}, line {line}", "the row has no number, or no name", key or None)
                     continue
                 kind = _UK_KINDS.get(row["Designation Type"].lower(), "unknown")
                 _uk(entries.setdefault(key, Gathered(key, kind)), name, row)
@@ -107,7 +107,7 @@ class EuropeanUnion:
                 kind = _EU_KINDS.get(row["Entity_SubjectType"], "unknown")
                 _eu(entries.setdefault(key, Gathered(key, kind)), row)
         for one in entries.values():
-            yield one.listed() if one.names else BadEntry(one.key, "the entry has no name")
+            yield one.listed() if one.names else BadEntry(one.key, "the entry has no name", one.key)
 
 
 def _eu(one: Gathered, row: Mapping[str, str]) -> None:

@@ -98,7 +98,7 @@ def _collect(file: Path, told: _Set) -> None:
             elif len(cells) == _COMMENTS:
                 told.comments[cells[0]] = told.comments.get(cells[0], "") + cells[1]
             else:
-                told.bad.append(BadEntry(f"{file.name}, row {number}", f"the row has {len(cells)} columns"))
+                told.bad.append(BadEntry(f"{file.name}, row {number}", f"the row has {len(cells)} columns", cells[0]))
 
 
 def _cell(text: str) -> str:

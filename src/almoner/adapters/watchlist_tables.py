@@ -48,7 +48,11 @@ class OwnFindings:
         for file in files:
             for line, row in rows(file, _OWN_NEEDED, title="an operator's own findings"):
                 problems = list(_problems(row))
-                yield BadEntry(f"{file.name}, line {line}", "; ".join(problems)) if problems else _own(row)
+                yield (
+                    BadEntry(f"{file.name}, line {line}", "; ".join(problems), row["key"] or None)
+                    if problems
+                    else _own(row)
+                )
 
 
 def _problems(row: Mapping[str, str]) -> Iterator[str]:
@@ -106,7 +110,7 @@ class OpenSanctions:
         for file in files:
             for line, row in rows(file, _TARGETS_NEEDED, title=self.title):
                 if not row["id"] or not row["name"]:
-                    yield BadEntry(f"{file.name}, line {line}", "the row has no number, or no name")
+                    yield BadEntry(f"{file.name}, line {line}", "the row has no number, or no name", row["id"] or None)
                 elif row["schema"] in _SCHEMATA:  # securities, wallets and the like are nobody
                     yield _target(row)
 

@@ -78,7 +78,7 @@ def _listed(element: Element) -> Listed | BadEntry:
     key = _text(element, "REFERENCE_NUMBER") or _text(element, "DATAID")
     whole = " ".join(piece for name in _PIECES if (piece := _text(element, name)))
     if not key or not whole:
-        return BadEntry(key or whole or element.tag, "the entry has no number, or no name")
+        return BadEntry(key or whole or element.tag, "the entry has no number, or no name", key or None)
     names = [ListedName(whole, "primary"), *_aliases(element)]
     if original := _text(element, "NAME_ORIGINAL_SCRIPT"):
         names.append(ListedName(original, "alias"))

@@ -79,7 +79,7 @@ class ConsolidatedScreening:
                 if row["_id"] and row["name"]:
                     yield _screened(row)
                 else:
-                    yield BadEntry(f"{file.name}, line {line}", "the row has no number, or no name")
+                    yield BadEntry(f"{file.name}, line {line}", "the row has no number, or no name", row["_id"] or None)
 
 
 def _screened(row: Mapping[str, str]) -> Listed:

@@ -166,5 +166,10 @@ def _tell(load: Load, seconds: float) -> None:
         return
     typer.echo(
         f"Loaded {load.entries:,} entries of {load.list}, version {load.version}: {load.added:,} in, "
-        f"{load.removed:,} out, {load.changed:,} changed, {load.bad:,} put aside; {seconds:.1f} s."
+        f"{load.removed:,} out, {load.changed:,} changed, {load.bad:,} rejected; {seconds:.1f} s."
     )
+    if load.kept:
+        typer.echo(
+            f"Kept {load.kept:,} entries as they were: their rows were rejected, or they are missing while a rejected "
+            "row has no readable number and may be theirs. If the rejected rows are none of them, use --force."
+        )

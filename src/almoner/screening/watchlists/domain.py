@@ -67,10 +67,11 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class BadEntry:
-    """What could not be read: where, and a sentence that says why."""
+    """What could not be read: where, and a sentence that says why. ``key``: of the entry, where that can be read."""
 
     place: str
     why: str
+    key: str | None = None
 
 
 CONTAINED: Final[Mapping[str, str]] = {"ofac-sdn-sample": "ofac-sdn"}
@@ -107,6 +108,7 @@ class Load:
 
     ``published_at``: of which moment the list is, where that is known. ``categories``: what its entries are, ``bodies``
     and ``persons`` those in which it has such entries. ``fetched_from``: web addresses. ``reasons``: why it is refused.
+    ``kept``: entries that stay as they were, since theirs could not be read; said when it is loaded.
     """
 
     id: UUID
@@ -128,6 +130,7 @@ class Load:
     forced: bool = False
     reasons: Sequence[str] = ()
     fetched_from: Sequence[str] = ()
+    kept: int = 0
 
     @property
     def version(self) -> str:

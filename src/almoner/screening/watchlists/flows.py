@@ -96,9 +96,9 @@ def _read(source: WatchlistSource, paths: Sequence[Path], report: Report | None)
         if isinstance(one, BadEntry):
             read.bad.append(one)
         elif one.key in read.entries:
-            read.bad.append(BadEntry(one.key, "the list has two entries with this number"))
+            read.bad.append(BadEntry(one.key, "the list has two entries with this number", one.key))
         elif (category := one.category or source.category) is None:
-            read.bad.append(BadEntry(one.key, "the entry says nothing of its category"))
+            read.bad.append(BadEntry(one.key, "the entry says nothing of its category", one.key))
         else:
             read.entries[one.key] = (one, category, digest(msgspec.json.encode((one, category))))
         if report is not None and len(read.entries) % _EVERY == 0:
@@ -119,7 +119,8 @@ async def _merge(
     before = await store.know(tx, EVERYONE, source)
     standing = await store.contents(tx, EVERYONE, source.code)
     added = read.entries.keys() - standing.keys()
-    removed = standing.keys() - read.entries.keys()
+    missing = standing.keys() - read.entries.keys()
+    removed = missing - _in_doubt(missing, read.bad, force=force)
     changed = [key for key, content in standing.items() if key in read.entries and read.entries[key][2] != content]
     load = Load(
         id=tx.new_id(),
@@ -140,6 +141,7 @@ async def _merge(
         bad=len(read.bad),
         forced=force,
         fetched_from=tuple(fetched_from),
+        kept=len(missing) - len(removed),
     )
     moments = (told, before.published_at if before else None)
     reasons = list(guards.problems(source, load.entries, load.bad, load.removed, len(standing), moments))
@@ -154,6 +156,13 @@ async def _merge(
     entries = [_entry(load, *read.entries[key]) for key in read.entries if key in fresh]
     await _replace(tx, load, [*removed, *changed], entries)
     return load
+
+
+def _in_doubt(missing: set[str], bad: Sequence[BadEntry], *, force: bool) -> set[str]:
+    """Those of the missing entries that may be among what could not be read: all of them while one has no number."""
+    if not force and any(one.key is None for one in bad):
+        return missing
+    return missing & {one.key for one in bad if one.key is not None}
 
 
 async def _stand_alone(tx: Tx, code: str) -> None:
