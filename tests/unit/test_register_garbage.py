@@ -46,7 +46,7 @@ JSON = st.recursive(
 )
 
 given_each = pytest.mark.parametrize("case", CASES)
-sparing = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+sparing = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def texts(value: object) -> Iterator[str]:

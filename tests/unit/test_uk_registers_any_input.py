@@ -31,7 +31,7 @@ from tests.support.uk_registers import (
     scottish,
 )
 
-FEW = settings(max_examples=60, deadline=None)
+FEW = settings(max_examples=40, deadline=None)
 
 TEXTS = some.one_of(
     some.text(max_size=30),
@@ -97,11 +97,13 @@ def test_any_bytes(name: str, content: bytes) -> None:
         tried(FILES[name][0], File(content, "publicextract.charity.json"))
 
 
-@pytest.mark.parametrize("table", TABLES)
 @FEW
-@given(data=some.data())
+@given(table=some.sampled_from(sorted(TABLES)), data=some.data())
 def test_any_values_of_the_extract(table: str, data: some.DataObject) -> None:
-    """Any text in any column of any table, as text and as JSON: the same, and never an exception."""
+    """Any text in any column of any table, as text and as JSON: never an exception.
+
+    All tables go through one reader; each column by itself is in test_register_damage.
+    """
     values = {column: data.draw(TEXTS, column) for column in data.draw(some.sets(some.sampled_from(columns_of(table))))}
     row = {**(charity() if table == "charity" else said()), **values}
     main = [] if table == "charity" else [ccew_text("charity", [charity()])]
