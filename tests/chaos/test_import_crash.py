@@ -12,8 +12,8 @@ import pytest
 from almoner.adapters.registers_ccew import Ccew
 from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.nonprofits.registers import flows
-from almoner.nonprofits.registers.domain import BadRow, Entry, Load
-from almoner.nonprofits.registers.ports import SourceFile
+from almoner.nonprofits.registers.domain import Load
+from almoner.nonprofits.registers.ports import Row, SourceFile
 from almoner.platform.db import Tx
 from tests.support.bmf import bodies, write
 from tests.support.database import TestDatabase
@@ -30,7 +30,7 @@ class Watched(IrsBmf):
     def __init__(self) -> None:
         self.names: list[str] = []
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
         """As the reader does."""
         self.names += [file.name for file in files]
         return super().read(files)
@@ -111,7 +111,7 @@ async def test_rows_that_a_crash_of_the_server_took_are_read_again(alone: Servic
     second = write(tmp_path / "2026-04-13 b.csv", bodies(30))
 
     class Stopped(Watched):
-        def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow]:
+        def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
             if files[0].name == second.name:
                 raise RuntimeError("stopped")
             return super().read(files)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Unnumbered
+from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Note, Unnumbered, Unread
 from almoner.nonprofits.registers.ports import RegisterSource
 
 
@@ -40,6 +40,8 @@ class Reading:
     links: list[Link]
     bad: list[BadRow]
     unnumbered: list[Unnumbered]
+    unread: list[Unread]
+    notes: list[Note]
 
     @property
     def one(self) -> Entry:
@@ -55,8 +57,15 @@ class Reading:
 
 def read(source: RegisterSource, *files: File | bytes | str | Path) -> Reading:
     """All rows of the files, read together."""
-    reading = Reading([], [], [], [])
-    kinds = {Entry: reading.entries, Link: reading.links, BadRow: reading.bad, Unnumbered: reading.unnumbered}
+    reading = Reading([], [], [], [], [], [])
+    kinds = {
+        Entry: reading.entries,
+        Link: reading.links,
+        BadRow: reading.bad,
+        Unnumbered: reading.unnumbered,
+        Unread: reading.unread,
+        Note: reading.notes,
+    }
     for row in source.read([_file(file) for file in files]):
         kinds[type(row)].append(row)  # type: ignore[attr-defined]
     return reading

@@ -44,9 +44,9 @@ def test_a_ruling_that_ended_is_not_active_and_winding_up_is_told() -> None:
     assert (winding_up.active, winding_up.facts) == (True, {"in_liquidatie": True})
 
 
-def test_an_end_that_is_no_day_ends_it_all_the_same() -> None:
-    entry = read(Anbi(), f"<a>{record(fiscaalNummer='123456782', naam='A', eindDatum='onbekend')}</a>").one
-    assert not entry.active
+def test_an_end_that_is_no_day_tells_neither_that_it_stands_nor_that_it_ended() -> None:
+    (bad,) = read(Anbi(), f"<a>{record(fiscaalNummer='123456782', naam='A', eindDatum='onbekend')}</a>").bad
+    assert bad.number == "123456782"
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])

@@ -43,7 +43,6 @@ def test_merger(row: str, number: str, to_number: str, day: tuple[int, int, int]
         ("A,518412,0,Museum,000000,0,,2008-01-01 00:00:00,", "unnumbered"),
         ("A,1100001,0,A,1100001,0,,2008-01-01 00:00:00,", "unnumbered"),
         ("A,11,0,B,1100002,0,,2008-01-01 00:00:00,", "CCEW has no such number"),
-        ("A,1100001,0,B,1100002,0,,01.01.2008,", "the date is no day"),
         ("A,1100001,0,B", "the row has 4 fields, the header has 9"),
     ],
 )

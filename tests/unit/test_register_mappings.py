@@ -239,7 +239,7 @@ def test_every_encoding_reads_its_own_text(encoding: str) -> None:
 
 def test_a_wrong_encoding_is_a_bad_row() -> None:
     reading = mapped(WHOLE, "No,Name\n1234,Café\n".encode("latin-1"))
-    assert (reading.entries, reading.bad[0].content) == ([], "")
+    assert (reading.entries, reading.bad[0].number) == ([], "1234")
 
 
 def test_nothing_that_is_not_named_is_read() -> None:

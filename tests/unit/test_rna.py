@@ -95,7 +95,7 @@ def test_a_file_without_a_needed_column_is_refused(column: str) -> None:
 
 def test_lines_that_a_field_holds_do_not_end_the_row() -> None:
     text = WALDEC.read_text("latin-1").replace("animer le quartier", "animer\r\nle quartier")
-    assert read(Rna(), text).entries[0].description == "animer\nle quartier ; écrire à"
+    assert read(Rna(), text).entries[0].description == "animer le quartier ; écrire à"
 
 
 def test_a_file_that_was_cut_off_loses_its_last_row_alone() -> None:

@@ -13,8 +13,7 @@ from almoner.access.operators import service as operators
 from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.nonprofits.registers import checks, jobs, store_refresh
 from almoner.nonprofits.registers import service as registers
-from almoner.nonprofits.registers.domain import BadRow, Entry
-from almoner.nonprofits.registers.ports import RegisterSource, SourceFile
+from almoner.nonprofits.registers.ports import RegisterSource, Row, SourceFile
 from almoner.platform import fetching, queue, selfcheck
 from almoner.platform.db import EVERYONE
 from almoner.platform.refreshing import Refresh
@@ -200,7 +199,7 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
     read: list[str] = []
 
     class Watched(IrsBmf):
-        def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow]:
+        def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
             read.extend(file.name for file in files)
             return super().read(files)
 

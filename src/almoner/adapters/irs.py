@@ -19,7 +19,7 @@ ALL: Final = "all"
 """The part of a list that comes in one file."""
 
 NO_EIN: Final = "the EIN is not nine digits, or is 000000000"
-BROKEN: Final = "the row holds characters that are not UTF-8, or NUL"
+BROKEN: Final = "the name holds characters that are not UTF-8, or NUL"
 
 _LOOKED_AT: Final = 50
 _LONGEST_KEPT: Final = 2000
@@ -53,6 +53,15 @@ def is_ein(text: str) -> bool:
 def is_broken(text: str) -> bool:
     """Whether it holds what no file of the IRS has: bytes that were no text, or NUL, which PostgreSQL refuses."""
     return "\x00" in text or (not text.isascii() and "\ufffd" in text)
+
+
+def wrong_with(ein: str, name: str) -> str | None:
+    """What is wrong with the two fields that a row cannot do without."""
+    if not is_ein(ein):
+        return NO_EIN
+    if not name:
+        return "the name is empty"
+    return BROKEN if is_broken(name) else None
 
 
 def without_care_of(text: str) -> str:
@@ -180,10 +189,12 @@ def what_it_is(line: str) -> str:
     return "look at its first lines, or fetch it again"
 
 
-def aside(line: int, reason: str, kept: Sequence[str], *, file: int) -> BadRow:
-    """A row for quarantine of the fields that are certainly not personal."""
+def aside(line: int, reason: str, kept: Sequence[str], *, file: int, number: str = "", name: str = "") -> BadRow:
+    """A row for quarantine of the fields that are certainly not personal; its number and name, as far as they hold."""
     safe = [field for field in map(without_care_of, kept) if "@" not in field]
-    return BadRow(line, reason, "|".join(safe)[:_LONGEST_KEPT].replace("\x00", "\ufffd"), file)
+    content = "|".join(safe)[:_LONGEST_KEPT].replace("\x00", "\ufffd")
+    ein, called = number if is_ein(number) else None, "" if is_broken(name) else body_alone(name)
+    return BadRow(line, reason, content, file, ein, called)
 
 
 def number_alone(fields: Sequence[str]) -> list[str]:

@@ -14,16 +14,18 @@ from stdnum.au import abn
 from almoner.adapters.capitals import readable
 from almoner.adapters.registers_tables import Row, Table
 from almoner.adapters.registers_values import (
+    Reading,
     folded,
     number_shown,
     other_than,
     present,
     shown,
-    slashed_day,
+    tidied,
     two_lines,
     websites,
     written_day,
 )
+from almoner.nonprofits.registers import ports
 from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Unnumbered
 from almoner.nonprofits.registers.ports import SourceFile
 
@@ -106,7 +108,7 @@ class Acnc:
     # Australian Red Cross, World Vision Australia, the University of Sydney, James Cook University
     canaries = frozenset({"50169561394", "28004778081", "15211513464", "46253211955"})
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | Link | BadRow | Unnumbered]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.Row]:
         """The rows. Raises ImportRefused when a needed column is missing."""
         for place, file in enumerate(files):
             yield from _Columns(Table(file, number=_ABN, place=place), place).rows()
@@ -117,7 +119,9 @@ class _Columns:
 
     def __init__(self, table: Table, place: int) -> None:
         self._table, self._file = table, place
+        self._reading = Reading(place)
         self._needed = table.places(*NEEDED)
+        table.numbered(self._needed[0], _number)
         self._purposes = list(zip(PURPOSES, table.places(*map(_spellings, PURPOSES)), strict=True))
         self._beneficiaries = self._flags(BENEFICIARIES)
         self._states = [(state, at) for state in STATES if (at := table.place(f"Operates_in_{state}")) is not None]
@@ -125,32 +129,34 @@ class _Columns:
     def _flags(self, names: Sequence[str]) -> list[tuple[str, int]]:
         return [(name, at) for name in names if (at := self._table.place(*_spellings(name))) is not None]
 
-    def rows(self) -> Iterator[Entry | Link | BadRow | Unnumbered]:
+    def rows(self) -> Iterator[ports.Row]:
         """Every row as what it is."""
         optional = {name: self._table.place(name, name.replace("_", " ")) for name in _OPTIONAL}
         for row in self._table:
             if isinstance(row, BadRow):
                 yield row
                 continue
-            more = {name: row.fields[at].strip() if at is not None else "" for name, at in optional.items()}
-            yield from self._row(row, more)
+            told = dict(zip(_NAMES, (row.fields[at] for at in self._needed), strict=True))
+            told |= {name: row.fields[at] if at is not None else "" for name, at in optional.items()}
+            yield from self._row(row, self._reading.texts(told))
+            yield from self._reading.unread(row.line)
 
-    def _row(self, row: Row, more: dict[str, str]) -> Iterator[Entry | Link | BadRow | Unnumbered]:
-        abn_written, name, city, state, postcode, registered, size, pbi, hpc = (
-            row.fields[at].strip() for at in self._needed
-        )
-        if not abn_written:
-            yield Unnumbered(row.line, self._file)
+    def _row(self, row: Row, more: dict[str, str]) -> Iterator[ports.Row]:
+        written_abn, name, city, state, postcode, registered, size, pbi, hpc = (more[column] for column in _NAMES)
+        if not row.fields[self._needed[0]].strip():
+            self._reading.forget()
+            yield Unnumbered(row.line, self._file, name)
             return
-        number = "".join(abn_written.split())
-        if not _ABN.fullmatch(number) or not abn.is_valid(number):
+        if (number := _number(written_abn)) is None:
+            self._reading.forget()
             reason = "the ABN is not eleven digits with a right check digit"
-            content = shown(ABN=number_shown(abn_written), Charity_Legal_Name=name)
-            yield BadRow(row.line, reason, content, self._file)
+            content = shown(ABN=number_shown(written_abn), Charity_Legal_Name=name)
+            yield BadRow(row.line, reason, content, self._file, name=name)
             return
-        if not name or "\ufffd" in name:
+        if not name:
+            self._reading.forget()
             reason = "Charity_Legal_Name is empty or damaged"
-            yield BadRow(row.line, reason, shown(ABN=number), self._file)
+            yield BadRow(row.line, reason, shown(ABN=number), self._file, number)
             return
         written = more["Other_Organisation_Names"]
         first, second = two_lines(more[f"Address_Line_{nth}"] for nth in (1, 2, 3))
@@ -167,7 +173,7 @@ class _Columns:
             city=city or None,
             state=state or None,
             postcode=postcode or None,
-            registration_date=slashed_day(registered),
+            registration_date=self._reading.day("Registration_Date", registered),
             prominence=_PROMINENCE.get(size, 0),
             facts=present({"PBI": pbi, "HPC": hpc, "Charity_Size": size} | self._facts(row, name, more)),
         )
@@ -176,20 +182,37 @@ class _Columns:
                 yield Link("reregistered", "ACNC", old, "ACNC", number)
 
     def _facts(self, row: Row, name: str, more: dict[str, str]) -> dict[str, object]:
+        established = self._reading.day(_ESTABLISHED, more[_ESTABLISHED])
+        countries = re.findall(r"[A-Z]{3}", more["Operating_Countries"])
+        if more["Operating_Countries"] and not countries:
+            self._reading.lose("Operating_Countries", more["Operating_Countries"])
         return {
-            "purposes": _said(row, self._purposes),
-            "beneficiaries": _said(row, self._beneficiaries),
-            "operates_in": _said(row, self._states),
-            "Operating_Countries": re.findall(r"[A-Z]{3}", more["Operating_Countries"]),
+            "purposes": self._said(row, self._purposes),
+            "beneficiaries": self._said(row, self._beneficiaries),
+            "operates_in": self._said(row, self._states),
+            "Operating_Countries": countries,
             "Country": more["Country"] if more["Country"].casefold() != "australia" else "",
             "Address_Type": more["Address_Type"],
-            "Date_Organisation_Established": written_day(slashed_day(more["Date_Organisation_Established"])),
+            _ESTABLISHED: written_day(established),
             "Financial_Year_End": more["Financial_Year_End"],
             "Number_of_Responsible_Persons": more["Number_of_Responsible_Persons"],
             "name_may_be_cut": len(name) >= _CUT_AT,
         }
 
+    def _said(self, row: Row, flags: list[tuple[str, int]]) -> list[str]:
+        said = []
+        for column, at in flags:
+            text = row.fields[at]
+            if text == "Y" or (text and self._reading.one_of(column, tidied(text), _FLAGS) is True):
+                said.append(column)
+        return said
 
+
+_ESTABLISHED: Final = "Date_Organisation_Established"
+_FLAGS: Final = {"y": True, "n": False}
+_NAMES: Final = (
+    "ABN", "Charity_Legal_Name", "Town_City", "State", "Postcode", "Registration_Date", "Charity_Size", "PBI", "HPC",
+)  # fmt: skip
 _OPTIONAL: Final = (
     "Other_Organisation_Names",
     "Address_Type",
@@ -198,7 +221,7 @@ _OPTIONAL: Final = (
     "Address_Line_3",
     "Country",
     "Charity_Website",
-    "Date_Organisation_Established",
+    _ESTABLISHED,
     "Number_of_Responsible_Persons",
     "Financial_Year_End",
     "Operating_Countries",
@@ -211,8 +234,9 @@ def _spellings(column: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((column, right, column.replace("_", " "))))
 
 
-def _said(row: Row, flags: list[tuple[str, int]]) -> list[str]:
-    return [column for column, at in flags if row.fields[at].strip() == "Y"]
+def _number(text: str) -> str | None:
+    number = "".join(text.split())
+    return number if _ABN.fullmatch(number) and abn.is_valid(number) else None
 
 
 def other_names(name: str, written: str) -> list[str]:

@@ -14,8 +14,8 @@ from stdnum.nl import bsn
 
 from almoner.adapters.registers_rulings import latest
 from almoner.adapters.registers_values import (
-    compact_day,
-    iso_day,
+    Reading,
+    any_day,
     number_shown,
     other_than,
     present,
@@ -24,7 +24,7 @@ from almoner.adapters.registers_values import (
     written_day,
 )
 from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused, Unnumbered
-from almoner.nonprofits.registers.ports import SourceFile
+from almoner.nonprofits.registers.ports import Row, SourceFile
 
 RECORD: Final = "beschikking"
 NUMBER: Final = "fiscaalNummer"
@@ -52,7 +52,7 @@ class Anbi:
     quiet: frozenset[str] = frozenset()
     canaries: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow | Unnumbered]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
         """The records. Raises ImportRefused when it is no such XML, or has a DTD."""
         for place, file in enumerate(files):
             seen: set[str] = set()
@@ -63,17 +63,17 @@ class Anbi:
                 )
 
 
-def _rulings(
-    file: SourceFile, place: int, seen: set[str]
-) -> Iterator[tuple[Entry | BadRow | Unnumbered, datetime | None]]:
+def _rulings(file: SourceFile, place: int, seen: set[str]) -> Iterator[tuple[Row, datetime | None]]:
     """The records with the days on which they ended; ``seen`` learns the names of their members."""
+    reading = Reading(place)
     for line, record in _records(file):
         seen.update(record)
-        yield _entry(line, record, place), _day(record.get(ENDS, ""))
-
-
-def _day(written: str) -> datetime | None:
-    return compact_day(written) or iso_day(written)
+        found = _entry(line, reading.texts(record), place, reading)
+        if not isinstance(found, Entry):
+            reading.forget()
+        yield found, found.until if isinstance(found, Entry) else None
+        for lost in reading.unread(line):
+            yield lost, None
 
 
 def _records(file: SourceFile) -> Iterator[tuple[int, dict[str, str]]]:
@@ -140,19 +140,19 @@ class _Parsing:
             self._record[self._member] += text
 
 
-def _entry(line: int, record: dict[str, str], file: int) -> Entry | BadRow | Unnumbered:
-    said = {name: " ".join(text.split()) for name, text in record.items()}
-    number, name = said.get(NUMBER, ""), said.get(NAME, "")
+def _entry(line: int, said: dict[str, str], file: int, reading: Reading) -> Entry | BadRow | Unnumbered:
+    number, name, ended = said.get(NUMBER, ""), said.get(NAME, ""), said.get(ENDS, "")
+    ends = any_day(ended)
     if not number:
-        return Unnumbered(line, file)
-    if not _NUMBER.fullmatch(number) or not bsn.is_valid(number):
+        return Unnumbered(line, file, name)
+    known = number if _NUMBER.fullmatch(number) and bsn.is_valid(number) else None
+    if known is None:
         reason = "the fiscal number is not nine digits that pass the eleven test"
-    elif not name or "\ufffd" in name:
+    elif not name:
         reason = "the name is empty or damaged"
+    elif ended and ends is None:
+        reason = f"{ENDS} is no day: whether the ruling has ended is unsure"
     else:
-        ended = said.get(ENDS, "")
-        begun = said.get("ingangsDatum", "")
-        ends = _day(ended)
         return Entry(
             number=number,
             part="all",
@@ -162,8 +162,8 @@ def _entry(line: int, record: dict[str, str], file: int) -> Entry | BadRow | Unn
             active=not ended,
             websites=websites(said.get("webSite", "")),
             city=said.get("vestigingsPlaats") or None,
-            registration_date=_day(begun),
+            registration_date=reading.day("ingangsDatum", said.get("ingangsDatum", "")),
             until=ends,
-            facts=present({ENDS: written_day(ends) or ended, "in_liquidatie": bool(_WINDING_UP.search(name))}),
+            facts=present({ENDS: written_day(ends), "in_liquidatie": bool(_WINDING_UP.search(name))}),
         )
-    return BadRow(line, reason, shown(number=number_shown(number), naam=name), file)
+    return BadRow(line, reason, shown(number=number_shown(number), naam=name), file, known, name)

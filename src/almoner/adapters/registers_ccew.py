@@ -7,7 +7,7 @@ e-mail addresses are never read.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal
 
 from almoner.adapters import registers_uk as uk
 from almoner.adapters.capitals import readable
@@ -29,20 +29,18 @@ from almoner.adapters.registers_ccew_tables import (
     Row,
     Table,
     found_in,
+    key_of,
     rows,
 )
-from almoner.adapters.registers_values import websites
-from almoner.nonprofits.registers.domain import BadRow, Entry, Link
+from almoner.adapters.registers_values import Reading, amount_of, any_day, websites, written_day
+from almoner.nonprofits.registers import ports
+from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Note, Unread
 from almoner.nonprofits.registers.ports import SourceFile
-from almoner.nonprofits.registries.domain import number_key
-
-_T = TypeVar("_T")
 
 REGISTRY: Final = "CCEW"
 EVERYTHING: Final = "all"
 _ORGANISATION: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
-_CHARITY_NUMBER: Final = re.compile(r"[0-9]{6,7}", re.ASCII)
-_LINKED: Final = re.compile(r"[0-9]{1,5}", re.ASCII)
+_Adder = Callable[[Join, int, list[str], int, Reading], None]
 _CLASS: Final = re.compile(r"[0-9]{3}", re.ASCII)
 _SAYS: Final = {"true": True, "false": False}
 _WORKING, _PREVIOUS = "Working name", "Previous name"
@@ -58,6 +56,10 @@ _BOOLEANS: Final = {
     "charity_gift_aid": "gift_aid",
     "charity_has_land": "has_land",
 }
+_DAYS: Final = (
+    "date_of_registration", "date_of_removal", "latest_acc_fin_period_start_date", "latest_acc_fin_period_end_date",
+    "date_cio_dissolution_notice",
+)  # fmt: skip
 _AT: Final = {name: place for place, name in enumerate(CHARITY.columns)}
 _ADDRESS: Final = [_AT[f"charity_contact_address{line}"] for line in range(1, 6)]
 
@@ -80,90 +82,98 @@ class Ccew:
     def day(self, files: Sequence[SourceFile]) -> datetime | None:
         """The day on which the extract was made, which its rows begin with."""
         first = next(rows(EXTRACT, files[found_in(files)[CHARITY.name]], 0), None)
-        try:
-            return uk.day(first.values[0]) if isinstance(first, Row) else None
-        except ValueError:
-            return None
+        return any_day(first.values[0]) if isinstance(first, Row) else None
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | Link | BadRow]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.Row]:
         """The bodies of an extract, then who went into whom.
 
-        Tables that are not there are told as put-aside rows of line 0: the load counts, and says what it lacks.
+        Tables that are not there are noted: the load counts, and says what it lacks.
         """
         places = found_in(files)
         with joining() as join:
             for name, table in TABLES.items():
-                if name not in places:
-                    yield BadRow(0, f"the table {name} is not among the files; not known: {table.lacking}", "")
-                    continue
-                place = places[name]
-                for row in rows(table, files[place], place):
-                    wrong = row if isinstance(row, BadRow) else _add(join, table, row, place)
-                    if wrong is not None:
-                        yield wrong
+                if name in places:
+                    yield from _table(join, table, files[places[name]], places[name])
+                else:
+                    yield Note(f"the table {name} is not among the files; not known: {table.lacking}")
             join.arrange()
             for charity in join.charities():
                 yield _entry(charity)
             yield from _links(join)
 
 
-def _add(join: Join, table: Table, row: Row, place: int) -> BadRow | None:
-    """Keep a row for the join; what is wrong with it is told and kept without its content."""
-    organisation = row.values[0]
-    if not _ORGANISATION.fullmatch(organisation):
-        return BadRow(row.line, "organisation_number is not a number", "", place)
-    try:
-        _ADDERS[table.name](join, int(organisation), row)
-    except ValueError as error:
-        return BadRow(row.line, str(error), f"organisation_number {organisation}", place)
-    return None
+def _table(join: Join, table: Table, file: SourceFile, place: int) -> Iterator[BadRow | Unread]:
+    """Keep the rows of a table for the join; what is wrong with one is told and kept without its content."""
+    reading = Reading(place)
+    for row in rows(table, file, place):
+        if isinstance(row, BadRow):
+            yield row
+            continue
+        told = list(reading.texts(dict(zip(table.columns, row.values, strict=True))).values())
+        try:
+            if not _ORGANISATION.fullmatch(told[0]):
+                raise ValueError("organisation_number is not a number")
+            _ADDERS[table.name](join, int(told[0]), told, row.line, reading)
+        except ValueError as error:
+            reading.forget()
+            content = f"organisation_number {told[0]}" if _ORGANISATION.fullmatch(told[0]) else ""
+            yield _rejected(join, table, told, BadRow(row.line, str(error), content, place))
+        else:
+            yield from reading.unread(row.line)
 
 
-def _add_charity(join: Join, organisation: int, row: Row) -> None:
-    told = row.values
-    number, linked, name = told[_AT["registered_charity_number"]], told[_AT["linked_charity_number"]], told[3]
-    if not _CHARITY_NUMBER.fullmatch(number):
+def _rejected(join: Join, table: Table, told: Sequence[str], row: BadRow) -> BadRow:
+    """The row with the number of its charity, unless that was there before."""
+    if table is not CHARITY:
+        return row._replace(lists=False)
+    number, linked, name = told[1:4]
+    if _ORGANISATION.fullmatch(told[0]) and join.number_of(int(told[0])) == (number, linked.lstrip("0") or "0"):
+        return row._replace(lists=False)
+    return row._replace(number=key_of(number, linked), name=uk.name_of(name))
+
+
+def _add_charity(join: Join, organisation: int, told: list[str], line: int, reading: Reading) -> None:
+    number, linked, name = told[1:4]
+    if key_of(number, "0") is None:
         raise ValueError("registered_charity_number has not 6 or 7 digits")
-    if not _LINKED.fullmatch(linked):
+    if key_of(number, linked) is None:
         raise ValueError("linked_charity_number is not a number")
-    if not name.strip():
-        raise ValueError("charity_name is empty")
-    status = told[_AT["charity_registration_status"]]
+    if not name:
+        raise ValueError("charity_name is empty or damaged")
+    status = told[_AT["charity_registration_status"]].capitalize()
     if status not in ("Registered", "Removed"):
         raise ValueError("charity_registration_status is neither Registered nor Removed")
+    told[_AT["charity_registration_status"]] = status
     for column in _BOOLEANS:
-        if told[_AT[column]].lower() not in ("", "true", "false"):
-            raise ValueError(f"{column} is neither True nor False")
+        if reading.one_of(column, told[_AT[column]], _SAYS) is None:
+            told[_AT[column]] = ""
     for column in ("latest_income", "latest_expenditure"):
-        _checked(column, uk.money, told[_AT[column]])
-    days = [
-        _checked(column, uk.day_written, told[_AT[column]]) or ""
-        for column in (
-            "date_of_registration", "date_of_removal", "latest_acc_fin_period_start_date",
-            "latest_acc_fin_period_end_date", "date_cio_dissolution_notice",
-        )
-    ]  # fmt: skip
-    key = (number, int(linked))
-    if not join.add_charity(key, organisation, status == "Registered", (days[0], days[1]), row.line, told):
+        told[_AT[column]] = _amount(column, told[_AT[column]], reading)
+    for column in _DAYS:
+        told[_AT[column]] = _day(column, told[_AT[column]], reading)
+    days = told[_AT["date_of_registration"]], told[_AT["date_of_removal"]]
+    if not join.add_charity((number, int(linked)), organisation, status == "Registered", days, line, told):
         raise ValueError("the organisation number stands twice in the table")
 
 
-def _checked(column: str, read: Callable[[str], _T], text: str) -> _T:
-    try:
-        return read(text)
-    except ValueError as error:
-        raise ValueError(f"{column} cannot be read") from error
+def _day(column: str, text: str, reading: Reading) -> str:
+    return written_day(reading.day(column, text)) or ""
 
 
-def _add_class(join: Join, organisation: int, row: Row) -> None:
-    if not _CLASS.fullmatch(row.values[1]):
+def _amount(column: str, text: str, reading: Reading) -> str:
+    found = reading.amount(column, text)
+    return "" if found is None else str(found)
+
+
+def _add_class(join: Join, organisation: int, told: list[str], _line: int, _reading: Reading) -> None:
+    if not _CLASS.fullmatch(told[1]):
         raise ValueError("classification_code has not three digits")
-    join.add(organisation, CLASSES.name, row.values[1:])
+    join.add(organisation, CLASSES.name, told[1:])
 
 
-def _add_event(join: Join, organisation: int, row: Row) -> None:
-    _, kind, day, reason, taker, taker_number = row.values
-    day = _checked("date_of_event", uk.day_written, day) or ""
+def _add_event(join: Join, organisation: int, told: list[str], _line: int, reading: Reading) -> None:
+    _, kind, day, reason, taker, taker_number = told
+    day = _day("date_of_event", day, reading)
     join.add(organisation, EVENTS.name, (kind, day, reason, taker_number))
     incorporated = "incor" in reason.lower()  # "Funds transferred (incor)"
     if kind == "Removed" and incorporated:
@@ -171,45 +181,42 @@ def _add_event(join: Join, organisation: int, row: Row) -> None:
     other = int(taker) if _ORGANISATION.fullmatch(taker) else None
     if other is None:
         return
-    number = taker_number if _CHARITY_NUMBER.fullmatch(taker_number) else ""
+    number = taker_number if key_of(taker_number, "0") else ""
     if kind == "Asset transfer out":
         join.add_transfer(organisation, other, number, day, incorporated)
     elif kind == "Asset transfer in":
         join.add_transfer(other, organisation, "", day, incorporated)
 
 
-def _add_report(join: Join, organisation: int, row: Row) -> None:
-    join.add(
-        organisation, REPORTS.name, (row.values[1], _checked("date_published", uk.day_written, row.values[2]) or "")
-    )
+def _add_report(join: Join, organisation: int, told: list[str], _line: int, reading: Reading) -> None:
+    join.add(organisation, REPORTS.name, (told[1], _day("date_published", told[2], reading)))
 
 
-def _add_return(join: Join, organisation: int, row: Row) -> None:
-    _, cycle, end, due, received, income, spent, qualified = row.values
-    days = [_checked("a date", uk.day_written, text) or "" for text in (end, due, received)]
-    for column, amount in (("total_gross_income", income), ("total_gross_expenditure", spent)):
-        _checked(column, uk.money, amount)
-    join.add(organisation, RETURNS.name, (cycle, *days, income, spent, qualified))
+def _add_return(join: Join, organisation: int, told: list[str], _line: int, reading: Reading) -> None:
+    columns = RETURNS.columns
+    days = [_day(columns[at], told[at], reading) for at in (2, 3, 4)]
+    amounts = [_amount(columns[at], told[at], reading) for at in (5, 6)]
+    join.add(organisation, RETURNS.name, (told[1], *days, *amounts, told[7]))
 
 
-def _add_latest(table: Table) -> Callable[[Join, int, Row], None]:
+def _add_latest(table: Table) -> _Adder:
     """Of annual returns in detail, the latest is kept."""
 
-    def add(join: Join, organisation: int, row: Row) -> None:
-        if row.values[1].lower() == "true":
-            join.add(organisation, table.name, row.values)
+    def add(join: Join, organisation: int, told: list[str], _line: int, _reading: Reading) -> None:
+        if told[1].lower() == "true":
+            join.add(organisation, table.name, told)
 
     return add
 
 
-def _add_as_it_is(table: Table) -> Callable[[Join, int, Row], None]:
-    def add(join: Join, organisation: int, row: Row) -> None:
-        join.add(organisation, table.name, row.values[1:])
+def _add_as_it_is(table: Table) -> _Adder:
+    def add(join: Join, organisation: int, told: list[str], _line: int, _reading: Reading) -> None:
+        join.add(organisation, table.name, told[1:])
 
     return add
 
 
-_ADDERS: Final[Mapping[str, Callable[[Join, int, Row], None]]] = {
+_ADDERS: Final[Mapping[str, _Adder]] = {
     CHARITY.name: _add_charity,
     CLASSES.name: _add_class,
     EVENTS.name: _add_event,
@@ -220,16 +227,19 @@ _ADDERS: Final[Mapping[str, Callable[[Join, int, Row], None]]] = {
 }
 
 
-def _number(number: str, linked: int) -> str:
-    """The key of a charity: linked ones share the number of the main one, and have one more of their own."""
-    return number_key(REGISTRY, f"{number}-{linked}" if linked else number) or number
+def _key(number: str, linked: int) -> str:
+    return key_of(number, str(linked)) or number
 
 
 def _links(join: Join) -> Iterator[Link]:
     for gone in join.successors():
         kind: Literal["reregistered", "merged"] = "reregistered" if gone.incorporated else "merged"
-        numbers = _number(gone.number, gone.linked), _number(gone.to_number, gone.to_linked)
-        yield Link(kind, REGISTRY, numbers[0], REGISTRY, numbers[1], uk.day(gone.day))
+        numbers = _key(gone.number, gone.linked), _key(gone.to_number, gone.to_linked)
+        yield Link(kind, REGISTRY, numbers[0], REGISTRY, numbers[1], any_day(gone.day))
+
+
+def _written(text: str) -> str | None:
+    return written_day(any_day(text))
 
 
 def _entry(charity: Charity) -> Entry:
@@ -238,9 +248,9 @@ def _entry(charity: Charity) -> Entry:
     name = uk.name_of(told["charity_name"])
     names = _names(charity)
     place = uk.place_of((charity.told[line] for line in _ADDRESS), told["charity_contact_postcode"])
-    income = uk.money(told["latest_income"])
+    income = amount_of(told["latest_income"])
     return Entry(
-        number=_number(main, linked),
+        number=_key(main, linked),
         part=EVERYTHING,
         name=name,
         display_name=readable(name),
@@ -254,12 +264,12 @@ def _entry(charity: Charity) -> Entry:
         city=place.city,
         state=place.state,
         postcode=place.postcode,
-        registration_date=uk.day(told["date_of_registration"]),
+        registration_date=any_day(told["date_of_registration"]),
         is_branch_parent=charity.has_linked,
         parent_number=main if linked else None,
         prominence=uk.prominence_of(income),
         facts={**_own_facts(told, income), **_said_facts(charity, told, names)},
-        until=uk.day(told["date_of_removal"]),
+        until=any_day(told["date_of_removal"]),
     )
 
 
@@ -282,12 +292,12 @@ def _own_facts(told: Mapping[str, str], income: int | None) -> dict[str, object]
         reporting_status=told["charity_reporting_status"],
         charity_type=told["charity_type"],
         company_number=told["charity_company_registration_number"],
-        removed=uk.day_written(told["date_of_removal"]),
-        cio_dissolution_notice=uk.day_written(told["date_cio_dissolution_notice"]),
+        removed=_written(told["date_of_removal"]),
+        cio_dissolution_notice=_written(told["date_cio_dissolution_notice"]),
         income=income,
-        expenditure=uk.money(told["latest_expenditure"]),
-        financial_year_start=uk.day_written(told["latest_acc_fin_period_start_date"]),
-        financial_year_end=uk.day_written(told["latest_acc_fin_period_end_date"]),
+        expenditure=amount_of(told["latest_expenditure"]),
+        financial_year_start=_written(told["latest_acc_fin_period_start_date"]),
+        financial_year_end=_written(told["latest_acc_fin_period_end_date"]),
         **{fact: _SAYS.get(told[column].lower()) for column, fact in _BOOLEANS.items()},
     )
 
@@ -296,7 +306,7 @@ def _said_facts(charity: Charity, told: Mapping[str, str], names: Mapping[str, l
     """The facts of the other tables."""
     said = charity.said
     events = said.get(EVENTS.name, [])
-    registered = uk.day_written(told["date_of_registration"])
+    registered = _written(told["date_of_registration"])
     registrations = sorted(day for kind, day, _, _ in events if kind.lower().endswith("registration") and day)
     removals = [(day, reason) for kind, day, reason, _ in events if kind == "Removed" and reason]
     document, objects, benefit = said.get(DOCUMENT.name, [["", "", ""]])[0]
@@ -334,8 +344,8 @@ def _returns(rows_of_it: Sequence[Sequence[str]]) -> list[dict[str, object]]:
             year_end=end,
             due=due,
             received=received,
-            income=uk.money(income),
-            expenditure=uk.money(spent),
+            income=amount_of(income),
+            expenditure=amount_of(spent),
             accounts_qualified=_SAYS.get(qualified.lower()),
         )
         for cycle, end, due, received, income, spent, qualified in newest

@@ -61,7 +61,7 @@ from transfer t
     join charity f on f.organisation = t.giver
     left join charity g on g.organisation = t.taker
     left join incorporated i on i.giver = t.giver
-where f.registered = 0 and t.day >= f.removal and t.taker != t.giver
+where f.registered = 0 and f.removal != '' and t.day >= f.removal and t.taker != t.giver
     and f.organisation not in (select organisation from superseded)
 group by f.organisation
 having min(t.taker) = max(t.taker) and coalesce(g.number, max(t.taker_number)) != ''
@@ -106,6 +106,13 @@ class Join:
         return (
             self._connection.execute("insert or ignore into charity values (?, ?, ?, ?, ?, ?, ?, ?)", row).rowcount == 1
         )
+
+    def number_of(self, organisation: int) -> tuple[str, str] | None:
+        """The number and linked number that an organisation number was added with."""
+        found = self._connection.execute(
+            "select number, cast(linked as text) from charity where organisation = ?", (organisation,)
+        ).fetchone()
+        return found and (found[0], found[1])
 
     def add(self, organisation: int, kind: str, told: Sequence[str]) -> None:
         """Keep what another table says of a body."""

@@ -12,8 +12,10 @@ from typing import Final, NamedTuple
 from zipfile import BadZipFile
 
 from almoner.adapters import registers_json
+from almoner.adapters.registers_values import tidied
 from almoner.nonprofits.registers.domain import BadRow, ImportRefused
 from almoner.nonprofits.registers.ports import SourceFile
+from almoner.nonprofits.registries.domain import number_key
 
 _NAMED: Final = re.compile(r"(?:^|[^a-z_])(charity(?:_[a-z]+)*)\.(?:txt|json)(?:\.|$)", re.IGNORECASE)
 _DAMAGED: Final = (BadZipFile, EOFError, OSError, zlib.error)
@@ -21,6 +23,12 @@ _LONGEST_RECORD: Final = 500_000
 _SLASH, _TAB = "\ue000", "\ue001"  # stand for an escaped one while a row is taken apart
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9]{1,8}", re.ASCII)
+
+
+NUMBER: Final = "registered_charity_number"
+LINKED: Final = "linked_charity_number"
+_CHARITY_NUMBER: Final = re.compile(r"[0-9]{6,7}", re.ASCII)
+_LINKED: Final = re.compile(r"[0-9]{1,5}", re.ASCII)
 
 
 class Row(NamedTuple):
@@ -162,13 +170,10 @@ def _text_rows(table: Table, file: SourceFile, place: int) -> Iterator[Row | Bad
     places = [header.index(name) for name in table.columns]
     width = len(header)
     for line, record in found:
-        if "\x00" in record or "\ufffd" in record:
-            yield BadRow(line, "the row holds characters that are not UTF-8, or NUL", _safe(record), place)
-            continue
         values = _fields(record, width)
         if len(values) != width:
             reason = f"the row has {len(values)} fields, the header has {width}"
-            yield BadRow(line, reason, _safe(record), place)
+            yield BadRow(line, reason, _safe(record), place, _key(table, header, record), lists=table is CHARITY)
         else:
             yield Row(line, [values[column] for column in places])
 
@@ -220,20 +225,31 @@ def _safe(record: str) -> str:
     return ""
 
 
+def _key(table: Table, header: Sequence[str], record: str) -> str | None:
+    """The number of a charity in a row with too few fields or too many: it stands among the first ones."""
+    fields = dict(zip(header, record.split("\t"), strict=False))
+    return key_of(fields.get(NUMBER, ""), fields.get(LINKED, "")) if table is CHARITY else None
+
+
+def key_of(number: str, linked: str) -> str | None:
+    """The key of a charity: linked ones share the number of the main one, and have one more of their own."""
+    number, linked = tidied(number), tidied(linked)
+    if not _CHARITY_NUMBER.fullmatch(number) or not _LINKED.fullmatch(linked):
+        return None
+    return number_key("CCEW", f"{number}-{int(linked)}" if int(linked) else number) or number
+
+
 def _json_rows(table: Table, file: SourceFile, place: int) -> Iterator[Row | BadRow]:
     seen = False
     for number, item in enumerate(registers_json.items(file.binary()), 1):
         if item is None:
-            yield BadRow(number, "the item is no object", "", place)
+            yield BadRow(number, "the item is no object", "", place, lists=table is CHARITY)
             continue
         if not seen:
             _check_columns(table, file, list(item))
             seen = True
         values = [_text(item.get(name)) for name in table.columns]
-        if any("\x00" in value or "\ufffd" in value for value in values):
-            yield BadRow(number, "the row holds characters that are not UTF-8, or NUL", "", place)
-        else:
-            yield Row(number, values)
+        yield Row(number, values)
 
 
 def _text(value: object) -> str:

@@ -5,15 +5,15 @@ The columns Email and Telephone are never read; some bodies give an e-mail addre
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from functools import partial
 from typing import Final
 
 from almoner.adapters import registers_uk as uk
 from almoner.adapters.capitals import readable
 from almoner.adapters.registers_tables import Table
-from almoner.adapters.registers_values import websites
-from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Unnumbered
-from almoner.nonprofits.registers.ports import SourceFile
+from almoner.adapters.registers_values import Reading, websites, written_day
+from almoner.nonprofits.registers.domain import BadRow, Entry, Unnumbered
+from almoner.nonprofits.registers.ports import Row, SourceFile
 from almoner.nonprofits.registries.domain import number_key
 
 REGISTRY: Final = "CCNI"
@@ -25,6 +25,7 @@ NEEDED: Final = (
 )  # fmt: skip
 _SUB: Final = "Sub charity number"
 """In older exports: rows with one tell of a part of a charity that has no number of its own."""
+_YEAR_END: Final = "Date for financial year ending"
 _FINANCE: Final = (
     "Financial period start", "Financial period end", "Employed staff", "UK and Ireland volunteers",
     "Income from donations and legacies", "Income from charitable activities", "Income from other trading activities",
@@ -55,39 +56,45 @@ class Ccni:
     canaries = frozenset({"100002", "100004", "100012", "100016"})
     """Cancer Lifeline, Disability Action, the council for voluntary action (NICVA), and one more of the first."""
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | Link | BadRow | Unnumbered]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
         """The charities, registered and removed."""
         for place, file in enumerate(files):
             yield from _rows(Table(file, number=_NUMBER, place=place), place)
 
 
-def _rows(table: Table, place: int) -> Iterator[Entry | BadRow | Unnumbered]:
+def _rows(table: Table, place: int) -> Iterator[Row]:
     columns = dict(zip(NEEDED, table.places(*NEEDED), strict=True))
     columns |= {name: at for name in (*_FINANCE, _SUB) if (at := table.place(name)) is not None}
+    table.numbered(columns["Reg charity number"], partial(number_key, REGISTRY))
+    reading = Reading(place)
     for row in table:
         if isinstance(row, BadRow):
             yield row
             continue
-        told = {name: row.fields[at].strip() for name, at in columns.items()}
-        if told.get(_SUB, "0") not in ("", "0"):
+        told = reading.texts({name: row.fields[at] for name, at in columns.items()})
+        if reading.amount(_SUB, told.get(_SUB, "")):
             yield Unnumbered(row.line, place)
             continue
         key = number_key(REGISTRY, told["Reg charity number"])
         if key is None:
-            yield BadRow(row.line, "Reg charity number has not six digits", "", place)
+            reading.forget()
+            name = uk.name_of(told["Charity name"])
+            yield BadRow(row.line, "Reg charity number has not six digits", "", place, name=name)
             continue
         try:
-            yield _entry(key, told)
+            yield _entry(key, told, reading)
         except ValueError as error:
-            yield BadRow(row.line, str(error), key, place)
+            reading.forget()
+            yield BadRow(row.line, str(error), key, place, key)
+        yield from reading.unread(row.line)
 
 
-def _entry(key: str, told: Mapping[str, str]) -> Entry:
+def _entry(key: str, told: Mapping[str, str], reading: Reading) -> Entry:
     name = uk.name_of(told["Charity name"])
     if not name:
-        raise ValueError("Charity name is empty")
+        raise ValueError("Charity name is empty or damaged")
     status, days = _status(told["Status"])
-    income, spent = _amount("Total income", told), _amount("Total spending", told)
+    income, spent = (reading.amount(column, told[column]) for column in ("Total income", "Total spending"))
     pieces = [] if _NO_LONGER in told["Public address"].lower() else told["Public address"].split(",")
     place = uk.place_of(pieces)
     return Entry(
@@ -105,20 +112,20 @@ def _entry(key: str, told: Mapping[str, str]) -> Entry:
         city=place.city,
         state=place.state,
         postcode=place.postcode,
-        registration_date=_day("Date registered", told),
+        registration_date=reading.day("Date registered", told["Date registered"]),
         prominence=uk.prominence_of(income),
         facts=uk.kept(
             status=status,
             reporting_days=days,
-            company_number=_company(told["Company number"]),
+            company_number=_company(told["Company number"], reading),
             governing_document=told["Type of governing document"],
             purposes=_list(told["What the charity does"]),
             beneficiaries=_list(told["Who the charity helps"]),
             activities=_list(told["How the charity works"]),
             income=income,
             expenditure=spent,
-            financial_year_end=_written("Date for financial year ending", told),
-            finance={column: told[column] for column in _FINANCE if told.get(column, "0") not in ("", "0")},
+            financial_year_end=written_day(reading.day(_YEAR_END, told[_YEAR_END])),
+            finance=_finance(told, reading),
         ),
     )
 
@@ -141,27 +148,20 @@ def _list(text: str) -> list[str]:
     return [tidy for item in _BETWEEN_ITEMS.split(text) if (tidy := " ".join(item.split()))]
 
 
-def _company(text: str) -> str | None:
+def _finance(told: Mapping[str, str], reading: Reading) -> dict[str, str]:
+    """What the accounts say, as it is written, where it can be read."""
+    said = {column: told[column] for column in _FINANCE if told.get(column, "0") not in ("", "0")}
+    for column, text in list(said.items()):
+        if (reading.day if column.startswith("Financial period") else reading.amount)(column, text) is None:
+            del said[column]
+    return said
+
+
+def _company(text: str, reading: Reading) -> str | None:
     """The number at Companies House: six digits after NI, without its leading zeros in the file."""
     if text in _NO_COMPANY or not text.strip("0"):
         return None
-    return f"NI{int(text):06d}" if _COMPANY.fullmatch(text) else None
-
-
-def _day(column: str, told: Mapping[str, str]) -> datetime | None:
-    try:
-        return uk.day(told[column])
-    except ValueError as error:
-        raise ValueError(f"{column} is no day") from error
-
-
-def _written(column: str, told: Mapping[str, str]) -> str | None:
-    found = _day(column, told)
-    return found.date().isoformat() if found else None
-
-
-def _amount(column: str, told: Mapping[str, str]) -> int | None:
-    try:
-        return uk.money(told[column])
-    except ValueError as error:
-        raise ValueError(f"{column} is no amount") from error
+    if _COMPANY.fullmatch(text):
+        return f"NI{int(text):06d}"
+    reading.lose("Company number", text)
+    return None

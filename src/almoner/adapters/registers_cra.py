@@ -16,16 +16,17 @@ from almoner.adapters.capitals import readable
 from almoner.adapters.registers_rulings import latest
 from almoner.adapters.registers_tables import Row, Table
 from almoner.adapters.registers_values import (
-    iso_day,
+    Reading,
     number_shown,
     other_than,
     present,
     shown,
-    slashed_day,
+    tidied,
     two_lines,
     written_day,
 )
-from almoner.nonprofits.registers.domain import BadRow, Entry, Unnumbered
+from almoner.nonprofits.registers import ports
+from almoner.nonprofits.registers.domain import BadRow, Entry
 from almoner.nonprofits.registers.ports import SourceFile
 
 NUMBER: Final = ("BN/Registration Number", "BN", "BN/Business Number", "Registration Number")
@@ -57,15 +58,13 @@ class Cra:
     quiet: frozenset[str] = frozenset()
     canaries = _CANARIES
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow | Unnumbered]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.Row]:
         """The rows. Raises ImportRefused when a needed column is missing: identification has no status."""
         for place, file in enumerate(files):
             table = _table(file, place)
             needed = table.places(NUMBER, NAME, STATUS, SINCE)
             optional = _optional(table)
-            yield from latest(
-                (row, None) if isinstance(row, BadRow) else _of_list(row, needed, optional, place) for row in table
-            )
+            yield from latest(_of_list(table, needed, optional, place))
 
 
 class CraIdentification:
@@ -80,20 +79,31 @@ class CraIdentification:
     quiet: frozenset[str] = frozenset()
     canaries = _CANARIES
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.Row]:
         """The rows, each year a part. Raises ImportRefused when a needed column is missing."""
         for place, file in enumerate(files):
             table = _table(file, place)
             needed = table.places(NUMBER, NAME, "Category", "Designation")
             optional = _optional(table)
             year = found.group(1) if (found := _YEAR.search(file.name)) else ""
+            reading = Reading(place)
             for row in table:
-                yield row if isinstance(row, BadRow) else _of_identification(row, needed, optional, year, place)
+                if isinstance(row, BadRow):
+                    yield row
+                    continue
+                number, name, more = _told(row, needed, optional, reading)
+                made = _entry(row.line, number, name, more, {"year": year}, f"T3010 {year}".strip(), place)
+                if isinstance(made, BadRow):
+                    reading.forget()
+                yield made
+                yield from reading.unread(row.line)
 
 
 def _table(file: SourceFile, place: int) -> Table:
     tabs = file.name.lower().endswith((".txt", ".tsv"))
-    return Table(file, delimiter="\t" if tabs else ",", number=_NUMBER, place=place)
+    table = Table(file, delimiter="\t" if tabs else ",", number=_NUMBER, place=place)
+    table.numbered(table.places(NUMBER)[0], lambda text: number_of(text)[0])
+    return table
 
 
 _OPTIONAL: Final = {
@@ -116,26 +126,44 @@ def _optional(table: Table) -> dict[str, int]:
     return {name: place for name, place in places.items() if place is not None}
 
 
+def _told(
+    row: Row, needed: Sequence[int], optional: dict[str, int], reading: Reading
+) -> tuple[str, str, dict[str, str]]:
+    """The number and the name of a row, and its further columns."""
+    number, name = (reading.text(column, row.fields[at]) for column, at in zip(("BN", "Name"), needed[:2], strict=True))
+    return number, name, reading.texts({column: row.fields[at] for column, at in optional.items()})
+
+
 def _of_list(
-    row: Row, needed: Sequence[int], optional: dict[str, int], file: int
-) -> tuple[Entry | BadRow, datetime | None]:
-    number, name, status, since = (row.fields[place].strip() for place in needed)
-    if status.casefold() not in STATUSES:
-        return BadRow(row.line, "the status is none of those known", shown(BN=number_shown(number)), file), None
-    day = iso_day(since) or slashed_day(since)
-    more = {column: row.fields[place].strip() for column, place in optional.items()}
-    facts: dict[str, object] = {"Status": status, "Effective Date of Status": written_day(day)}
-    active = status.casefold() == ACTIVE
-    found = _entry(row.line, number, name, more, facts, "all", file, active=active, since=day if active else None)
-    return (found._replace(until=day) if isinstance(found, Entry) else found), day
+    table: Table, needed: Sequence[int], optional: dict[str, int], file: int
+) -> Iterator[tuple[ports.Row, datetime | None]]:
+    """The rows, with the days on which they ended."""
+    reading = Reading(file)
+    for row in table:
+        if isinstance(row, BadRow):
+            yield row, None
+            continue
+        number, name, more = _told(row, needed, optional, reading)
+        status, since = (tidied(row.fields[at]) for at in needed[2:])
+        if status.casefold() not in STATUSES:
+            reading.forget()
+            reason = "the status is none of those known"
+            yield _rejected(row.line, reason, number, name, file), None
+            continue
+        day = reading.day(SINCE[0], since)
+        facts: dict[str, object] = {"Status": status, "Effective Date of Status": written_day(day)}
+        active = status.casefold() == ACTIVE
+        found = _entry(row.line, number, name, more, facts, "all", file, active=active, since=day if active else None)
+        if isinstance(found, BadRow):
+            reading.forget()
+        yield (found._replace(until=day) if isinstance(found, Entry) else found), day
+        for lost in reading.unread(row.line):
+            yield lost, None
 
 
-def _of_identification(
-    row: Row, needed: Sequence[int], optional: dict[str, int], year: str, file: int
-) -> Entry | BadRow:
-    number, name, _, _ = (row.fields[place].strip() for place in needed)
-    more = {column: row.fields[place].strip() for column, place in optional.items()}
-    return _entry(row.line, number, name, more, {"year": year}, f"T3010 {year}".strip(), file)
+def _rejected(line: int, reason: str, written: str, name: str, file: int) -> BadRow:
+    content = shown(BN=number_shown(written), Name=name)
+    return BadRow(line, reason, content, file, number_of(written)[0], languages(name)[0])
 
 
 def _entry(
@@ -151,9 +179,8 @@ def _entry(
     since: datetime | None = None,
 ) -> Entry | BadRow:
     number, wrong = number_of(written)
-    if number is None or not name or "\ufffd" in name:
-        reason = wrong or "the name is empty or damaged"
-        return BadRow(line, reason, shown(BN=number_shown(written), Name=name), file)
+    if number is None or not name:
+        return _rejected(line, wrong or "the name is empty or damaged", written, name, file)
     english, *others = languages(name)
     first, second = two_lines((more.get("Address Line 1", ""), more.get("Address Line 2", "")))
     codes = {column: more.get(column, "") for column in ("Category", "Sub Category", "Designation", "Sanction")}

@@ -16,9 +16,17 @@ from typing import Any, BinaryIO, Final, cast
 from defusedxml.common import DefusedXmlException
 
 from almoner.adapters.capitals import readable
-from almoner.adapters.registers_values import in_one_line, number_shown, other_than, present, shown, without_contacts
+from almoner.adapters.registers_values import (
+    Reading,
+    in_one_line,
+    number_shown,
+    other_than,
+    present,
+    shown,
+    without_contacts,
+)
 from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
-from almoner.nonprofits.registers.ports import SourceFile
+from almoner.nonprofits.registers.ports import Row, SourceFile
 
 SHEET: Final = "Public Register"
 NUMBER: Final = "Registered Charity Number"
@@ -72,15 +80,20 @@ class Cri:
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
         """The rows. Raises ImportRefused when it is no such workbook, or a needed column is missing."""
         for place, file in enumerate(files):
             with _seekable(file, self._limits) as content:
                 rows = _rows(content, self._limits)
                 columns = _columns(_first(rows))
+                reading = Reading(place)
                 for line, row in rows:
                     if any(value is not None for value in row):
-                        yield _entry(line, row, columns, place)
+                        found = _entry(line, row, columns, place, reading)
+                        if isinstance(found, BadRow):
+                            reading.forget()
+                        yield found
+                        yield from reading.unread(line)
 
 
 @contextmanager
@@ -157,13 +170,15 @@ def _columns(header: tuple[Any, ...]) -> dict[str, int]:
     return taken if classified is None else {**taken, CLASSIFICATION: classified}
 
 
-def _entry(line: int, row: tuple[Any, ...], columns: dict[str, int], file: int) -> Entry | BadRow:
+def _entry(line: int, row: tuple[Any, ...], columns: dict[str, int], file: int, reading: Reading) -> Entry | BadRow:
     said = {name: _text(row[place]) if place < len(row) else "" for name, place in columns.items()}
+    names = said["Also Known As"]
+    said = reading.texts(said)
     number, name, status = said[NUMBER], said[NAME], said[STATUS]
     active = STATUSES.get(status.casefold())
     if not _NUMBER.fullmatch(number):
         reason = "the number is not eight digits beginning with 20"
-    elif not name or "\ufffd" in name:
+    elif not name:
         reason = "the name is empty or damaged"
     elif active is None:
         reason = "the status is none of those known"
@@ -175,7 +190,7 @@ def _entry(line: int, row: tuple[Any, ...], columns: dict[str, int], file: int) 
             part="all",
             name=name,
             display_name=readable(name) if name.isupper() else None,
-            other_names=other_than(name, re.split(r"[;|\n]", said["Also Known As"])),
+            other_names=other_than(name, re.split(r"[;|\n]", names if said["Also Known As"] else "")),
             description=without_contacts(said.get(OBJECTS, "")),
             types=["nonprofit"],
             active=active,
@@ -189,13 +204,14 @@ def _entry(line: int, row: tuple[Any, ...], columns: dict[str, int], file: int) 
                 }
             ),
         )
-    return BadRow(line, reason, shown(RCN=number_shown(number), Name=name), file)
+    known = number if _NUMBER.fullmatch(number) else None
+    return BadRow(line, reason, shown(RCN=number_shown(number), Name=name), file, known, name)
 
 
 def _text(value: Any) -> str:
-    """A cell as text: numbers without a fraction, without NUL."""
+    """A cell as text: numbers without a fraction, NUL as what is no text."""
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return str(value).replace("\x00", "").strip()
+    return str(value).replace("\x00", "\ufffd").strip()

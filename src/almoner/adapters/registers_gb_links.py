@@ -6,20 +6,19 @@ are never shipped: who uses them fetches them.
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import Final, Literal
 
-from almoner.adapters import registers_uk as uk
 from almoner.adapters.registers_tables import Table
-from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Unnumbered
-from almoner.nonprofits.registers.ports import SourceFile
+from almoner.adapters.registers_values import Reading, tidied
+from almoner.nonprofits.registers.domain import BadRow, Link, Unnumbered
+from almoner.nonprofits.registers.ports import Row, SourceFile
 from almoner.nonprofits.registries.domain import number_key
 
 CCEW, OSCR = "CCEW", "OSCR"
 _NO_CHARITY: Final = frozenset(("", "000000"))
 _COMPANY: Final = re.compile(r"[0-9]{8}", re.ASCII)
 """A number at Companies House: what a charity became is none."""
-_Rows = Iterator[Entry | Link | BadRow | Unnumbered]
+_Rows = Iterator[Row]
 
 
 class _Links:
@@ -55,10 +54,10 @@ class Mergers(_Links):
                 if isinstance(row, BadRow):
                     yield row
                     continue
-                giver, giver_sub, taker, taker_sub, *days = (row.fields[column].strip() for column in columns)
+                giver, giver_sub, taker, taker_sub, *days = (tidied(row.fields[column]) for column in columns)
                 day = next(filter(None, days), "")
                 ends = (CCEW, _linked(giver, giver_sub)), (CCEW, _linked(taker, taker_sub))
-                yield _link("merged", ends, day, row.line, place)
+                yield from _link("merged", ends, day, row.line, place)
 
 
 class Reregistrations(_Links):
@@ -75,8 +74,8 @@ class Reregistrations(_Links):
                 if isinstance(row, BadRow):
                     yield row
                 else:
-                    ends = (CCEW, row.fields[old].strip()), (CCEW, row.fields[new].strip())
-                    yield _link("reregistered", ends, "", row.line, place)
+                    ends = (CCEW, tidied(row.fields[old])), (CCEW, tidied(row.fields[new]))
+                    yield from _link("reregistered", ends, "", row.line, place)
 
 
 class DualRegistrations(_Links):
@@ -94,8 +93,8 @@ class DualRegistrations(_Links):
                 if isinstance(row, BadRow):
                     yield row
                 else:
-                    ends = (OSCR, row.fields[scottish].strip()), (CCEW, row.fields[english].strip())
-                    yield _link("same", ends, "", row.line, place)
+                    ends = (OSCR, tidied(row.fields[scottish])), (CCEW, tidied(row.fields[english]))
+                    yield from _link("same", ends, "", row.line, place)
 
 
 def _linked(number: str, linked: str) -> str:
@@ -110,17 +109,18 @@ def _link(
     day: str,
     line: int,
     place: int,
-) -> Link | BadRow | Unnumbered:
+) -> _Rows:
     (registry, written), (to_registry, to_written) = ends
     if written == to_written or not _NO_CHARITY.isdisjoint((written, to_written)):
-        return Unnumbered(line, place)
+        yield Unnumbered(line, place)
+        return
     if _COMPANY.fullmatch(to_written):
-        return Unnumbered(line, place)
+        yield Unnumbered(line, place)
+        return
     number, to_number = number_key(registry, written), number_key(to_registry, to_written)
     if number is None or to_number is None:
-        return BadRow(line, f"{registry if number is None else to_registry} has no such number", "", place)
-    try:
-        at: datetime | None = uk.day(day)
-    except ValueError:
-        return BadRow(line, "the date is no day", f"{number} {to_number}", place)
-    return Link(kind, registry, number, to_registry, to_number, at)
+        yield BadRow(line, f"{registry if number is None else to_registry} has no such number", "", place)
+        return
+    reading = Reading(place)
+    yield Link(kind, registry, number, to_registry, to_number, reading.day("date", day))
+    yield from reading.unread(line)

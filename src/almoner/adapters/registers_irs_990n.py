@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import Final
 
 from almoner.adapters import irs
-from almoner.adapters.registers_values import websites
-from almoner.nonprofits.registers.domain import BadRow, Entry
-from almoner.nonprofits.registers.ports import SourceFile
+from almoner.adapters.registers_values import Reading, tidied, websites, written_day
+from almoner.nonprofits.registers.domain import Entry
+from almoner.nonprofits.registers.ports import Row, SourceFile
 
 FIELDS: Final = 26
 _NAME: Final = 2
@@ -25,6 +25,9 @@ _BEHIND_NAME: Final = FIELDS - _FLAGS
 _FLAG: Final = frozenset({"T", "F"})
 _DAY: Final = re.compile(r"([0-9]{2})-([0-9]{2})-([0-9]{4})")
 _COUNTRY: Final = re.compile(r"(?:[A-Z]{2})?")
+_ZIP: Final = re.compile(r"[0-9-]*", re.ASCII)
+_YEAR: Final = re.compile(r"[0-9]{4}", re.ASCII)
+_OPTIONAL: Final = ("CITY", "STATE", "ZIP", "COUNTRY", "NAME_2", "NAME_3", "NAME_4")
 
 
 class Irs990N:
@@ -39,16 +42,24 @@ class Irs990N:
     quiet = frozenset({"TAX_YEAR", "PERIOD_BEGIN", "PERIOD_END", "GROSS_RECEIPTS_NORMALLY_SMALL"})
     canaries: frozenset[str] = frozenset()  # no body is known to file this notice every year
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
         """The rows of each file. Raises ImportRefused when one is another list or was cut off."""
         for place, file in enumerate(files):
+            reading = Reading(place)
             for line, fields in irs.rows(file, irs.NOTICES):
-                made = _entry(fields)
+                made = _entry(fields, reading)
+                if isinstance(made, Entry):
+                    yield made
+                    yield from reading.unread(line)
+                    continue
+                reading.forget()
                 # Of a row that is not understood nothing but the number is certainly not an officer's.
-                yield made if isinstance(made, Entry) else irs.aside(line, made, irs.number_alone(fields), file=place)
+                name = tidied(fields[_NAME]) if len(fields) == FIELDS else ""
+                number = tidied(fields[0])
+                yield irs.aside(line, made, irs.number_alone(fields), file=place, number=number, name=name)
 
 
-def _entry(fields: list[str]) -> Entry | str:
+def _entry(fields: list[str], reading: Reading) -> Entry | str:
     """The entry of one row, or the sentence that says what is wrong with it."""
     if len(fields) < FIELDS:
         return f"the row has {len(fields)} fields, the list has {FIELDS}"
@@ -57,23 +68,30 @@ def _entry(fields: list[str]) -> Entry | str:
         return "no two flags T or F and two days like 04-01-2009 follow the name"
     if len(fields) - flags < _BEHIND_NAME:
         return "the row lacks fields behind the name"
-    ein, year, name = fields[0].strip(), fields[1].strip(), "|".join(fields[_NAME:flags]).strip()
-    city, _, state, zip_code, country, *further = (field.strip() for field in fields[-8:])
-    if _COUNTRY.fullmatch(country) is None or (len(fields) - flags > _BEHIND_NAME and not country):
+    ein, year, name = tidied(fields[0]), tidied(fields[1]), tidied("|".join(fields[_NAME:flags]))
+    if wrong := irs.wrong_with(ein, name):
+        return wrong
+    if not _YEAR.fullmatch(year):  # the newest year counts
+        return "the tax year is no year"
+    small, terminated, begin, end, website = map(tidied, fields[flags : flags + 5])
+    if terminated not in _FLAG:
+        return "whether it is terminated is neither T nor F"
+    columns = dict(zip(_OPTIONAL, (*fields[-8:-7], *fields[-6:]), strict=True))
+    if not _in_place(columns, further=len(fields) - flags > _BEHIND_NAME, exact=len(fields) == FIELDS):
         return "the fields of the address are not in their places"
-    if not irs.is_ein(ein):
-        return irs.NO_EIN
-    if not name:
-        return "the name is empty"
-    if irs.is_broken("|".join((ein, year, name, city, state, zip_code, *further))):
-        return irs.BROKEN
-    small, terminated, begin, end, website = (field.strip() for field in fields[flags : flags + 5])
+    city, state, zip_code, country, *further = reading.texts(columns).values()
+    if not _COUNTRY.fullmatch(country):
+        reading.lose("COUNTRY", country)
+        country = ""
+    if small and small not in _FLAG:
+        reading.lose("GROSS_RECEIPTS_NORMALLY_SMALL", small)
+        small = ""
     facts = {
         "TAX_YEAR": year,
         "GROSS_RECEIPTS_NORMALLY_SMALL": small,
         "TERMINATED": terminated,
-        "PERIOD_BEGIN": _day(begin),
-        "PERIOD_END": _day(end),
+        "PERIOD_BEGIN": _read_day("PERIOD_BEGIN", begin, reading),
+        "PERIOD_END": _read_day("PERIOD_END", end, reading),
         "COUNTRY": country,
     }
     return Entry(
@@ -89,14 +107,30 @@ def _entry(fields: list[str]) -> Entry | str:
     )
 
 
+def _in_place(columns: dict[str, str], *, further: bool, exact: bool) -> bool:
+    """Whether the country tells that the fields of the address are where they are read, or in its place the ZIP."""
+    zip_code, country = tidied(columns["ZIP"]), tidied(columns["COUNTRY"])
+    if not _COUNTRY.fullmatch(country):
+        return exact and _ZIP.fullmatch(zip_code) is not None
+    return bool(country) or not further
+
+
 def _flags_at(fields: list[str]) -> int | None:
-    """Where the flags and days behind the name begin."""
+    """Where the flags and days behind the name begin; in a row of the right length, one of the four may be wrong."""
+    if len(fields) == FIELDS:
+        told = [tidied(field) for field in fields[_FLAGS : _FLAGS + 4]]
+        right = [*(flag in _FLAG for flag in told[:2]), *(not day or _day(day) is not None for day in told[2:])]
+        return _FLAGS if sum(right) >= len(right) - 1 else None
     for place in range(_FLAGS, len(fields) - 3):
         if fields[place] in _FLAG and fields[place + 1] in _FLAG:
             days = fields[place + 2], fields[place + 3]
             if all(not written.strip() or _day(written.strip()) for written in days):
                 return place
     return None
+
+
+def _read_day(column: str, text: str, reading: Reading) -> str | None:
+    return _day(text) or written_day(reading.day(column, text))
 
 
 @lru_cache(maxsize=8192)

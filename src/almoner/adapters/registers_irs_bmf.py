@@ -15,8 +15,9 @@ from typing import Any, Final, NamedTuple
 
 from almoner.adapters import irs
 from almoner.adapters.capitals import readable
-from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
-from almoner.nonprofits.registers.ports import SourceFile
+from almoner.adapters.registers_values import Reading, tidied
+from almoner.nonprofits.registers.domain import Entry, ImportRefused
+from almoner.nonprofits.registers.ports import Row, SourceFile
 from almoner.nonprofits.registries import domain as registries
 
 COLUMNS: Final = (
@@ -31,6 +32,8 @@ _CAN_LACK: Final = frozenset({*AMOUNTS, *"ACTIVITY ORGANIZATION TAX_PERIOD ASSET
 NEEDED: Final = tuple(column for column in COLUMNS if column not in _CAN_LACK)
 """What records and verdicts rest on: a file without one of them is refused."""
 _LONGEST_AMOUNT: Final = 19
+_CODES: Final = (("DEDUCTIBILITY", 1), ("AFFILIATION", 1), ("GROUP", 4), ("INCOME_CD", 1))
+_NOTHING: Final = frozenset("- -- . ? N/A n/a NULL null None none NaN nan #N/A".split())
 _WITH_PERSONS: Final = (("STREET", irs.without_care_of), ("SORT_NAME", irs.second_name))
 _PROMINENCE: Final[Mapping[str | None, int]] = {str(code): code for code in range(10)}
 """INCOME_CD, the size of a body: it orders those whose names match equally well."""
@@ -61,7 +64,7 @@ class IrsBmf:
     )
     canaries = frozenset({"135562976", "200049703", "363673599", "530196605", "942278431"})
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
         """The rows of each file. Raises ImportRefused when a needed column is missing or a file was cut off."""
         for place, file in enumerate(files):
             yield from _rows(file, place)
@@ -73,6 +76,7 @@ class _Form(NamedTuple):
     width: int
     columns: tuple[str, ...]
     pick: Callable[[list[str]], tuple[str, ...]]
+    ein: int
 
 
 def _form(file: SourceFile, line: str) -> _Form:
@@ -81,27 +85,34 @@ def _form(file: SourceFile, line: str) -> _Form:
         why = f"it has no column {', '.join(missing)}" if len(missing) < len(NEEDED) else irs.what_it_is(line)
         raise ImportRefused(f"{file.name} is not an IRS business master file, or its form has changed: {why}")
     columns = tuple(column for column in COLUMNS if column in header)
-    return _Form(len(header), columns, itemgetter(*map(header.index, columns)))
+    return _Form(len(header), columns, itemgetter(*map(header.index, columns)), header.index("EIN"))
 
 
-def _rows(file: SourceFile, place: int) -> Iterator[Entry | BadRow]:
+def _rows(file: SourceFile, place: int) -> Iterator[Row]:
     lines = file.lines(irs.ENCODING)
-    width, columns, pick = _form(file, next(lines, ""))
+    width, columns, pick, ein = _form(file, next(lines, ""))
+    reading = Reading(place)
     nth = 1
     for nth, line in enumerate(lines, start=2):
         fields = _fields(line)
         if len(fields) == width:
             values = pick(fields)
-            made: Entry | str
-            if (line.isascii() and "\x00" not in line) or not irs.is_broken(",".join(values)):
-                made = _entry(dict(compress(zip(columns, values, strict=True), values)))
+            facts = dict(compress(zip(columns, values, strict=True), values))
+            if not line.isascii() or "\x00" in line or not _NOTHING.isdisjoint(values):
+                facts = {column: text for column, text in reading.texts(facts).items() if text}
+            made = _entry(facts, reading)
+            if isinstance(made, Entry):
+                yield made
+                yield from reading.unread(nth)
             else:
-                made = irs.BROKEN
-            yield made if isinstance(made, Entry) else irs.aside(nth, made, values, file=place)
+                reading.forget()
+                said = facts.get
+                yield irs.aside(nth, made, values, file=place, number=said("EIN", ""), name=said("NAME", ""))
         elif line.endswith(("\n", "\r")):
             if not line.isspace():
                 reason = f"the row has {len(fields)} fields, the header has {width}"
-                yield irs.aside(nth, reason, irs.number_alone(fields), file=place)
+                number = tidied(fields[ein]) if len(fields) > ein else ""
+                yield irs.aside(nth, reason, irs.number_alone(fields), file=place, number=number)
         else:
             raise ImportRefused(f"{file.name} ends in the middle of line {nth}: it was cut off, fetch it again")
     if nth == 1:
@@ -120,16 +131,17 @@ def _fields(line: str) -> list[str]:
     return line.rstrip().split(",")
 
 
-def _entry(facts: dict[str, Any]) -> Entry | str:
+def _entry(facts: dict[str, Any], reading: Reading) -> Entry | str:
     """The entry of one row, of which ``facts`` are the columns that are not empty, or what is wrong with it."""
     said = facts.get
     number = said("EIN", "")
     if not irs.is_ein(number):
         return irs.NO_EIN
     if "NAME" not in facts:
-        return "NAME is empty"
-    if wrong := _cleaned(facts):
+        return "NAME is empty or damaged"
+    if wrong := _unsure(facts):
         return wrong
+    _clean(facts, reading)
     name, state = facts["NAME"], said("STATE")
     group, affiliation = said("GROUP", ""), said("AFFILIATION")
     grouped = group if group.strip("0") else None
@@ -146,7 +158,7 @@ def _entry(facts: dict[str, Any]) -> Entry | str:
         city=city if state else None,
         state=state,
         postcode=irs.postcode(said("ZIP", "")),
-        registration_date=_first_of_month(said("RULING", "")),
+        registration_date=_ruled(facts, reading),
         group_key=grouped,
         is_branch_parent=grouped is not None and affiliation in CENTRAL,
         usa_group_exempt=grouped is not None and affiliation == SUBORDINATE,
@@ -155,21 +167,46 @@ def _entry(facts: dict[str, Any]) -> Entry | str:
     )
 
 
-def _cleaned(facts: dict[str, Any]) -> str | None:
-    """Make the amounts numbers and leave persons out of the lines that have them; what is wrong with the row."""
+def _unsure(facts: Mapping[str, str]) -> str | None:
+    """What is wrong with a row of which it is not sure what part of the register it is in, or what type it has."""
+    if (state := facts.get("STATE")) and not (len(state) == 2 and state.isalpha()):
+        return "STATE is no code of two letters"
+    if (subsection := facts.get("SUBSECTION")) and not (len(subsection) == 2 and subsection.isdigit()):
+        return "SUBSECTION is no code of two digits"
+    if subsection not in CHARITABLE and len(facts.get("DEDUCTIBILITY", "")) > 1:
+        return "DEDUCTIBILITY is no code of one digit"
+    return None
+
+
+def _clean(facts: dict[str, Any], reading: Reading) -> None:
+    """Make the amounts numbers, leave out what is no code, and persons in the lines that have them."""
     for column in AMOUNTS:
         if column in facts:
             amount: str = facts[column]
-            if not (amount.isascii() and amount.removeprefix("-").isdigit() and len(amount) < _LONGEST_AMOUNT):
-                return f"{column} is no amount in whole dollars"
-            facts[column] = int(amount)
+            if amount.isascii() and amount.removeprefix("-").isdigit() and len(amount) < _LONGEST_AMOUNT:
+                facts[column] = int(amount)
+            elif (read := reading.amount(column, amount)) is None:
+                del facts[column]
+            else:
+                facts[column] = read
+    for column, length in _CODES:
+        if column in facts and not (len(facts[column]) == length and facts[column].isdigit()):
+            reading.lose(column, facts.pop(column))
     facts["NAME"] = irs.body_alone(facts["NAME"])
     for column, without_persons in _WITH_PERSONS:
         if column in facts and not (kept := without_persons(facts[column])):
             del facts[column]
         elif column in facts:
             facts[column] = kept
-    return None
+
+
+def _ruled(facts: dict[str, Any], reading: Reading) -> datetime | None:
+    """The month of the ruling; zeros stand for one that is not known."""
+    ruling = facts.get("RULING", "")
+    found = _first_of_month(ruling)
+    if found is None and ruling.strip("0"):
+        reading.lose("RULING", facts.pop("RULING"))
+    return found
 
 
 @lru_cache(maxsize=4096)

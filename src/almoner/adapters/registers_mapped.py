@@ -1,16 +1,25 @@
 """Reads any register by a mapping file: CSV, or JSON with one record in each line."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
-from almoner.adapters.registers_mapping import RegisterMapping, Taking
+from almoner.adapters.registers_mapping import MEMBERS, RegisterMapping, Taking
 from almoner.adapters.registers_tables import Decode, Table, in_encoding, raw_lines, utf8_or_1252
-from almoner.adapters.registers_values import number_shown, other_than, present, shown, websites, without_persons
+from almoner.adapters.registers_values import (
+    Reading,
+    is_damaged,
+    number_shown,
+    other_than,
+    present,
+    shown,
+    websites,
+    without_persons,
+)
 from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused, Unnumbered
-from almoner.nonprofits.registers.ports import SourceFile
+from almoner.nonprofits.registers.ports import Row, SourceFile
 from almoner.nonprofits.registries.domain import check
 
 _Value = str | list[str]
@@ -36,12 +45,20 @@ class MappedSource:
         self.quiet = mapping.quiet
         self.canaries = mapping.canaries
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow | Unnumbered]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
         """The rows. Raises ImportRefused when a column is missing or the file is not what the mapping says."""
         records = _of_csv if self._mapping.format == "csv" else _of_jsonl
         for place, file in enumerate(files):
+            reading = Reading(place)
             for line, record in records(file, self._mapping, place):
-                yield record if isinstance(record, BadRow) else _row(line, record, self._mapping, place)
+                if isinstance(record, BadRow):
+                    yield record
+                    continue
+                found = _row(line, record, self._mapping, place, reading)
+                if not isinstance(found, Entry):
+                    reading.forget()
+                yield found
+                yield from reading.unread(line)
 
 
 def _decoding(encoding: str) -> Decode:
@@ -57,11 +74,24 @@ def _of_csv(file: SourceFile, mapping: RegisterMapping, place: int) -> Iterator[
         place=place,
     )
     columns = dict(zip(mapping.columns, table.places(*mapping.columns), strict=True))
+    number = mapping.members["number"]
+    if len(number.columns) == 1:
+        table.numbered(columns[number.columns[0]], partial(_key, mapping))
     for row in table:
         if isinstance(row, BadRow):
             yield row.line, row
         else:
-            yield row.line, {name: " ".join(row.fields[at].split()) for name, at in columns.items()}
+            yield row.line, {name: row.fields[at] for name, at in columns.items()}
+
+
+def _key(mapping: RegisterMapping, number: str) -> str | None:
+    """The key of a number of the register, as it is written; None for what is none."""
+    for mark in mapping.members["number"].remove:
+        number = number.replace(mark, "")
+    checked = check(mapping.registry, number)
+    if mapping.declares and not mapping.declares.holds(checked.key or ""):
+        return None
+    return checked.key if checked.verdict == "ok" else None
 
 
 def _of_jsonl(
@@ -94,8 +124,6 @@ def _record(decode: Decode, raw: bytes | None, *, first: bool) -> dict[str, Any]
     if raw is None:
         return "the line is longer than a mebibyte"
     text = decode(raw.removeprefix(b"\xef\xbb\xbf") if first else raw)
-    if text is None:
-        return "the line is not text in the encoding of the file"
     try:
         record = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
     except (ValueError, RecursionError):
@@ -128,40 +156,59 @@ def _value(value: Any) -> _Value:
     return " ".join(text.split())
 
 
-def _row(line: int, record: Mapping[str, _Value], mapping: RegisterMapping, file: int) -> Entry | BadRow | Unnumbered:
+def _told(record: Mapping[str, _Value], reading: Reading) -> dict[str, _Value]:
+    """The values, each tidied, and empty where it is damaged or says nothing."""
+    return {
+        column: [text for each in value if (text := reading.text(column, each))]
+        if isinstance(value, list)
+        else reading.text(column, value)
+        for column, value in record.items()
+    }
+
+
+def _row(
+    line: int, written: Mapping[str, _Value], mapping: RegisterMapping, file: int, reading: Reading
+) -> Entry | BadRow | Unnumbered:
+    record = _told(written, reading)
     number = _text(record, mapping.members["number"])
     for mark in mapping.members["number"].remove:
         number = number.replace(mark, "")
-    if not number.strip():
-        return Unnumbered(line, file)
     name = _text(record, mapping.members["name"]) if "name" in mapping.members else ""
+    if not _text(written, mapping.members["number"]).strip():
+        return Unnumbered(line, file, name)
+    key = _key(mapping, _text(record, mapping.members["number"]))
     checked = check(mapping.registry, number)
     if mapping.declares and not mapping.declares.holds(checked.key or ""):
         wrong = f"the number is none of {mapping.registry} (its length or characters)"
     elif checked.verdict != "ok":
         wrong = f"the number is none of {mapping.registry} ({checked.verdict.replace('_', ' ')})"
-    elif mapping.lists and (not name or "\ufffd" in name):
+    elif mapping.lists and not name:
         wrong = "the name is empty or damaged"
+    elif "active" in mapping.members and is_damaged(_text(written, mapping.members["active"])):
+        wrong = f"{' and '.join(mapping.members['active'].columns)} is damaged"
     else:
         try:
-            return _entry(number, name, record, mapping)
+            return _entry(number, name, record, mapping, reading)
         except _NotKnown as error:
             wrong = str(error)
-    return BadRow(line, wrong, shown(number=number_shown(number), name=name), file)
+    return BadRow(line, wrong, shown(number=number_shown(number), name=name), file, key, name)
 
 
 class _NotKnown(Exception):
     """A value is none that the mapping knows."""
 
 
-def _entry(number: str, name: str, record: Mapping[str, _Value], mapping: RegisterMapping) -> Entry:
+def _entry(number: str, name: str, record: Mapping[str, _Value], mapping: RegisterMapping, reading: Reading) -> Entry:
     members: dict[str, Any] = {key: value for key, value in mapping.constants.items() if key != "facts"}
     for member, taking in mapping.members.items():
         if member not in ("number", "name"):
-            members[member] = _MEMBERS.get(member, _text)(record, taking)
+            members[member] = _member(member, record, taking, reading)
+    ends = mapping.members.get("until")
+    if ends and not members.get("active", True) and members.get("until") is None and _text(record, ends):
+        raise _NotKnown("the day on which it ended cannot be read")
     members["other_names"] = other_than(name, members.get("other_names", ()))
     members |= {each: _line(members.get(each)) for each in _ADDRESS}
-    facts = {fact: _fact(record, taking) for fact, taking in mapping.facts.items()}
+    facts = {fact: _fact(record, taking, reading) for fact, taking in mapping.facts.items()}
     facts |= mapping.constants.get("facts", {})
     said = {member: value for member, value in members.items() if value not in (None, "")}
     return Entry(number=number, part=said.pop("part", "all"), name=name, facts=present(facts))._replace(**said)
@@ -187,8 +234,11 @@ def _sites(record: Mapping[str, _Value], taking: Taking) -> list[str]:
     return websites(" ".join(_list(record, taking)))
 
 
-def _day(record: Mapping[str, _Value], taking: Taking) -> datetime | None:
-    return _read_day(_text(record, taking), taking.formats)
+def _day(record: Mapping[str, _Value], taking: Taking, reading: Reading) -> datetime | None:
+    """A day in the form that the mapping says, or else in one that can only be a day."""
+    if not (text := _text(record, taking)):
+        return None
+    return _read_day(text, taking.formats) or reading.day(" and ".join(taking.columns), text)
 
 
 @lru_cache(maxsize=65536)
@@ -202,21 +252,39 @@ def _read_day(text: str, formats: tuple[str, ...]) -> datetime | None:
     return None
 
 
-def _flag(record: Mapping[str, _Value], taking: Taking) -> bool:
+def _flag(record: Mapping[str, _Value], taking: Taking, reading: Reading) -> bool | None:
+    """Whether a value means yes; None for one that the mapping does not know, or that says nothing."""
     text = _text(record, taking).casefold()
     if text in taking.yes:
         return True
-    if taking.no and text not in taking.no:
-        raise _NotKnown(f"the value of {' and '.join(taking.columns)} is none that the mapping knows")
-    return False
+    if text in taking.no or (text and not taking.no):
+        return False
+    if text:
+        reading.lose(" and ".join(taking.columns), text)
+    return None
 
 
-def _fact(record: Mapping[str, _Value], taking: Taking) -> object:
+def _member(member: str, record: Mapping[str, _Value], taking: Taking, reading: Reading) -> Any:
+    match MEMBERS[member]:
+        case "day":
+            return _day(record, taking, reading)
+        case "flag":
+            found = _flag(record, taking, reading)
+            if found is None and member == "active":
+                raise _NotKnown(f"the value of {' and '.join(taking.columns)} is none that the mapping knows")
+            return found
+        case "list":
+            return _sites(record, taking) if member == "websites" else _list(record, taking)
+        case _:
+            return _text(record, taking)
+
+
+def _fact(record: Mapping[str, _Value], taking: Taking, reading: Reading) -> object:
     if taking.formats:
-        day = _day(record, taking)
+        day = _day(record, taking, reading)
         return f"{day:%Y-%m-%d}" if day else None
     if taking.yes:
-        return _flag(record, taking)
+        return _flag(record, taking, reading)
     if taking.separator or any(isinstance(record.get(column), list) for column in taking.columns):
         return _list(record, taking)
     return _text(record, taking)
@@ -225,13 +293,3 @@ def _fact(record: Mapping[str, _Value], taking: Taking) -> object:
 def _line(text: str | None) -> str | None:
     """An address line, unless it names a person."""
     return next(iter(without_persons([text or ""])), None)
-
-
-_MEMBERS: Final[Mapping[str, Callable[[Mapping[str, _Value], Taking], Any]]] = {
-    "other_names": _list,
-    "websites": _sites,
-    "active": _flag,
-    "is_branch_parent": _flag,
-    "registration_date": _day,
-    "until": _day,
-}

@@ -13,17 +13,17 @@ from almoner.adapters import registers_json
 from almoner.adapters.capitals import readable
 from almoner.adapters.registers_tables import Table
 from almoner.adapters.registers_values import (
-    iso_day,
+    Reading,
+    any_day,
     number_shown,
     present,
     shown,
-    slashed_day,
     two_lines,
     websites,
     written_day,
 )
 from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
-from almoner.nonprofits.registers.ports import SourceFile
+from almoner.nonprofits.registers.ports import Row, SourceFile
 
 NEEDED: Final = ("CharityRegistrationNumber", "Name", "RegistrationStatus")
 ADDRESS: Final = ("Line1", "Line2", "Suburb", "City", "Postcode", "Country")
@@ -67,7 +67,7 @@ class Nzcs:
     quiet: frozenset[str] = frozenset()
     canaries: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | BadRow]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
         """The rows of each file, CSV when it is called so. Raises ImportRefused when it is neither."""
         for place, file in enumerate(files):
             if file.name.lower().endswith(".csv"):
@@ -76,23 +76,25 @@ class Nzcs:
                 yield from _of_json(file, place)
 
 
-def _of_csv(file: SourceFile, place: int) -> Iterator[Entry | BadRow]:
+def _of_csv(file: SourceFile, place: int) -> Iterator[Row]:
     table = Table(file, number=_NUMBER, place=place)
-    table.places(*NEEDED)
+    table.numbered(table.places(*NEEDED)[0], _number)
     columns = {name: at for name in sorted(TAKEN) if (at := table.place(name)) is not None}
+    reading = Reading(place)
     for row in table:
         if isinstance(row, BadRow):
             yield row
         else:
-            yield _entry(row.line, {name: row.fields[at].strip() for name, at in columns.items()}, place)
+            yield from _row(row.line, {name: row.fields[at] for name, at in columns.items()}, place, reading)
 
 
-def _of_json(file: SourceFile, place: int) -> Iterator[Entry | BadRow]:
+def _of_json(file: SourceFile, place: int) -> Iterator[Row]:
     seen: set[str] = set()
     nth = 0
+    reading = Reading(place)
     for nth, record in enumerate(records(file.binary(), TAKEN), start=1):
         seen.update(record)
-        yield _entry(nth, {name: _text(value) for name, value in record.items()}, place)
+        yield from _row(nth, {name: _text(value) for name, value in record.items()}, place, reading)
     if missing := [name for name in NEEDED if name not in seen]:
         said = f"none of its {nth} records has {', '.join(missing)}"
         raise ImportRefused(f"{file.name} is not this register: {said}. Ask for $format=json of Organisations")
@@ -126,12 +128,24 @@ def _in_envelope(path: list[str]) -> bool:
     return path in (["d", "*"], ["d", "results", "*"])
 
 
-def _entry(nth: int, said: Mapping[str, str], file: int) -> Entry | BadRow:
+def _row(nth: int, said: dict[str, str], file: int, reading: Reading) -> Iterator[Row]:
+    found = _entry(nth, reading.texts(said), file, reading)
+    if isinstance(found, BadRow):
+        reading.forget()
+    yield found
+    yield from reading.unread(nth)
+
+
+def _number(text: str) -> str | None:
+    return text.upper() if _NUMBER.fullmatch(text.upper()) else None
+
+
+def _entry(nth: int, said: Mapping[str, str], file: int, reading: Reading) -> Entry | BadRow:
     number = said.get("CharityRegistrationNumber", "").upper()
     name, status = said.get("Name", ""), said.get("RegistrationStatus", "").casefold()
     if not _NUMBER.fullmatch(number):
         reason = "the number is not CC and five digits"
-    elif not name or "\ufffd" in name:
+    elif not name:
         reason = "the name is empty or damaged"
     elif status not in STATUSES:
         reason = "the status is none of those known"
@@ -139,7 +153,7 @@ def _entry(nth: int, said: Mapping[str, str], file: int) -> Entry | BadRow:
         kind = "Street" if said.get("StreetAddressLine1") or said.get("StreetAddressCity") else "Postal"
         line_1, line_2, suburb, city, postcode, country = (said.get(f"{kind}Address{part}", "") for part in ADDRESS)
         first, second = two_lines((line_1, line_2, suburb))
-        left = day_of(said.get("DeregistrationDate", ""))
+        left = _day("DeregistrationDate", said, reading)
         facts: dict[str, object] = {column: said.get(column, "") for column in CODES}
         facts |= {"RegistrationStatus": said["RegistrationStatus"], "DeregistrationDate": written_day(left)}
         return Entry(
@@ -154,18 +168,23 @@ def _entry(nth: int, said: Mapping[str, str], file: int) -> Entry | BadRow:
             address_line_2=second,
             city=city or None,
             postcode=postcode or None,
-            registration_date=day_of(said.get("DateRegistered", "")),
+            registration_date=_day("DateRegistered", said, reading),
             until=left,
             facts=present({**facts, "Country": "" if country.casefold() == "new zealand" else country}),
         )
-    return BadRow(nth, reason, shown(number=number_shown(number), Name=name), file)
+    return BadRow(nth, reason, shown(number=number_shown(number), Name=name), file, _number(number), name)
+
+
+def _day(column: str, said: Mapping[str, str], reading: Reading) -> datetime | None:
+    text = said.get(column, "")
+    return day_of(text) or reading.day(column, text)
 
 
 def day_of(written: str) -> datetime | None:
     """``/Date(1371427200000)/``, ``2013-06-17T00:00:00`` or ``17/06/2013``."""
     found = _MOMENT.fullmatch(written)
     if found is None:
-        return iso_day(written) or slashed_day(written)
+        return any_day(written)
     try:
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=int(found.group(1)))
     except OverflowError:

@@ -10,14 +10,15 @@ the town and the district of the postcode.
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from almoner.adapters import registers_uk as uk
 from almoner.adapters.capitals import readable
 from almoner.adapters.registers_tables import Table
-from almoner.adapters.registers_values import websites
-from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused, Link
-from almoner.nonprofits.registers.ports import SourceFile
+from almoner.adapters.registers_values import Reading, websites, written_day
+from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
+from almoner.nonprofits.registers.ports import Row, SourceFile
 from almoner.nonprofits.registries.domain import number_key
 
 REGISTRY: Final = "OSCR"
@@ -29,6 +30,7 @@ NEEDED: Final = (
     "Objectives", ADDRESS, "Website", "Most recent year income", "Most recent year expenditure", "Parent Charity Name",
     "Parent charity number", "Parent charity country of registration", "Designated religious body", "Regulatory Type",
 )  # fmt: skip
+_RELIGIOUS: Final = "Designated religious body"
 CEASED, REASON = "Ceased Date", "Reason for Removal"
 _FURTHER: Final = ("Previous Constitutional Form 1", "Year End", "Date annual return received", CEASED, REASON)
 _FINANCE: Final = (
@@ -54,7 +56,7 @@ class Oscr:
     canaries = frozenset({"SC005336", "SC007410", "SC009359", "SC037605", "SC037624", "SC037654"})
     """University of Edinburgh, National Trust for Scotland, Salvation Army, Barnardo's, Tearfund, RSPB."""
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | Link | BadRow]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
         """The charities, then the former ones that are none today.
 
         The former register alone is refused: it does not tell which of its numbers are in use again.
@@ -78,34 +80,37 @@ class Oscr:
                 yield row
 
 
-def _rows(table: Table, place: int, part: str) -> Iterator[Entry | BadRow]:
+def _rows(table: Table, place: int, part: str) -> Iterator[Row]:
     columns = dict(zip(NEEDED, table.places(*NEEDED), strict=True))
     further = {name: table.place(name) for name in (*_FURTHER, *_FINANCE)}
     columns |= {name: at for name, at in further.items() if at is not None}
+    table.numbered(columns["Charity Number"], partial(number_key, REGISTRY))
+    reading = Reading(place)
     for row in table:
         if isinstance(row, BadRow):
             yield row
             continue
-        told = {name: row.fields[at].strip() for name, at in columns.items()}
+        told = reading.texts({name: row.fields[at] for name, at in columns.items()})
         key = number_key(REGISTRY, told["Charity Number"])
         if key is None:
-            yield BadRow(row.line, "Charity Number is not SC and six digits", "", place)
+            reading.forget()
+            name = uk.name_of(told["Charity Name"])
+            yield BadRow(row.line, "Charity Number is not SC and six digits", "", place, name=name)
             continue
-        try:
-            yield _entry(key, part, told)
-        except ValueError as error:
-            yield BadRow(row.line, str(error), key, place)
+        if not uk.name_of(told["Charity Name"]):
+            reading.forget()
+            yield BadRow(row.line, "Charity Name is empty or damaged", key, place, key)
+            continue
+        yield _entry(key, part, told, reading)
+        yield from reading.unread(row.line)
 
 
-def _entry(key: str, part: str, told: Mapping[str, str]) -> Entry:
-    if "\ufffd" in "".join(told.values()):
-        raise ValueError("the row holds characters that are not text")
+def _entry(key: str, part: str, told: Mapping[str, str], reading: Reading) -> Entry:
     name = uk.name_of(told["Charity Name"])
-    if not name:
-        raise ValueError("Charity Name is empty")
-    registered = _checked("Registered Date", told)
-    ceased = _checked(CEASED, told) if CEASED in told else None
-    income, spent = (_amount(f"Most recent year {which}", told) for which in ("income", "expenditure"))
+    ceased = reading.day(CEASED, told.get(CEASED, ""))
+    income, spent = (
+        reading.amount(column, told[column]) for column in ("Most recent year income", "Most recent year expenditure")
+    )
     place = _place(told)
     return Entry(
         number=key,
@@ -122,18 +127,19 @@ def _entry(key: str, part: str, told: Mapping[str, str]) -> Entry:
         city=place.city,
         state=place.state,
         postcode=place.postcode,
-        registration_date=uk.day(registered) if registered else None,
+        registration_date=reading.day("Registered Date", told["Registered Date"]),
         parent_number=_parent(key, told),
         prominence=uk.prominence_of(income),
-        facts=_facts(told, ceased, income, spent),
-        until=uk.day(ceased) if ceased else None,
+        facts=_facts(told, written_day(ceased), income, spent, reading),
+        until=ceased,
     )
 
 
-def _facts(told: Mapping[str, str], ceased: str | None, income: int | None, spent: int | None) -> dict[str, object]:
-    finance = {
-        column: amount for column in _FINANCE if column in told and (amount := _amount(column, told)) is not None
-    }
+def _facts(
+    told: Mapping[str, str], ceased: str | None, income: int | None, spent: int | None, reading: Reading
+) -> dict[str, object]:
+    amounts = {column: reading.amount(column, told.get(column, "")) for column in _FINANCE}
+    finance = {column: amount for column, amount in amounts.items() if amount is not None}
     return uk.kept(
         registration_status=told["Charity Status"],
         regulatory_type=told["Regulatory Type"],
@@ -141,12 +147,12 @@ def _facts(told: Mapping[str, str], ceased: str | None, income: int | None, spen
         previous_constitutional_form=told.get("Previous Constitutional Form 1"),
         removed=ceased,
         removal_reason=told.get(REASON),
-        purposes=_list(told["Purposes"]),
-        beneficiaries=_list(told["Beneficiaries"]),
-        activities=_list(told["Activities"]),
+        purposes=_list("Purposes", told, reading),
+        beneficiaries=_list("Beneficiaries", told, reading),
+        activities=_list("Activities", told, reading),
         geographical_spread=told["Geographical Spread"],
         main_operating_location=told["Main Operating Location"],
-        designated_religious_body=_YES_NO.get(told["Designated religious body"].lower()),
+        designated_religious_body=reading.one_of(_RELIGIOUS, told[_RELIGIOUS], _YES_NO),
         parent=uk.kept(
             name=told["Parent Charity Name"],
             number=told["Parent charity number"],
@@ -160,12 +166,13 @@ def _facts(told: Mapping[str, str], ceased: str | None, income: int | None, spen
     )
 
 
-def _list(text: str) -> list[str]:
+def _list(column: str, told: Mapping[str, str], reading: Reading) -> list[str]:
     """The items of a list whose quotes are single ones: items hold commas themselves."""
     try:
-        items = next(csv.reader([text], quotechar="'", skipinitialspace=True), [])
-    except csv.Error as error:
-        raise ValueError("a list cannot be read") from error
+        items = next(csv.reader([told[column]], quotechar="'", skipinitialspace=True), [])
+    except csv.Error:
+        reading.lose(column, told[column])
+        return []
     return [tidy for item in items if (tidy := " ".join(item.split()).strip("'"))]
 
 
@@ -182,17 +189,3 @@ def _place(told: Mapping[str, str]) -> uk.Place:
         return place
     town = place.city if place.address_line_1 else None  # a lone line may be the name of a house
     return uk.Place(city=town, state=place.state, postcode=uk.outward(told["Postcode"]))
-
-
-def _checked(column: str, told: Mapping[str, str]) -> str | None:
-    try:
-        return uk.day_written(told[column])
-    except ValueError as error:
-        raise ValueError(f"{column} is no day") from error
-
-
-def _amount(column: str, told: Mapping[str, str]) -> int | None:
-    try:
-        return uk.money(told[column])
-    except ValueError as error:
-        raise ValueError(f"{column} is no amount") from error

@@ -8,11 +8,12 @@ are ``nonprofit``. Alsace-Moselle keeps registers of its own.
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from almoner.adapters.registers_tables import Row, Table
 from almoner.adapters.registers_values import (
-    iso_day,
+    Reading,
     number_shown,
     other_than,
     present,
@@ -22,6 +23,7 @@ from almoner.adapters.registers_values import (
     without_contacts,
     written_day,
 )
+from almoner.nonprofits.registers import ports
 from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Unnumbered
 from almoner.nonprofits.registers.ports import SourceFile
 
@@ -77,18 +79,21 @@ class Rna:
     quiet = frozenset({"gestion"})
     canaries: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | Link | BadRow | Unnumbered]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.Row]:
         """The rows. Raises ImportRefused when a needed column is missing."""
         for place, file in enumerate(files):
             table = Table(file, delimiter=";", number=_WALDEC, place=place)
             needed = table.places(*NEEDED)
             optional = [table.place(name) for name in OPTIONAL]
             part = part_of(file.name)
+            table.numbered(needed[0], partial(_number, old=part.startswith("import")))
+            reading = Reading(place)
             for row in table:
                 if isinstance(row, BadRow):
                     yield row
                 else:
-                    yield from _row(row, needed, optional, part, place)
+                    yield from _row(row, needed, optional, part, place, reading)
+                    yield from reading.unread(row.line)
 
 
 def part_of(name: str) -> str:
@@ -99,25 +104,34 @@ def part_of(name: str) -> str:
 
 
 def _row(
-    row: Row, needed: Sequence[int], optional: Sequence[int | None], part: str, file: int
-) -> Iterator[Entry | Link | BadRow | Unnumbered]:
-    fields = row.fields
+    row: Row, needed: Sequence[int], optional: Sequence[int | None], part: str, file: int, reading: Reading
+) -> Iterator[ports.Row]:
+    told = _told(row, (*needed, *optional), reading)
+    number, title, old = told["id"], told["titre"], part.startswith("import")
+    if not row.fields[needed[0]].strip():
+        reading.forget()
+        yield Unnumbered(row.line, file, title)
+    elif wrong := _wrong(number, title, told["position"].upper(), old=old):
+        reading.forget()
+        content, known = shown(id=number_shown(number), titre=title), _number(number, old=old)
+        yield BadRow(row.line, wrong, content, file, known, title)
+    else:
+        yield from _taken(told, part, reading)
+
+
+def _taken(told: dict[str, str], part: str, reading: Reading) -> Iterator[Entry | Link]:
     (
         number, before, siret, created, nature, grouping, title, purpose, topic, house, street, postcode, city, site,
         position,
-    ) = [fields[place].strip() for place in needed]  # fmt: skip
+    ) = [told[name] for name in NEEDED]  # fmt: skip
     (
         recognised, managed_by, published, dissolved, short, topic_2, complement, repetition, kind, distribution,
-    ) = [fields[place].strip() if place is not None else "" for place in optional]  # fmt: skip
-    if not number:
-        yield Unnumbered(row.line, file)
-        return
-    if wrong := _wrong(number, title, position, old=part.startswith("import")):
-        yield BadRow(row.line, wrong, shown(id=number_shown(number), titre=title), file)
-        return
-    road = " ".join([word for word in (house, repetition, kind, street) if word not in _FILL])
-    first, second = two_lines([line for line in (road, complement, distribution) if line not in _FILL])
-    ended = iso_day(dissolved)
+    ) = [told[name] for name in OPTIONAL]  # fmt: skip
+    position = position.upper()
+    road = " ".join(filter(None, (house, repetition, kind, street)))
+    first, second = two_lines((road, complement, distribution))
+    ended = reading.day("date_disso", dissolved)
+    created_on, published_on = reading.day("date_creat", created), reading.day("date_publi", published)
     yield Entry(
         number=number,
         part=part,
@@ -131,7 +145,7 @@ def _row(
         address_line_2=second,
         city=city or None,
         postcode=postcode or None,
-        registration_date=iso_day(created),
+        registration_date=created_on,
         until=ended,
         facts=present(
             {
@@ -142,7 +156,8 @@ def _row(
                 "rup_mi": recognised,
                 "siret": siret,
                 "gestion": managed_by,
-                **{f"date_{what}": written_day(day) for what, day in (("publi", iso_day(published)), ("disso", ended))},
+                "date_publi": written_day(published_on),
+                "date_disso": written_day(ended),
             }
         ),
     )
@@ -150,10 +165,22 @@ def _row(
         yield Link("reregistered", "RNA", before, "RNA", number, part=part)
 
 
+def _told(row: Row, places: Sequence[int | None], reading: Reading) -> dict[str, str]:
+    """The columns of a row, without what stands in empty ones of an address."""
+    named = zip((*NEEDED, *OPTIONAL), places, strict=True)
+    told = {name: row.fields[at] if at is not None else "" for name, at in named}
+    filled = {name for name, text in told.items() if name.startswith("adrs_") and text.strip() in _FILL}
+    return reading.texts({name: "" if name in filled else text for name, text in told.items()})
+
+
+def _number(text: str, *, old: bool) -> str | None:
+    return text if _WALDEC.fullmatch(text) or (old and _OLD.fullmatch(text)) else None
+
+
 def _wrong(number: str, title: str, position: str, *, old: bool) -> str:
     """What is wrong with the row, or nothing."""
-    if not _WALDEC.fullmatch(number) and not (old and _OLD.fullmatch(number)):
+    if _number(number, old=old) is None:
         return "the id is not W and nine digits or letters"
-    if not title or "\ufffd" in title:
+    if not title:
         return "the title is empty or damaged"
     return "" if position in POSITIONS else "the position is none of A, D, S"

@@ -4,16 +4,15 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused, Unnumbered
+from almoner.nonprofits.registers.domain import Entry, ImportRefused
+from almoner.nonprofits.registers.ports import Row
 
 MOST_ENDED: Final = 300_000
 """Bodies whose rulings have all ended, held until the end of the file; about a kilobyte each."""
 _NO_DAY: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
-def latest(
-    rows: Iterable[tuple[Entry | BadRow | Unnumbered, datetime | None]], most_ended: int = MOST_ENDED
-) -> Iterator[Entry | BadRow | Unnumbered]:
+def latest(rows: Iterable[tuple[Row, datetime | None]], most_ended: int = MOST_ENDED) -> Iterator[Row]:
     """Each body once, by its number; ``rows`` come with the day on which a ruling ended.
 
     A body with a ruling that stands is given by it, whatever ended before or after it in the file. Raises ImportRefused

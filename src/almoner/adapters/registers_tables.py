@@ -4,6 +4,7 @@ A quote that is never closed costs its own row, not the thousands that follow it
 not UTF-8 are Windows-1252; a byte order mark, blank lines and empty columns at the end of a row are passed over.
 """
 
+import codecs
 import csv
 import re
 import zlib
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, Final, NamedTuple
 from zipfile import BadZipFile
 
+from almoner.adapters.registers_values import tidied
 from almoner.nonprofits.registers.domain import BadRow, ImportRefused
 from almoner.nonprofits.registers.ports import SourceFile
 
@@ -21,7 +23,7 @@ _LINES_OF_A_ROW: Final = 50
 _CHUNK: Final = 1 << 18
 _NOTHING: Final = re.compile(r"(?!)")
 
-Decode = Callable[[bytes], str | None]
+Decode = Callable[[bytes], str]
 
 
 class Row(NamedTuple):
@@ -37,24 +39,27 @@ class _Line(NamedTuple):
     wrong: str | None = None
 
 
+def _as_1252(error: UnicodeError) -> tuple[str, int]:
+    """What is no UTF-8 in a line that else is: Windows-1252, of which five bytes are open."""
+    assert isinstance(error, UnicodeDecodeError)
+    wrong = error.object[error.start : error.end]
+    return "".join(bytes([byte]).decode("cp1252" if byte not in _OPEN else "latin-1") for byte in wrong), error.end
+
+
+_OPEN: Final = frozenset(b"\x81\x8d\x8f\x90\x9d")
+codecs.register_error("almoner_as_1252", _as_1252)
+
+
 def utf8_or_1252(raw: bytes) -> str:
-    """The text of one line, in the encoding that it is in."""
-    for encoding in ("utf-8", "cp1252"):
-        try:
-            return raw.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    return raw.decode("latin-1")  # of which Windows-1252 leaves five bytes open
+    """The text of one line, in the encodings that it is in."""
+    return raw.decode("utf-8", "almoner_as_1252")
 
 
 def in_encoding(encoding: str) -> Decode:
-    """Decodes lines in one encoding; a line that is no text in it is None."""
+    """Decodes lines in one encoding; what is no text in it becomes U+FFFD."""
 
-    def decode(raw: bytes) -> str | None:
-        try:
-            return raw.decode(encoding)
-        except UnicodeDecodeError:
-            return None
+    def decode(raw: bytes) -> str:
+        return raw.decode(encoding, "replace")
 
     return decode
 
@@ -81,7 +86,8 @@ class Table:
     """The rows of one file under its header, read once.
 
     ``number`` finds the number of a body in a row that cannot be taken apart: all that is kept of it, since which of
-    its fields are personal is then unsure. Raises ImportRefused when there is no header.
+    its fields are personal is then unsure. What is NUL, or no text, is U+FFFD in its field. Raises ImportRefused when
+    there is no header.
     """
 
     def __init__(
@@ -96,11 +102,12 @@ class Table:
     ) -> None:
         self._delimiter, self._quote, self._decode = delimiter, quote, decode
         self._number, self._place = number, place
+        self._key_at: tuple[int, Callable[[str], str | None]] | None = None
         self._held: deque[_Line] = deque()
         self._lines = self._texts(file)
         self.header: tuple[str, ...] = ()
         for line in self._lines:
-            if line.wrong is None and line.text.strip():
+            if line.wrong is None and line.text.strip() and "\ufffd" not in line.text:
                 self.header = tuple(name.strip() for name in self._split(line.text) or [])
                 break
         if not self.header:
@@ -125,6 +132,10 @@ class Table:
                 "it is not this register, or its form has changed. Fetch it again, or look at its header"
             )
         return found
+
+    def numbered(self, at: int, key: Callable[[str], str | None]) -> None:
+        """The column of the number: a row that cannot be taken apart behind it is still known by it."""
+        self._key_at = at, key
 
     def place(self, *spellings: str) -> int | None:
         """Where a column is that not every file has."""
@@ -177,7 +188,15 @@ class Table:
 
     def _bad(self, line: _Line, reason: str) -> BadRow:
         found = self._number.search(line.text)
-        return BadRow(line.number, reason, found.group()[:40] if found else "", self._place)
+        content = found.group()[:40] if found else ""
+        return BadRow(line.number, reason, content, self._place, self._number_of(line.text))
+
+    def _number_of(self, text: str) -> str | None:
+        if self._key_at is None:
+            return None
+        at, key = self._key_at
+        fields = text.split(self._delimiter, at + 1)
+        return key(tidied(fields[at].strip(self._quote or None))) if len(fields) > at else None
 
     def _next(self) -> _Line | None:
         return self._held.popleft() if self._held else next(self._lines, None)
@@ -192,9 +211,4 @@ class Table:
                 continue
             bare = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
             text = self._decode(bare.rstrip(b"\r"))
-            if text is None:
-                yield _Line(number, "", "the row is not text in the encoding of the file")
-            elif "\x00" in text:
-                yield _Line(number, "", "the row holds NUL")
-            else:
-                yield _Line(number, text)
+            yield _Line(number, text.replace("\x00", "\ufffd") if "\x00" in text else text)

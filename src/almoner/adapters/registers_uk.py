@@ -1,4 +1,4 @@
-"""What the three registers of the United Kingdom have in common: places, contacts that are cut out, money, days.
+"""What the three registers of the United Kingdom have in common: places, contacts that are cut out, money.
 
 Addresses in these registers are those of bodies, but many small ones are run from somebody's kitchen and give it as
 "c/o Mrs ...": the line that names a person is dropped, and so is every e-mail address and telephone number in free
@@ -7,23 +7,12 @@ text.
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from almoner.adapters import registers_values as values
 
 _POSTCODE: Final = re.compile(r"([A-Z]{1,2}[0-9][0-9A-Z]?) ?([0-9][A-Z]{2})", re.ASCII)
-_AMOUNT: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]*)?", re.ASCII)
 _NO_NAME: Final = frozenset(("", "-", ".", "n/a", "na", "nil", "no", "none", "not applicable", "null"))
-_FIRST_YEAR: Final = 1000
-_LAST_YEAR: Final = 2200
-_MONTHS: Final = {
-    name: str(number)
-    for number, name in enumerate(
-        "january february march april may june july august september october november december".split(), 1
-    )
-}
 _INCOMES: Final = (1, 10_000, 25_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000, 50_000_000)
 """The brackets of the IRS (INCOME_CD), in the currency of the register."""
 _TOWN: Final = re.compile(r"[^0-9]+(?: [0-9]{1,2})?", re.ASCII)
@@ -125,52 +114,9 @@ def other_names(first: str, names: Iterable[str]) -> list[str]:
     return kept
 
 
-def money(text: str) -> int | None:
-    """Whole pounds; None when nothing is said. Raises ValueError."""
-    plain = text.replace(",", "").removeprefix("£").strip()
-    if not plain:
-        return None
-    if _AMOUNT.fullmatch(plain) is None:
-        raise ValueError("no amount")
-    return int(plain.partition(".")[0])
-
-
 def prominence_of(income: int | None) -> int:
     """0 to 9 by income."""
     return sum(income >= least for least in _INCOMES) if income else 0
-
-
-@lru_cache(maxsize=8192)
-def day(text: str) -> datetime | None:
-    """A day in any form that these registers write, 00:00 UTC; None for no text. Raises ValueError.
-
-    ``2023-09-07 00:00:00.0000000`` and ``2023-09-07T00:00:00`` (CCEW), ``13/12/2013`` (OSCR, CCNI) and
-    ``31 March 2025`` (CCNI).
-    """
-    text = text.strip()
-    if not text:
-        return None
-    if text[4:5] == "-":
-        numbers = text[:10].split("-")
-    elif "/" in text:
-        numbers = text.split(" ")[0].split("/")[::-1]
-    else:
-        of_month, _, rest = text.partition(" ")
-        month, _, written_year = rest.partition(" ")
-        numbers = [written_year, _MONTHS.get(month.lower(), ""), of_month]
-    if len(numbers) != 3 or not all(part.isascii() and part.isdigit() for part in numbers):
-        raise ValueError("no day")
-    year, month_of_year, day_of_month = (int(part) for part in numbers)
-    found = datetime(year, month_of_year, day_of_month, tzinfo=UTC)
-    if not _FIRST_YEAR <= found.year <= _LAST_YEAR:
-        raise ValueError("no day of a register")
-    return found
-
-
-def day_written(text: str) -> str | None:
-    """A day as facts keep it, ``2013-12-13``. Raises ValueError."""
-    found = day(text)
-    return found.date().isoformat() if found else None
 
 
 def kept(**facts: object) -> dict[str, object]:

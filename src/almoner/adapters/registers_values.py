@@ -1,16 +1,36 @@
 """What registers write in many ways, read in one: days, websites, names, address lines without persons."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
+
+from almoner.nonprofits.registers.domain import Unread
+
+_Known = TypeVar("_Known")
 
 _ISO: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ][0-9:.]*(?:Z|[+-][0-9:]+)?)?")
 _SLASHED: Final = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})(?: [0-9:]+(?: ?[ap]m)?)?", re.IGNORECASE)
 _COMPACT: Final = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
-_OLDEST: Final = 1000
-"""Nothing is registered before this year: 0001-01-01 is how registers write that they do not know."""
+_OLDEST, _LATEST = 1000, 2200
+_NO_DAY: Final = re.compile(r"0001-01-01.*|0?1/0?1/0001.*|00010101|0+")
+"""How registers write that they do not know a day."""
+_WORDED: Final = re.compile(r"([0-9]{1,2})[ -]([^\W\d_]{3,9})[ -]([0-9]{4})")
+_MONTHS: Final = {
+    name[:length]: number
+    for number, name in enumerate(
+        "january february march april may june july august september october november december".split(), 1
+    )
+    for length in (3, len(name))
+}
+_AMOUNT: Final = re.compile(r"(-?)[£$€]? ?(-?)([0-9]{1,3}(?:[, ][0-9]{3})+|[0-9]{1,15})(?:\.[0-9]*)?", re.ASCII)
+_UNSEEN: Final = dict.fromkeys(map(ord, "\ufeff\u200b\u200c\u200d\u2060\u00ad"))
+"""What is in a text and nobody sees: byte order marks, marks without width."""
+_NOTHING: Final = frozenset(("", "-", "--", ".", "?", "n/a", "nan", "nil", "none", "null", "#n/a", "(null)", "\\n"))
+"""What is written for nothing."""
+_DAY_LIKE: Final = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{1,4}", re.ASCII)
+_SHOWN: Final = re.compile(r"[^\s@]{1,20}")
 
 _SCHEME: Final = re.compile(r"https?:/*", re.IGNORECASE)
 _HOST: Final = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+[^\W\d_](?:[\w-]*[^\W_])(?::[0-9]{1,5})?")
@@ -52,11 +72,29 @@ def compact_day(text: str) -> datetime | None:
     return _day(_COMPACT.fullmatch(text.strip()), (1, 2, 3))
 
 
+@lru_cache(maxsize=65536)
+def worded_day(text: str) -> datetime | None:
+    """``17 June 2013``, ``17-JUN-2013``."""
+    found = _WORDED.fullmatch(text.strip())
+    month = _MONTHS.get(found.group(2).casefold()) if found else None
+    return _at(int(found.group(3)), month, int(found.group(1))) if found and month else None
+
+
+@lru_cache(maxsize=65536)
+def any_day(text: str) -> datetime | None:
+    """A day in any form that registers write; where it is all digits and strokes, the day comes before the month."""
+    return iso_day(text) or slashed_day(text) or worded_day(text) or compact_day(text)
+
+
 def _day(found: re.Match[str] | None, order: tuple[int, int, int]) -> datetime | None:
     if found is None:
         return None
     year, month, day = (int(found.group(nth)) for nth in order)
-    if year < _OLDEST:
+    return _at(year, month, day)
+
+
+def _at(year: int, month: int, day: int) -> datetime | None:
+    if not _OLDEST <= year <= _LATEST:
         return None
     try:
         return datetime(year, month, day, tzinfo=UTC)
@@ -67,6 +105,107 @@ def _day(found: re.Match[str] | None, order: tuple[int, int, int]) -> datetime |
 def written_day(day: datetime | None) -> str | None:
     """A day as facts hold it: ``2013-06-17``."""
     return day.date().isoformat() if day else None
+
+
+@lru_cache(maxsize=65536)
+def amount_of(text: str) -> int | None:
+    """A whole amount, its fraction cut: ``1234``, ``1,234``, ``£1 234.50``; None for what is none."""
+    found = _AMOUNT.fullmatch(text.strip())
+    if found is None or (found.group(1) and found.group(2)):
+        return None
+    number = int(found.group(3).replace(",", "").replace(" ", ""))
+    return -number if found.group(1) or found.group(2) else number
+
+
+def tidied(text: str) -> str:
+    """A text on one line, without blanks around it and doubled ones, nor what nobody sees."""
+    if not text.isascii():
+        text = text.translate(_UNSEEN)
+    return " ".join(text.split())
+
+
+def is_damaged(text: str) -> bool:
+    """Whether it holds what was no text in the encoding of its file, or NUL."""
+    return "\x00" in text or (not text.isascii() and "\ufffd" in text)
+
+
+def is_nothing(text: str) -> bool:
+    """Whether it is what people and programs write for nothing."""
+    return text.casefold() in _NOTHING
+
+
+class Reading:
+    """The optional values of the rows of one file: what cannot be read is None, and reported with its row."""
+
+    def __init__(self, place: int = 0) -> None:
+        self._place = place
+        self._lost: list[tuple[str, str]] = []
+
+    def lose(self, column: str, text: str) -> None:
+        """The value of a column cannot be read."""
+        self._lost.append((column, text))
+
+    def day(self, column: str, text: str) -> datetime | None:
+        """A day in any form."""
+        if not text or (found := any_day(text)) is not None:
+            return found if text else None
+        if not _NO_DAY.fullmatch(text):
+            self.lose(column, text)
+        return None
+
+    def amount(self, column: str, text: str) -> int | None:
+        """A whole amount."""
+        if not text:
+            return None
+        if (found := amount_of(text)) is None:
+            self.lose(column, text)
+        return found
+
+    def one_of(self, column: str, text: str, known: Mapping[str, _Known]) -> _Known | None:
+        """What a word means, in any case."""
+        if not text:
+            return None
+        if (found := known.get(text.casefold())) is None:
+            self.lose(column, text)
+        return found
+
+    def texts(self, values: dict[str, str]) -> dict[str, str]:
+        """The values by column, tidied, and empty where they are damaged or say nothing."""
+        for column, text in values.items():
+            if text:
+                values[column] = self.text(column, text)
+        return values
+
+    def text(self, column: str, text: str) -> str:
+        """One value, as ``texts``."""
+        if not text.isascii() or " " in text or not text.isprintable():
+            text = tidied(text)
+        if text and (is_damaged(text) or is_nothing(text)):
+            self.lose(column, text)
+            return ""
+        return text
+
+    def unread(self, line: int) -> Iterator[Unread]:
+        """What could not be read of the row in this line."""
+        if self._lost:
+            lost, self._lost = self._lost, []
+            for column, text in lost:
+                yield Unread(line, column, example_of(text), self._place)
+
+    def forget(self) -> None:
+        """The row is rejected as a whole."""
+        self._lost.clear()
+
+
+def example_of(text: str) -> str:
+    """What may be shown of a value that could not be read: nothing that may be a person or a contact."""
+    if is_nothing(text):
+        return text
+    if _DAY_LIKE.fullmatch(text) or (
+        _SHOWN.fullmatch(text) and any(map(str.isdecimal, text)) and not _TELEPHONE.fullmatch(text)
+    ):
+        return text.replace("\x00", "\ufffd")
+    return f"(a text of {len(text)} characters)"
 
 
 def websites(text: str) -> list[str]:

@@ -18,7 +18,15 @@ from almoner.cli.progress import Line
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.registers import flows, service
-from almoner.nonprofits.registers.domain import Difference, DifferentRow, ImportRefused, Load, Progress, SourceStatus
+from almoner.nonprofits.registers.domain import (
+    Difference,
+    DifferentRow,
+    ImportRefused,
+    Load,
+    LoadQuarantined,
+    Progress,
+    SourceStatus,
+)
 from almoner.platform import fetching
 from almoner.platform.audit import DEPLOYMENT
 from almoner.platform.db import Database, Tx
@@ -32,6 +40,8 @@ commands = typer.Typer(
 _SAMPLE: Final = Path(__file__).parents[1] / "samples" / "us_irs_bmf" / "2026-04-13"
 _SAMPLE_SOURCE: Final = "irs-bmf"
 _LOAD: Final = "registerload"
+_SHOWN: Final = 10
+_Rejected = list[tuple[str, int, str, str]]
 
 Source = Annotated[
     str, typer.Argument(help=f"The format: {', '.join(REGISTER_SOURCES)}, or a mapping file (.toml) for another.")
@@ -92,12 +102,43 @@ def import_register(
             database, reader, paths, as_of=day, force=force, report=_loading(line), record=record
         )
 
+    async def load_and_look(database: Database) -> tuple[Load, _Rejected]:
+        try:
+            loaded = await load(database)
+        except LoadQuarantined as refused:
+            _tell_what_was_lost(refused.load, await _rejected(database, refused.load))
+            raise
+        return loaded, await _rejected(database, loaded)
+
     began = time.monotonic()
     try:
-        loaded = with_database(load)
+        loaded, rejected = with_database(load_and_look)
     finally:
         line.clear()
     _tell(loaded, time.monotonic() - began)
+    _tell_what_was_lost(loaded, rejected)
+
+
+async def _rejected(database: Database, load: Load) -> _Rejected:
+    async with database.read() as tx:
+        return await service.rejected_rows(tx, load.id, _SHOWN)
+
+
+@commands.command("show")
+def show_load(load: Annotated[str, typer.Argument(help="A load, as `registers list` shows it.")]) -> None:
+    """Show what a load could not read: rejected rows, values that are null, and organisations kept because of it."""
+
+    async def read(database: Database) -> tuple[Load, _Rejected]:
+        async with database.read() as tx:
+            named = tx.ids.parse(_LOAD, load)
+            found = await service.find_load(tx, named) if named else None
+            if found is None:
+                raise ImportRefused(f"there is no load {load!r}: `almoner registers list` shows their ids")
+            return found, await service.rejected_rows(tx, found.id, _SHOWN)
+
+    found, rejected = with_database(read)
+    typer.echo(f"{found.source}, data of {found.data_as_of:%Y-%m-%d}: {found.status}, {found.rows:,} rows")
+    _tell_what_was_lost(found, rejected)
 
 
 @commands.command("list")
@@ -105,8 +146,9 @@ def list_registers(limit: Annotated[int, typer.Option(min=1, help="How many load
     """List the loads, newest first: what came from where, and what it changed.
 
     added, changed and gone count numbers; of quiet ones nothing moved but facts that mean nothing, as a tax period.
-    A load is loaded, quarantined (not merged), or rolled_back. Nothing is decided by an unverified source without a
-    person. ambiguous: links that are kept and join nothing.
+    rejected: rows that could not be read. unread: optional values that are null. kept: numbers that stay as they were
+    known because of either; `registers show` tells more. A load is loaded, quarantined (not merged), or rolled_back.
+    Nothing is decided by an unverified source without a person. ambiguous: links that are kept and join nothing.
     """
 
     async def read(database: Database) -> tuple[Ids, list[Load], frozenset[str]]:
@@ -115,15 +157,25 @@ def list_registers(limit: Annotated[int, typer.Option(min=1, help="How many load
 
     ids, loads, unverified = with_database(read)
     titles = (
-        "load", "source", "status", "data of", "loaded at", "rows", "added", "changed", "quiet", "gone", "aside",
-        "ambiguous", "verified", "files",
+        "load", "source", "status", "data of", "loaded at", "rows", "added", "changed", "quiet", "gone", "rejected",
+        "unread", "kept", "ambiguous", "verified", "files",
     )  # fmt: skip
     table(titles, (_row(ids, load, verified=load.source not in unverified) for load in loads))
 
 
 def _row(ids: Ids, load: Load, *, verified: bool) -> tuple[object, ...]:
     moments = (f"{load.data_as_of:%Y-%m-%d}", iso(load.loaded_at))
-    counts = (load.rows, load.added, load.changed, load.quiet, load.gone, load.quarantined, load.ambiguous)
+    counts = (
+        load.rows,
+        load.added,
+        load.changed,
+        load.quiet,
+        load.gone,
+        load.quarantined,
+        _unread(load),
+        load.kept,
+        load.ambiguous,
+    )
     names = f"takes back {ids.text(_LOAD, load.undoes)}" if load.undoes else " ".join(file.name for file in load.files)
     return (
         ids.text(_LOAD, load.id),
@@ -294,6 +346,32 @@ def _fetching(line: Line) -> Callable[[Fetching], None]:
     return report
 
 
+def _unread(load: Load) -> int:
+    return sum(column["rows"] for column in load.unread.values())
+
+
+def _tell_what_was_lost(load: Load, rejected: _Rejected) -> None:
+    """What could not be read, where, and what follows from it."""
+    for note in load.notes:
+        typer.echo(f"Note: {note}.")
+    if load.quarantined:
+        typer.echo(f"Rejected {load.quarantined:,} rows that could not be read:")
+        for name, line, reason, content in rejected:
+            typer.echo(f"  {name} line {line}: {reason}{f' ({content})' if content else ''}")
+        if load.quarantined > len(rejected):
+            typer.echo(f"  and {load.quarantined - len(rejected):,} more.")
+    if load.kept:
+        typer.echo(
+            f"Kept {load.kept:,} numbers as they were: their rows were rejected, or they are missing while a rejected "
+            "row has no readable number and may be theirs. If the rejected rows are none of them, use --force."
+        )
+    if load.unread:
+        typer.echo(f"Ignored {_unread(load):,} values that could not be read:")
+    for column, found in sorted(load.unread.items(), key=lambda item: (-item[1]["rows"], item[0])):
+        examples = "; ".join(f"{name} line {line}: {value}" for name, line, value in found["examples"])
+        typer.echo(f"  {column}: {found['rows']:,} ({examples})")
+
+
 def _tell(load: Load, seconds: float) -> None:
     if load.status == "unchanged":
         typer.echo("These files are loaded already: nothing to do.")
@@ -301,7 +379,7 @@ def _tell(load: Load, seconds: float) -> None:
     typer.echo(
         f"Loaded {load.rows:,} rows of {load.source} as of {load.data_as_of:%Y-%m-%d}: {load.added:,} added, "
         f"{load.changed:,} changed, {load.quiet:,} changed quietly, {load.gone:,} gone, "
-        f"{load.quarantined:,} put aside; "
+        f"{load.quarantined:,} rejected; "
         f"{seconds:.1f} s, {load.rows / max(seconds, 0.001):,.0f} rows/s."
     )
     if load.ambiguous:

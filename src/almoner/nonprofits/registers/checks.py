@@ -25,6 +25,20 @@ checks: Final = (
         """,
     ),
     Check(
+        "registers.none_kept_in_doubt",
+        "The newest load of every source could read the rows of all numbers that it was compared with",
+        "Show it: almoner registers show LOAD. Fetch corrected files; or, where no rejected row is of a number that is "
+        "missing, load the files again with --force",
+        """
+        select l.source || ', ' || l.kept || ' kept, data of ' || to_char(l.data_as_of, 'YYYY-MM-DD')
+        from register_load l
+        where l.status = 'loaded' and l.kept > 0 and not exists (
+            select from register_load newer
+            where newer.source = l.source and newer.id > l.id and newer.status = 'loaded'
+        )
+        """,
+    ),
+    Check(
         "registers.refresh",
         "Every register that refreshes itself could be fetched",
         "Follow docs/runbooks/registers.md: what its publisher answers is said here, and in the log (register_refresh)",

@@ -1,10 +1,11 @@
 """Register loads: what a source delivers, and the decisions that guard a load."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypedDict
 from uuid import UUID
 
 
@@ -65,22 +66,46 @@ class Link(NamedTuple):
 
 
 class BadRow(NamedTuple):
-    """A row that is kept in quarantine: why, and its content without personal members.
+    """A rejected row: why, and its content without personal members.
 
-    ``file`` is the position of its file when a source reads several at once.
+    ``file`` is the position of its file when a source reads several at once. ``number``: the key of the number that the
+    row is of, where that can be read: what is known of it stays. ``name``: where it cannot, what the row calls its
+    organisation. ``lists``: False for a row that only says more of an organisation that another row lists.
     """
 
     line: int
     reason: str
     content: str
     file: int = 0
+    number: str | None = None
+    name: str = ""
+    lists: bool = True
 
 
 class Unnumbered(NamedTuple):
-    """A row that the register publishes without a number on purpose (withheld bodies): counted, not kept, not bad."""
+    """A row that the register publishes without a number on purpose (withheld bodies): counted, not kept, not bad.
+
+    ``name``: what it calls its organisation. One that is known by this name and missing has lost its number here.
+    """
 
     line: int
     file: int = 0
+    name: str = ""
+
+
+class Unread(NamedTuple):
+    """An optional value that cannot be read: the row counts without it. ``example`` is what may be shown of it."""
+
+    line: int
+    column: str
+    example: str
+    file: int = 0
+
+
+class Note(NamedTuple):
+    """What a reader has to say of its files that is no row of theirs."""
+
+    text: str
 
 
 class ImportRefused(Exception):
@@ -136,6 +161,24 @@ class RegisterChanged:
     load: UUID
 
 
+class UnreadColumn(TypedDict):
+    """In how many rows a column could not be read, and the first of them: (file, line, what may be shown)."""
+
+    rows: int
+    examples: list[Sequence[str | int]]
+
+
+UnreadColumns = dict[str, UnreadColumn]
+_EXAMPLES: Final = 3
+
+
+def add_unread(columns: UnreadColumns, column: str, rows: int, examples: Iterable[Sequence[str | int]]) -> None:
+    """Count more rows in which a column could not be read; the first few are the examples."""
+    found = columns.setdefault(column, {"rows": 0, "examples": []})
+    found["rows"] += rows
+    found["examples"] += islice(examples, _EXAMPLES - len(found["examples"]))
+
+
 LoadStatus = Literal["loaded", "unchanged", "quarantined", "rolled_back"]
 
 
@@ -146,6 +189,8 @@ class Load:
     ``changed`` numbers told something else than before; of ``quiet`` ones nothing moved but facts that the source says
     mean nothing; ``moved`` ones are in another part (they are among the changed).
     ``ambiguous``: links of its source that are kept and join nothing, since others contradict them.
+    ``unread``: optional values that could not be read. ``kept``: numbers that stay as they were known, since their rows
+    were rejected, or a row whose number cannot be read may be theirs. ``notes``: what its files lack.
     """
 
     id: UUID
@@ -167,6 +212,9 @@ class Load:
     unnumbered: int = 0
     undoes: UUID | None = None
     ambiguous: int = 0
+    unread: UnreadColumns = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +242,7 @@ class FileRead:
     unnumbered: int
     fills: dict[str, Fills]
     refused: str | None = None
+    unread: UnreadColumns = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

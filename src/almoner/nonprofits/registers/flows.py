@@ -19,6 +19,8 @@ from almoner.nonprofits.registers.domain import (
     Load,
     LoadQuarantined,
     PutAside,
+    UnreadColumns,
+    add_unread,
 )
 from almoner.nonprofits.registers.files import Found
 from almoner.nonprofits.registers.guards import Judged
@@ -140,9 +142,15 @@ class _Loading:
         again = {} if self.source.repeats else await store_staging.put_repeated_aside(tx, EVERYONE, reading_id)
         by_file = _by_file(read, again)
         parts = _sum(by_file)
+        rows = sum(fills["rows"] for fills in parts.values())
         standing = await store.standing_parts(tx, EVERYONE, self.source.code)
+        strays = await self._strays(parts, standing, rows)
+        parts = {part: fills for part, fills in parts.items() if part not in strays}
         parts |= {part: {"rows": 0} for part in await self._left_out(parts) if part in standing}
         bad = await store_staging.count_bad(tx, EVERYONE, reading_id)
+        await store_staging.hold(tx, EVERYONE, reading_id, self.source.code, lists=self.source.lists)
+        covered = [part for part in standing if part in parts]
+        await store_staging.hold_missing(tx, EVERYONE, reading_id, self.source.code, covered, doubtful=not force)
         reasons = guards.reasons(await self._judged(read, parts, standing, sum(bad.values())))
         refused = bool(reasons) and (not force or not any(fills["rows"] for fills in parts.values()))
         load = Load(
@@ -151,16 +159,19 @@ class _Loading:
             source=self.source.code,
             data_as_of=self.day,
             loaded_at=tx.now,
-            rows=sum(fills["rows"] for fills in parts.values()),
+            rows=rows,
             added=0,
             changed=0,
             gone=0,
             quarantined=sum(bad.values()),
             forced=force,
-            files=tuple(self._with_counts(place, by_file, bad) for place in range(len(self.found))),
+            files=tuple(self._with_counts(place, by_file, bad, strays) for place in range(len(self.found))),
             status="quarantined" if refused else "loaded",
             reasons=tuple(reasons) if refused else (),
             unnumbered=sum(one.unnumbered for one in read),
+            unread=_unread(read),
+            notes=await store_staging.notes(tx, EVERYONE, reading_id),
+            kept=0 if refused else await store_staging.count_held(tx, EVERYONE),
         )
         if refused:
             await outbox.emit(tx, None, PUT_ASIDE, PutAside(load.source, load.data_as_of, load.reasons))
@@ -169,6 +180,14 @@ class _Loading:
         kept = await store_staging.bad_rows(tx, EVERYONE, reading_id, _KEPT_QUARANTINE)
         await store.insert_load(tx, EVERYONE, self.registry.id, load, kept, {} if refused else parts)
         return load
+
+    async def _strays(self, parts: Mapping[str, Fills], standing: Mapping[str, Standing], rows: int) -> frozenset[str]:
+        """Parts that a few rows of other files name by mistake: none of their numbers is there, so they are not told.
+
+        Such a row counts, with the part that it names; nothing of that part is replaced by it.
+        """
+        few = [part for part in parts.keys() & standing.keys() if parts[part]["rows"] <= rows * guards.MOST_BAD]
+        return frozenset(few) - await store_staging.parts_met(self.tx, EVERYONE, self.reading_id, self.source.code, few)
 
     async def _left_out(self, parts: Mapping[str, Fills]) -> set[str]:
         """Parts that came in a file which these replace, and are not there now: nothing of them is left.
@@ -209,10 +228,14 @@ class _Loading:
             newest=max((one.data_as_of for one in covered.values()), default=None),
         )
 
-    def _with_counts(self, place: int, by_file: Mapping[int, Mapping[str, Fills]], bad: Mapping[int, int]) -> FileFacts:
+    def _with_counts(
+        self, place: int, by_file: Mapping[int, Mapping[str, Fills]], bad: Mapping[int, int], strays: frozenset[str]
+    ) -> FileFacts:
         own = {part: fills["rows"] for part, fills in by_file.get(place, {}).items() if fills["rows"]}
         facts = self.found[place].facts
-        return replace(facts, parts=tuple(sorted(own)), rows=sum(own.values()), quarantined=bad.get(place, 0))
+        return replace(
+            facts, parts=tuple(sorted(own.keys() - strays)), rows=sum(own.values()), quarantined=bad.get(place, 0)
+        )
 
 
 def _by_file(read: Sequence[FileRead], again: Mapping[tuple[int, str], int]) -> dict[int, dict[str, Fills]]:
@@ -221,6 +244,14 @@ def _by_file(read: Sequence[FileRead], again: Mapping[tuple[int, str], int]) -> 
     for (place, part), rows in again.items():
         by_file[place][part]["rows"] -= rows
     return by_file
+
+
+def _unread(read: Sequence[FileRead]) -> UnreadColumns:
+    columns: UnreadColumns = {}
+    for one in read:
+        for column, found in one.unread.items():
+            add_unread(columns, column, found["rows"], found["examples"])
+    return columns
 
 
 def _sum(by_file: Mapping[int, Mapping[str, Fills]]) -> dict[str, Fills]:

@@ -4,8 +4,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import BinaryIO, Protocol, runtime_checkable
 
-from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Unnumbered
+from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Note, Unnumbered, Unread
 from almoner.nonprofits.registries.domain import Declared
+
+Row = Entry | Link | BadRow | Unnumbered | Unread | Note
+"""What a reader gives."""
 
 
 class SourceFile(Protocol):
@@ -68,7 +71,7 @@ class RegisterSource(Protocol):
         """Keys of numbers of which one at least is in every whole file; a load of all parts without any is refused."""
         ...
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[Entry | Link | BadRow | Unnumbered]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[Row]:
         """The rows, one at a time, in bounded memory. Raises ImportRefused when a needed column is missing."""
         ...
 

@@ -17,11 +17,15 @@ from almoner.nonprofits.registers.domain import (
     Fills,
     ImportRefused,
     Link,
+    Note,
     Progress,
     Unnumbered,
+    Unread,
+    UnreadColumns,
 )
 from almoner.nonprofits.registers.files import Found, OpenFile
-from almoner.nonprofits.registers.ports import RegisterSource
+from almoner.nonprofits.registers.ports import RegisterSource, Row
+from almoner.nonprofits.registries.domain import number_key
 from almoner.platform.beside import beside
 from almoner.platform.db import EVERYONE, Database, Tx
 
@@ -125,6 +129,7 @@ class _Unit:
     staged: int = 0
     unnumbered: int = 0
     filled: dict[str, tuple[Counter[str], Counter[str]]] = field(default_factory=dict)
+    unread: UnreadColumns = field(default_factory=dict)
 
     async def read(self, reading_id: UUID) -> None:
         """Into staging; what refuses the files is kept as the reason."""
@@ -136,8 +141,8 @@ class _Unit:
             refused = str(error)
             if not any(one.facts.name in refused for one in self.found):
                 refused = f"{self.found[0].facts.name}: {refused}"
-            self.rows, self.staged, self.unnumbered, self.filled = 0, 0, 0, {}
-        read = FileRead(self.place, self.rows, self.staged, self.unnumbered, self._fills(), refused)
+            self.rows, self.staged, self.unnumbered, self.filled, self.unread = 0, 0, 0, {}, {}
+        read = FileRead(self.place, self.rows, self.staged, self.unnumbered, self._fills(), refused, self.unread)
         await store_staging.insert_file(self.tx, EVERYONE, reading_id, read)
 
     def _records(self) -> Iterator[tuple[Any, ...]]:
@@ -155,30 +160,46 @@ class _Unit:
     def _tell(self, opened: Sequence[OpenFile]) -> None:
         self.pace.read(self.before + sum(file.position for file in opened))
 
-    def _record(self, row: Entry | Link | BadRow | Unnumbered, line: int) -> tuple[Any, ...] | None:
+    def _record(self, row: Row, line: int) -> tuple[Any, ...] | None:
         match row:
             case Entry():
                 return self._entry(row, line)
+            case Unread():
+                self._unread(row.column, row.file, row.line, row.example)
+                return None
+            case Note():
+                return records.staged_note(row, self.place)
             case BadRow():
-                return records.staged_bad(row, self.place + row.file)
+                key = number_key(self.source.registry_code, row.number) if row.number else None
+                return records.staged_bad(row._replace(number=key or row.number), self.place + row.file)
             case Link():
                 if not self.source.lists:
                     self._count(LINKS, ("number",), ())
                 return records.staged_link(row, self.place, line)
             case Unnumbered():
                 self.unnumbered += 1
-                return None
+                return records.staged_unnumbered(row, self.place + row.file)
 
     def _entry(self, row: Entry, line: int) -> tuple[Any, ...]:
         source = self.source
         row = domain.standing_on(row, self.day)
+        if long := records.too_long(row):
+            cleared: dict[str, Any] = dict.fromkeys(long)
+            row = row._replace(**cleared)
+            for member, text in long.items():
+                self._unread(member, 0, line, f"(a text of {len(text)} characters)")
         record = records.record_of(row)
         new_id = self.tx.new_id() if source.lists else None
         staged = records.staged(source.registry_code, row, record, new_id, self.place, line)
         if isinstance(staged, str):
-            return records.staged_bad(BadRow(line, staged, row.number[:100]), self.place)
+            number = row.number[: records.LONGEST_NUMBER]
+            key = number_key(source.registry_code, number) or number
+            return records.staged_bad(BadRow(line, staged, number, number=key), self.place)
         self._count(row.part, record.keys(), row.facts.keys())
         return staged
+
+    def _unread(self, column: str, file: int, line: int, example: str) -> None:
+        domain.add_unread(self.unread, column, 1, [(self.found[file].facts.name, line, example)])
 
     def _count(self, part: str, members: Iterable[str], facts: Iterable[str]) -> None:
         """One more row of the part, with what it holds."""

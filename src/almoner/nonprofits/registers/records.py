@@ -13,7 +13,7 @@ import msgspec
 
 from almoner.nonprofits.activities import service as activities
 from almoner.nonprofits.organisations.domain import searchable
-from almoner.nonprofits.registers.domain import BadRow, Entry, Link
+from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Note, Unnumbered
 from almoner.nonprofits.registries.domain import number_key
 
 LISTED: Final = (
@@ -51,8 +51,12 @@ FILLABLE: Final = tuple(field for field in Entry._fields if field not in {"part"
 
 _KEPT: Final = tuple((place, field) for place, field in enumerate(Entry._fields) if field in FILLABLE)
 _NO_BODY: Final = (None,) * len(LISTED)
+BESIDE, NOTE, UNNUMBERED = "beside", "note", "unnumbered"
+"""What stands for the part of a row that gives no entry; none where it is a rejected row that should have given one."""
 _TO_PARENT: Final = Entry._fields.index("parent_number")
-_LONGEST: Final = {"number": 100, "part": 100, "name": 500, "group_key": 100, "parent_number": 100}
+LONGEST_NUMBER: Final = 100
+_LONGEST: Final = {"number": LONGEST_NUMBER, "part": 100, "name": 500}
+_LONGEST_OPTIONAL: Final = {"group_key": 100, "parent_number": 100}
 """Characters of what is in an index: PostgreSQL takes 2,704 bytes. Registers cut names at 250 and sooner."""
 _LONGEST_WORD: Final = 200
 """Letters of a word that bodies are found by; PostgreSQL takes 2,046 bytes."""
@@ -84,6 +88,12 @@ def entry_of(part: str, record: Mapping[str, Any]) -> Entry:
     return Entry(part=part, **given)
 
 
+def too_long(entry: Entry) -> dict[str, str]:
+    """The optional members that no index takes: they are left out."""
+    found = {field: getattr(entry, field) for field in _LONGEST_OPTIONAL}
+    return {field: text for field, text in found.items() if text and len(text) > _LONGEST_OPTIONAL[field]}
+
+
 def staged(
     registry_code: str, entry: Entry, record: Mapping[str, Any], new_id: UUID | None, place: int, line: int
 ) -> tuple[Any, ...] | str:
@@ -94,8 +104,8 @@ def staged(
     text = _encode(record)
     if _NUL in text:
         return "the row holds NUL"
-    if too_long := [field for field, most in _LONGEST.items() if len(getattr(entry, field) or "") > most]:
-        return f"its {' and '.join(too_long).replace('_', ' ')} is longer than any that a register has"
+    if long := [field for field, most in _LONGEST.items() if len(getattr(entry, field) or "") > most]:
+        return f"its {' and '.join(long)} is longer than any that a register has"
     number = entry.number
     key = number_key(registry_code, number) or number
     if new_id is None:
@@ -143,8 +153,32 @@ def staged_as_kept(key: str, part: str, record: Mapping[str, Any], line: int) ->
 
 
 def staged_bad(row: BadRow, place: int) -> tuple[Any, ...]:
-    """A row that is put aside."""
-    return (None, place, row.line, None, None, row.content.replace("\0", "\ufffd"), row.reason, *_NO_BODY)
+    """A rejected row, with its number, or else its name, in the columns of these."""
+    part = None if row.lists else BESIDE
+    return (None, place, row.line, None, part, _storable(row.content), row.reason, *_named(row.number, row.name))
+
+
+def staged_note(note: Note, place: int) -> tuple[Any, ...]:
+    """What a reader says of its files."""
+    return (None, place, 0, None, NOTE, "", _storable(note.text), *_NO_BODY)
+
+
+def staged_unnumbered(row: Unnumbered, place: int) -> tuple[Any, ...]:
+    """A row without a number: it is counted by its file, and its name may be one that is missing."""
+    return (None, place, row.line, None, UNNUMBERED, "", "the row has no number", *_named(None, row.name))
+
+
+def _named(number: str | None, name: str) -> tuple[Any, ...]:
+    return (_storable(number) if number else None, _name_key(name), *_NO_BODY[2:])
+
+
+def _name_key(name: str) -> str | None:
+    """A name as it is compared with those of organisations that are missing."""
+    return _storable(name[: _LONGEST["name"]]) or None
+
+
+def _storable(text: str) -> str:
+    return text.replace("\0", "\ufffd")
 
 
 def staged_link(link: Link, place: int, line: int) -> tuple[Any, ...]:

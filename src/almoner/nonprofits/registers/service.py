@@ -45,6 +45,16 @@ async def every_load(tx: Tx, limit: int) -> list[Load]:
     return await store.every_load(tx, EVERYONE, limit)
 
 
+async def find_load(tx: Tx, load_id: UUID) -> Load | None:
+    """A load by its id, quarantined or not."""
+    return await store.find_load(tx, EVERYONE, load_id)
+
+
+async def rejected_rows(tx: Tx, load_id: UUID, limit: int) -> list[tuple[str, int, str, str]]:
+    """(file, line, reason, content) of the first rows of a load that were rejected."""
+    return await store.rejected_rows(tx, EVERYONE, load_id, limit)
+
+
 async def load_of(tx: Tx, source: str | None, named: UUID | datetime) -> Load:
     """A load by its id, or the one whose data hold on a day. Raises ImportRefused."""
     if isinstance(named, UUID):

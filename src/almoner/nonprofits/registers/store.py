@@ -120,8 +120,8 @@ async def insert_load(
         """
         insert into register_load (
             id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced, status,
-            reasons, quiet, moved, unnumbered, undoes, ambiguous
-        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+            reasons, quiet, moved, unnumbered, undoes, ambiguous, unread, notes, kept
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
         """,
         load.id,
         registry_id,
@@ -141,6 +141,9 @@ async def insert_load(
         load.unnumbered,
         load.undoes,
         load.ambiguous,
+        load.unread,
+        list(load.notes),
+        load.kept,
     )
     await tx.executemany(
         """
@@ -268,7 +271,20 @@ def _load(rows: Sequence[Record]) -> Load:
         first["unnumbered"],
         first["undoes"],
         first["ambiguous"],
+        first["unread"],
+        tuple(first["notes"]),
+        first["kept"],
     )
+
+
+async def rejected_rows(tx: Tx, _: Everyone, load_id: UUID, limit: int) -> list[tuple[str, int, str, str]]:
+    """(file, line, reason, content) of the first rows of a load that were rejected."""
+    rows = await tx.fetch(
+        "select file_name, line, reason, content from register_quarantine where load_id = $1 order by id limit $2",
+        load_id,
+        limit,
+    )
+    return [(row["file_name"], row["line"], row["reason"], row["content"]) for row in rows]
 
 
 async def every_source(tx: Tx, _: Everyone) -> list[SourceStatus]:

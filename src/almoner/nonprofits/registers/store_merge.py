@@ -120,7 +120,7 @@ async def compare(
     """Learn what differs from what stands, in one pass: the rows that do, and their counts.
 
     What the data of a later day found in another part is not moved back by those of an earlier one (``day``), and what
-    they found gone from another part does not come back by those.
+    they found gone from another part does not come back by those. Numbers that are held stay as they are.
     """
     is_older = await tx.fetchval(
         "select exists (select from register_part where source = $1 and data_as_of > $2)", source, day
@@ -135,7 +135,10 @@ async def compare(
                 when e.part = s.part and {same_but_quiet("e.record", "s.record::jsonb", "$3::text[]")} then 'quiet'
                 else 'changed'
             end as fate
-        from (select id, number_key, part, record from register_entry where source = $1 and valid_to is null) e
+        from (
+            select id, number_key, part, record from register_entry h where source = $1 and valid_to is null
+                and not exists (select from register_held where number_key = h.number_key)
+        ) e
         full join (select number_key, part, record from {staged} where number_key is not null) s
             on s.number_key = e.number_key
         where (e.id is null and not ($5 and {_GONE_SINCE}))

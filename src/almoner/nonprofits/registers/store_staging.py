@@ -1,14 +1,19 @@
 """SQL of staging: rows of files that are being read, each file committed by itself."""
 
 from collections.abc import AsyncIterable, Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import asyncpg
 
 from almoner.nonprofits.registers.domain import BadRow, FileRead, Link
-from almoner.nonprofits.registers.records import STAGED, link_of
+from almoner.nonprofits.registers.records import BESIDE, NOTE, STAGED, UNNUMBERED, link_of
 from almoner.platform.db import Everyone, Tx
+
+_REJECTED: Final = f"reason is not null and (part is null or part = '{BESIDE}')"
+_NUMBERLESS: Final = f"""
+    number_key is null and reason is not null and (part = '{UNNUMBERED}' or (part is null and registry_number is null))
+"""
 
 
 def table_of(reading_id: UUID) -> str:
@@ -73,7 +78,9 @@ async def files_read(tx: Tx, _: Everyone, reading_id: UUID) -> list[FileRead]:
     """The files that were read, in their order."""
     rows = await tx.fetch("select * from register_reading_file where reading_id = $1 order by position", reading_id)
     return [
-        FileRead(row["position"], row["rows"], row["staged"], row["unnumbered"], row["fills"], row["refused"])
+        FileRead(
+            row["position"], row["rows"], row["staged"], row["unnumbered"], row["fills"], row["refused"], row["unread"]
+        )
         for row in rows
     ]
 
@@ -98,8 +105,8 @@ async def insert_file(tx: Tx, _: Everyone, reading_id: UUID, read: FileRead) -> 
     """A file is read: its rows are in staging when this is committed."""
     await tx.execute(
         """
-        insert into register_reading_file (reading_id, position, rows, staged, unnumbered, fills, refused)
-        values ($1, $2, $3, $4, $5, $6, $7)
+        insert into register_reading_file (reading_id, position, rows, staged, unnumbered, fills, refused, unread)
+        values ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
         reading_id,
         read.position,
@@ -108,6 +115,7 @@ async def insert_file(tx: Tx, _: Everyone, reading_id: UUID, read: FileRead) -> 
         read.unnumbered,
         read.fills,
         read.refused,
+        read.unread,
     )
 
 
@@ -122,7 +130,10 @@ async def prepare(tx: Tx, _: Everyone, reading_id: UUID) -> None:
 
 
 async def put_repeated_aside(tx: Tx, _: Everyone, reading_id: UUID) -> dict[tuple[int, str], int]:
-    """Of numbers that occur twice, keep the first row; how many others there are by (file, part): they are bad now."""
+    """Of numbers that occur twice, keep one row; how many others there are by (file, part): they are bad now.
+
+    A row that says that the organisation is active comes before one that it is not, then the first one.
+    """
     table = table_of(reading_id)
     if not await tx.fetchval(
         f"select exists (select from {table} where number_key is not null group by number_key having count(*) > 1)"
@@ -131,10 +142,13 @@ async def put_repeated_aside(tx: Tx, _: Everyone, reading_id: UUID) -> dict[tupl
     rows = await tx.fetch(
         f"""
         with numbered as (
-            select ctid as place, part, row_number() over (partition by number_key order by file_position, line) as nth
+            select ctid as place, part, row_number() over (
+                partition by number_key order by active is false, file_position, line
+            ) as nth
             from {table} where number_key is not null
         ), aside as (
-            update {table} s set number_key = null, reason = 'the number occurs earlier in the files',
+            update {table} s set number_key = null, part = '{BESIDE}',
+                reason = 'the number occurs earlier in the files',
                 record = concat_ws(',', coalesce(s.registry_number, s.number_key), s.name)
             from numbered n where s.ctid = n.place and n.nth > 1
             returning s.file_position, n.part
@@ -149,17 +163,23 @@ async def count_bad(tx: Tx, _: Everyone, reading_id: UUID) -> dict[int, int]:
     """Bad rows by file."""
     rows = await tx.fetch(
         f"""
-        select file_position, count(*) as n from {table_of(reading_id)} where reason is not null group by file_position
+        select file_position, count(*) as n from {table_of(reading_id)} where {_REJECTED} group by file_position
         """
     )
     return {row["file_position"]: row["n"] for row in rows}
+
+
+async def notes(tx: Tx, _: Everyone, reading_id: UUID) -> tuple[str, ...]:
+    """What the reader says of its files."""
+    rows = await tx.fetch(f"select reason from {table_of(reading_id)} where part = $1 and reason is not null", NOTE)
+    return tuple(row["reason"] for row in rows)
 
 
 async def bad_rows(tx: Tx, _: Everyone, reading_id: UUID, limit: int) -> list[BadRow]:
     """The first bad rows in the order of the files."""
     rows = await tx.fetch(
         f"""
-        select file_position, line, reason, record from {table_of(reading_id)} where reason is not null
+        select file_position, line, reason, record from {table_of(reading_id)} where {_REJECTED}
         order by file_position, line limit $1
         """,
         limit,
@@ -187,6 +207,89 @@ async def holds_any(tx: Tx, _: Everyone, reading_id: UUID, keys: Sequence[str]) 
     )
 
 
+async def parts_met(tx: Tx, _: Everyone, reading_id: UUID, source: str, parts: Sequence[str]) -> set[str]:
+    """Those of the parts of which a number that stands was read."""
+    if not parts:
+        return set()
+    rows = await tx.fetch(
+        f"""
+        select distinct e.part from register_entry e join {table_of(reading_id)} s on s.number_key = e.number_key
+        where e.source = $1 and e.valid_to is null and e.part = any($2::text[])
+        """,
+        source,
+        list(parts),
+    )
+    return {row["part"] for row in rows}
+
+
+async def hold(tx: Tx, _: Everyone, reading_id: UUID, source: str, *, lists: bool) -> None:
+    """The numbers that stay as they are known, whatever else the files say: a row of theirs was rejected.
+
+    Rows of theirs that could be read are not taken: the rejected one may say the opposite. Where a source lists
+    nobody, this holds for numbers too of which it says nothing yet.
+    """
+    table = table_of(reading_id)
+    await tx.execute(
+        f"""
+        create temporary table register_held on commit drop as
+        select distinct r.registry_number as number_key from {table} r
+        where r.registry_number is not null and reason is not null and part is null
+        """
+    )
+    if not lists:
+        await tx.execute(f"delete from {table} s using register_held h where s.number_key = h.number_key")
+    await tx.execute(
+        """
+        delete from register_held h where not exists (
+            select from register_entry e where e.source = $1 and e.number_key = h.number_key and e.valid_to is null
+        )
+        """,
+        source,
+    )
+    await tx.execute(f"delete from {table} s using register_held h where s.number_key = h.number_key")
+
+
+async def hold_missing(
+    tx: Tx, _: Everyone, reading_id: UUID, source: str, covered: Sequence[str], *, doubtful: bool
+) -> None:
+    """Keep also numbers that are missing and may be those of rows whose number cannot be read: their names tell which.
+
+    ``doubtful``: while a name tells it of one such row less than there are, every number that is missing is kept. Rows
+    that are published without a number raise no such doubt.
+    """
+    table = table_of(reading_id)
+    if not await tx.fetchval(f"select exists (select from {table} where {_NUMBERLESS})"):
+        return
+    await tx.execute(
+        f"""
+        create temporary table register_missing on commit drop as
+        select e.number_key, coalesce(e.record ->> 'name', e.record #>> '{{rows,0,name}}') as name
+        from register_entry e
+        where e.source = $1 and e.valid_to is null and e.part = any($2::text[])
+            and not exists (select from {table} s where s.number_key = e.number_key)
+            and not exists (select from register_held h where h.number_key = e.number_key)
+        """,
+        source,
+        list(covered),
+    )
+    await tx.execute(
+        f"""
+        insert into register_held
+        select m.number_key from register_missing m where m.name in (select s.name from {table} s where {_NUMBERLESS})
+            or $1 and exists (
+                select from {table} s where {_NUMBERLESS} and s.part is null
+                    and not exists (select from register_missing named where named.name = s.name)
+            )
+        """,
+        doubtful,
+    )
+
+
+async def count_held(tx: Tx, _: Everyone) -> int:
+    """How many numbers stay as they are known."""
+    return int(await tx.fetchval("select count(*) from register_held"))
+
+
 async def count_gone(tx: Tx, _: Everyone, reading_id: UUID, source: str, covered: Sequence[str]) -> tuple[int, int]:
     """How many numbers stand in parts of a source, and how many of them were not read."""
     if not covered:
@@ -198,6 +301,7 @@ async def count_gone(tx: Tx, _: Everyone, reading_id: UUID, source: str, covered
         left join (select distinct number_key from {table_of(reading_id)} where number_key is not null) s
             on s.number_key = e.number_key
         where e.source = $1 and e.valid_to is null and e.part = any($2::text[])
+            and not exists (select from register_held h where h.number_key = e.number_key)
         """,
         source,
         list(covered),
