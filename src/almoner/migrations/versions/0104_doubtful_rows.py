@@ -1,13 +1,13 @@
 """What a load could not read, and whom it kept because of that.
 
 Revision ID: 0104
-Revises: 0099
+Revises: 0103
 """
 
 from alembic import op
 
 revision = "0104"
-down_revision = "0099"
+down_revision = "0103"
 
 UPGRADE = """
 alter table register_load
