@@ -6,8 +6,9 @@ from typing import Final
 
 _UNTYPED: Final = ("Cc", "Cs")
 _STEERING: Final = ("Cc", "Cf", "Cs", "Zl", "Zp")
-_TABS: Final = re.compile(r" *[\t\v\f]+[ \t\v\f]*")
-_BREAKS: Final = re.compile(r" *[\t\n\v\f\r\x85\u2028\u2029]+[ \t\n\v\f\r\x85\u2028\u2029]*")
+_TABS: Final = re.compile(r"(?<! )(?> *)[\t\v\f][ \t\v\f]*")
+_BREAKS: Final = re.compile(r"(?<! )(?> *)[\t\n\v\f\r\x85\u2028\u2029][ \t\n\v\f\r\x85\u2028\u2029]*")
+"""Looked for from the first of several blanks only: from each of them it takes the square of how many there are."""
 _UNSEEN_MARKS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 """Fillers and selectors that show as nothing, though they count as letters, marks or symbols."""
 _LINKING: Final = re.compile(r"(?<=\S)[.:@/\u3002\uff0e\uff61](?=\S)")

@@ -26,6 +26,9 @@ _SHORTEST_PLURAL: Final = 5
 _WITH_E: Final = ("ches", "shes", "sses", "xes")
 _CAPITALS: Final = re.compile(r"(?<!\\)[A-Z]")
 """Of an expression, not those that give a backslash its meaning."""
+_AGAIN: Final = re.compile(r"(?<=\))[+*]")
+"""Of an expression, what repeats a group: a few times are enough; endlessly takes the square of a text's length."""
+_A_FEW_TIMES: Final = {"+": "{1,8}", "*": "{0,8}"}
 
 
 class Suggestion(NamedTuple):
@@ -108,7 +111,9 @@ def _expressions() -> dict[str, _Expression]:
 
 
 def _lower(expression: str) -> re.Pattern[str]:
-    return re.compile(_CAPITALS.sub(lambda found: found[0].lower(), expression))
+    return re.compile(
+        _AGAIN.sub(lambda found: _A_FEW_TIMES[found[0]], _CAPITALS.sub(lambda found: found[0].lower(), expression))
+    )
 
 
 def matched(name: str, activities: str, objects: str) -> set[str]:

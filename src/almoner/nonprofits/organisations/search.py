@@ -174,7 +174,7 @@ async def _listened(search: _Search, heard: Heard, groups: Sequence[Group], susp
     """What the dictionary knows with more effort: words that share letters, and two words written as one."""
     lost = [word for word in spelling.doubted(groups) if word in suspected]
     unheard = [word for word in suspected if word not in heard.similar]
-    far = {word: spelling.left_of_two_slips(word) for word in lost}
+    far = spelling.all_left_of_two_slips(lost)
     similar = await store_search.similar_words(search.tx, EVERYONE, unheard, far)
     parts = {half for word in lost for pair in spelling.halves(word) for half in pair}
     counts = await store_search.counts(search.tx, EVERYONE, sorted(parts)) if parts else {}

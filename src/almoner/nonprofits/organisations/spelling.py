@@ -44,6 +44,12 @@ FEW: Final = 10_000
 RARE: Final = 200
 """Occurrences up to which a known word may yet be a slip: registers hold slips too."""
 
+REPAIRABLE: Final = range(3, 41)
+"""Letters of a word that may be misspelt: the dictionary knows longer ones only as they stand (``word_slips``)."""
+
+MOST_LEFT: Final = 4_000
+"""Strings that are looked up for what two slips may have left of all words of a query, at most."""
+
 SHORTEST_HALF: Final = 3
 MOST_ASKED: Final = 6
 """The rarest words of a query that a result must have: further ones only rank."""
@@ -109,8 +115,8 @@ def asked_of_dictionary(query: Query) -> list[str]:
 
 
 def repairable(word: str) -> bool:
-    """Whether a word may be misspelt: numbers and short words are taken as they stand."""
-    return len(word) >= 3 and not any(character.isdigit() for character in word)
+    """Whether a word may be misspelt: numbers, short and very long words are taken as they stand."""
+    return len(word) in REPAIRABLE and not any(character.isdigit() for character in word)
 
 
 def similar(word: str, known: Sequence[Counted]) -> tuple[str, ...]:
@@ -133,6 +139,20 @@ def left_of_two_slips(word: str) -> list[str]:
     changed = {word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(len(word) - 1)}
     once = shorter | changed
     return sorted(once | {one[:at] + one[at + 1 :] for one in once for at in range(len(one))})
+
+
+def all_left_of_two_slips(words: Sequence[str]) -> dict[str, list[str]]:
+    """``left_of_two_slips`` of as many of the words as few enough strings are made of, the shortest first.
+
+    Of a word there are about twice as many as the square of its length.
+    """
+    left: dict[str, list[str]] = {}
+    room = MOST_LEFT
+    for word in sorted(words, key=len):
+        if (room := room - 2 * len(word) ** 2) < 0:
+            break
+        left[word] = left_of_two_slips(word)
+    return left
 
 
 def groups(query: Query, heard: Heard, *, doubtful: bool = False) -> list[Group]:

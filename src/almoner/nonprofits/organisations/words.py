@@ -1,7 +1,7 @@
 """Words of names and of queries, in one form: ASCII, lower case, accents and other scripts transliterated."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,6 +28,12 @@ MOST_PATTERNS: Final = 8
 
 LONGEST: Final = 20
 """Words of a query that are read at all."""
+
+LONGEST_WORD: Final = 100
+"""Letters of a word of a query that are read: names are found by their words' beginnings, too."""
+
+MOST_LETTERS: Final = 500
+"""Letters of a query that are read: one sign of another script may be many."""
 
 INITIALS: Final = range(3, 7)
 """Letters that one word has which may be initials."""
@@ -103,6 +109,15 @@ def spellings(word: str) -> tuple[str, ...]:
     return tuple(other for other in _ALTERNATIVES.get(word, ()) if other != word)
 
 
+def _bounded(found: Iterable[str]) -> Iterator[str]:
+    """The beginnings of the words that are read, up to as many letters as are read in all."""
+    room = MOST_LETTERS
+    for word in found:
+        if room > 0:
+            yield word[: min(LONGEST_WORD, room)]
+        room -= len(word)
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """What is typed, as words. ``needed`` are those that a result must have, ``unfinished`` may be half a word."""
@@ -115,7 +130,7 @@ class Query:
     @classmethod
     def of(cls, text: str) -> "Query":
         """The words of a query; when it has weak ones only, those are needed. A blank at the end finishes a word."""
-        found = tuple(words(text)[:LONGEST])
+        found = tuple(_bounded(words(text)[:LONGEST]))
         unfinished = found[-1] if found and not text[-1:].isspace() else None
         strong = [word for word in dict.fromkeys(found) if word not in WEAK]
         if len(strong) > 1 and len(found[-1]) < SHORTEST_PREFIX and unfinished == strong[-1]:

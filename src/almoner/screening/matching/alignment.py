@@ -108,9 +108,11 @@ class Alignment:
         where: dict[str, list[int]] = {}
         for place, word in enumerate(self._listed.words):
             where.setdefault(word, []).append(place)
-        for place, word in enumerate(self._asked.words):
-            if found := where.get(word):
-                self._take("same", 1.0, (place,), (found.pop(0),))
+        same = {place: found.pop(0) for place, word in enumerate(self._asked.words) if (found := where.get(word))}
+        theirs = {*same.values()}
+        self.pairs += [("same", 1.0, (place,), (other,)) for place, other in same.items()]
+        self.left = [place for place in self.left if place not in same]
+        self.right = [place for place in self.right if place not in theirs]
 
     def _cut(self) -> None:
         """One side was cut off in a word, or behind OF: what the other has from there on is not missing.

@@ -15,7 +15,7 @@ _SPELT: Final = re.compile(r"\b[a-z](?: [a-z]\b)+")
 _DOTTED: Final = re.compile(r"\b(?:[a-z]\.){2,}(?:[a-z]\b)?|\b[a-z]\.[a-z]\b(?!\.)")
 _DIGIT: Final = re.compile(r"\d")
 _NUMBERED: Final = re.compile(r"\b(?:no|nr|num|number) (?=\d)")
-_COUNTED: Final = re.compile(r"\b0*(\d+)(?:st|nd|rd|th)?\b")
+_COUNTED: Final = re.compile(r"\b(?>0*(?=\d))(\d++)(?:st|nd|rd|th)?\b")
 
 _UNITS: Final = "one two three four five six seven eight nine ten eleven twelve".split()
 _TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()

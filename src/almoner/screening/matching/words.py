@@ -63,7 +63,10 @@ _NUMBER: Final = 0.9
 _WORN: Final = 0.55
 _YEAR: Final = re.compile(r"(?:18|19|20)\d\d")
 _LONGEST: Final = 1_000
-"""Letters of a name that are read."""
+"""Letters of a name that are read, as written and in ours: one sign of another script may be many."""
+
+_MOST_WORDS: Final = 60
+"""Words of a name that are read: each is compared with each of another name."""
 
 
 class Tokens(NamedTuple):
@@ -185,8 +188,8 @@ def _phrased(words: Sequence[str]) -> list[str]:
 def tokens(name: str) -> Tokens:
     """The words of a name in one spelling."""
     forms: set[str] = set()
-    written = plain(name[:_LONGEST])
-    words = _stripped(counted(written).split(), forms)
+    written = plain(name[:_LONGEST])[:_LONGEST].rstrip()
+    words = _stripped(counted(written).split()[:_MOST_WORDS], forms)
     words = _without_legal(words, beside=bool(forms))
     if not words:
         return Tokens((), frozenset(forms), "", written)

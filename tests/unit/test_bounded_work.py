@@ -1,0 +1,132 @@
+"""What a caller may type costs little at its longest, whatever its shape: lines of ours that run are counted."""
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from almoner.kit import email, language, text, web
+from almoner.nonprofits.activities import suggestions
+from almoner.nonprofits.organisations import spelling, words
+from almoner.nonprofits.organisations.ranking import Candidate, Ranking, resembles
+from almoner.nonprofits.organisations.words import Query
+from almoner.nonprofits.registries.domain import number_keys
+from almoner.screening.matching import service as matching
+
+MOST_LINES = 100_000
+"""Each is about a tenth of a microsecond, or a few where it calls what is not ours."""
+MOST_LETTERS = 250_000
+"""What a search asks the database for, in all."""
+
+SHAPES: dict[str, Callable[[int], str]] = {
+    "one word": lambda n: ("foundation" * n)[: n - 2] + "xq",
+    "one letter": lambda n: "a" * n,
+    "digits": lambda n: "0" * (n - 1) + "x",
+    "short words": lambda n: ("ab cde " * n)[:n],
+    "letters": lambda n: ("a " * n)[:n],
+    "hyphens": lambda n: ("a-b-c-d-e-f-g-h-i-j-k-l-m-n-o-p-q-r-s-t-u-v-w-x-y-z-" * n)[:n],
+    "dots": lambda n: ("a." * n)[:n],
+    "ampersands": lambda n: "&" * n,
+    "brackets": lambda n: "(" * n,
+    "blanks": lambda n: "x" + " " * (n - 2) + "x",
+    "forty letters": lambda n: " ".join(chr(97 + place % 26) * 30 + "qwertyuiop" for place in range(n // 40))[:n],
+    "twenty letters": lambda n: " ".join(chr(97 + place % 26) * 12 + "qwertyui" for place in range(n // 20))[:n],
+    "numbers": lambda n: ("53-0196605 " * n)[:n],
+    "marks": lambda n: "a" + "\u0301" * (n - 1),
+    "emoji": lambda n: "\U0001f600" * n,
+    "ligatures": lambda n: "\ufdfa" * n,  # one sign, eighteen letters
+    "hangul": lambda n: "\ud7a3" * n,
+    "han": lambda n: "\u4e2d" * n,
+    "thai": lambda n: "\u0e01\u0e02\u0e04" * (n // 3),
+    "mixed": lambda n: ("a\u0431\u05e2\u4e2d\u0e2d" * n)[:n],
+    "weights": lambda n: "a;q=0.1," * (n // 8),
+    "host": lambda n: "a@" + "a." * (n // 2 - 2) + "a",
+}
+
+
+def _search(typed: str) -> int:
+    """All that a search does beside the database; how many letters it would ask that for."""
+    query = Query.of(typed)
+    suspected = [word for word in query.needed if spelling.repairable(word)]
+    asked = [*spelling.asked_of_dictionary(query), *suspected]
+    for word, left in spelling.all_left_of_two_slips(suspected).items():
+        asked += [word, *left]
+    asked += [half for word in suspected for pair in spelling.halves(word) for half in pair]
+    groups = spelling.groups(query, spelling.Heard(dict.fromkeys(query.words, 9)), doubtful=True)
+    for ways in (*spelling.every(groups), *(spelling.most(groups, lacking) or () for lacking in (1, 2))):
+        asked += [terms for way in ways for terms in way]
+    ranking = Ranking(query)
+    for place in range(5):
+        candidate = Candidate(UUID(int=place), 3, f"{query.text[:90]} {place}", "", "new york", 1)
+        ranking.ranked([candidate])
+        resembles(query, candidate)
+    return sum(map(len, asked))
+
+
+def _agreement(typed: str) -> None:
+    matching.compare(matching.prepare(typed), matching.prepare(typed[::-1]))
+
+
+WORK: dict[str, tuple[int, Callable[[str], object]]] = {
+    "search": (500, _search),
+    "list filter": (500, words.sought),
+    "number": (500, lambda typed: [*number_keys(typed)]),
+    "name against a name": (500, _agreement),
+    "sub-tags": (4000, lambda typed: suggestions.features(typed[:500], typed, typed)),
+    "typed": (2000, text.typed),
+    "typed lines": (2000, lambda typed: text.typed(typed, lines=True)),
+    "hidden": (2000, text.hidden),
+    "mail": (2000, text.unlinked),
+    "email": (255, email.well_formed),
+    "web": (255, web.well_formed),
+    "language tag": (8000, language.well_formed),
+    "languages": (8000, lambda typed: language.negotiate(typed, ["en", "fr"])),
+}
+
+
+def lines_of(work: Callable[[], object]) -> int:
+    """How many lines of ours run: each turn of a loop is at least one, in a comprehension, too."""
+    lines = 0
+
+    def count(_frame: FrameType, event: str, _argument: Any) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@pytest.fixture(scope="module", autouse=True)
+def read_tables() -> None:
+    """What is read once, on first use, is nobody's work."""
+    for _, work in WORK.values():
+        work("limitid 2nd church of a saint inc")
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_the_longest_text_of_any_shape_takes_few_steps(name: str) -> None:
+    longest, work = WORK[name]
+    taken = {shape: lines_of(lambda make=make: work(make(longest))) for shape, make in SHAPES.items()}  # type: ignore[misc]
+    assert {shape: lines for shape, lines in taken.items() if lines > MOST_LINES} == {}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_search_asks_the_database_for_little(shape: str) -> None:
+    assert _search(SHAPES[shape](500)) <= MOST_LETTERS
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_query_is_read_up_to_so_many_letters(shape: str) -> None:
+    query = Query.of(SHAPES[shape](500))
+    assert len(query.words) <= words.LONGEST
+    assert max(map(len, query.words), default=0) <= words.LONGEST_WORD
+    assert sum(map(len, query.words)) <= words.MOST_LETTERS
