@@ -13,7 +13,7 @@ from almoner import __version__
 from almoner.kit.errors import MethodNotAllowed, NotFound
 from almoner.kit.ids import Ids
 from almoner.platform import media
-from almoner.platform.db import EVERYONE
+from almoner.platform.db import EVERYONE, REQUEST_SECONDS
 from almoner.platform.event_types import EventType
 from almoner.platform.http.edge import Edge
 from almoner.platform.http.endpoints import Routes
@@ -64,7 +64,9 @@ def describe_house(house: House) -> bytes:
     return describe_api(house.routes, house.events.values(), deployment.ids, deployment.links.api)
 
 
-def create_app(house: House, description: bytes | None = None) -> ASGIApp:
+def create_app(
+    house: House, description: bytes | None = None, *, statement_seconds: float = REQUEST_SECONDS
+) -> ASGIApp:
     """Everything that one server answers; ``description`` where it is known. The house stays the caller's to close."""
     routes = house.routes
 
@@ -92,4 +94,5 @@ def create_app(house: House, description: bytes | None = None) -> ASGIApp:
         house.db.deployment.clock,
         house.settings.trusted_proxies,
         https_only=not house.db.deployment.sandbox,
+        statement_seconds=statement_seconds,
     )

@@ -358,7 +358,7 @@ async def open_house(
     clock = clock or BusinessClock(SystemClock())
     telemetry = telemetry or Telemetry()
     catalogues = catalogues or Catalogues()
-    db = await database.connect(settings.dsn, deployment_of(settings, clock), size=settings.database_pool)
+    db = await database.open_service(settings.dsn, deployment_of(settings, clock), size=settings.database_pool)
     limiter = RateLimiter()
     guard = KeyGuard(db, clock, limiter, _limits(settings))
     outbound = Outbound(db.deployment.receivers)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from almoner.platform import dispatcher, held_reactions, queue
 from almoner.platform.audit_chain import Chainer
-from almoner.platform.db import Database, Tx
+from almoner.platform.db import BACKGROUND_SECONDS, Database, Tx, statement_limit
 from almoner.platform.dispatcher import Dispatcher
 from almoner.platform.runner import Runner
 from almoner.platform.schedules import Sweeper
@@ -35,11 +35,12 @@ class Background:
 
     async def drain(self) -> None:
         """Dispatch, sweep and run jobs until nothing is due: what follows from it included."""
-        moved = 1
-        while moved:
-            moved = await self.dispatcher.batch() + await self.chainer.batch()
-            moved += await self.sweeper.sweep() + await self.runner.step()
-            await self.runner.idle()
+        with statement_limit(BACKGROUND_SECONDS):  # and not that of the request which asks for it
+            moved = 1
+            while moved:
+                moved = await self.dispatcher.batch() + await self.chainer.batch()
+                moved += await self.sweeper.sweep() + await self.runner.step()
+                await self.runner.idle()
 
     async def outstanding(self, tx: Tx) -> int:
         """How much is due and not done, here or elsewhere: events without number, overdue sweeps, jobs."""

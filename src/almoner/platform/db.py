@@ -5,8 +5,8 @@ per request or job, and committed before the answer is sent (house 5).
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,6 +27,28 @@ Mode = Literal["read", "write", "single", "around"]
 _Item = TypeVar("_Item")
 
 _inside: ContextVar[bool] = ContextVar("almoner_inside_transaction", default=False)
+
+REQUEST_SECONDS: Final = 10.0
+"""How long a statement of a request may take."""
+BACKGROUND_SECONDS: Final = 300.0
+"""How long one of a job, loop or sweep may take. Jobs with a limit of their own have that, commands have none."""
+
+_Seconds = float | None
+_limit: ContextVar[_Seconds | Literal["default"]] = ContextVar("almoner_statement_limit", default="default")
+
+
+class StatementTimeout(TimeoutError):
+    """A statement took too long, and the server was asked to end it. What its transaction did is undone."""
+
+
+@contextmanager
+def statement_limit(seconds: _Seconds) -> Iterator[None]:
+    """What is read and written inside takes at most so long for each statement, also in tasks started there."""
+    token = _limit.set(seconds)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +82,27 @@ class Tx:
     change carry one moment.
     """
 
-    __slots__ = ("_after_commit", "_at_end", "_connection", "_deployment", "_statements", "mode", "now", "wall")
+    __slots__ = (
+        "_after_commit",
+        "_at_end",
+        "_connection",
+        "_deployment",
+        "_seconds",
+        "_statements",
+        "mode",
+        "now",
+        "wall",
+    )
 
     def __init__(
-        self, connection: "asyncpg.pool.PoolConnectionProxy[Record]", deployment: Deployment, mode: Mode
+        self,
+        connection: "asyncpg.pool.PoolConnectionProxy[Record]",
+        deployment: Deployment,
+        mode: Mode,
+        seconds: _Seconds = None,
     ) -> None:
         self._connection = connection
+        self._seconds = seconds
         self._deployment = deployment
         self._after_commit: list[Callable[[], None]] = []
         self._at_end: dict[Callable[[Tx, list[Any]], Awaitable[None]], list[Any]] = {}
@@ -106,32 +143,36 @@ class Tx:
     async def fetch(self, sql: str, *args: object) -> list[Record]:
         """All rows."""
         self._count()
-        return await self._connection.fetch(sql, *args)
+        return await _in_time(self._connection.fetch(sql, *args, timeout=self._seconds))
 
     async def fetchrow(self, sql: str, *args: object) -> Record | None:
         """The first row or None."""
         self._count()
-        return await self._connection.fetchrow(sql, *args)
+        return await _in_time(self._connection.fetchrow(sql, *args, timeout=self._seconds))
 
     async def fetchval(self, sql: str, *args: object) -> Any:
         """The first column of the first row or None."""
         self._count()
-        return await self._connection.fetchval(sql, *args)
+        return await _in_time(self._connection.fetchval(sql, *args, timeout=self._seconds))
 
     async def execute(self, sql: str, *args: object) -> str:
         """Run a statement; the answer is PostgreSQL's command tag."""
         self._count()
-        return await self._connection.execute(sql, *args)
+        return await _in_time(self._connection.execute(sql, *args, timeout=self._seconds))
 
     async def executemany(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run a statement once for every row, in one round trip."""
         self._count()
-        await self._connection.executemany(sql, rows)
+        await _in_time(self._connection.executemany(sql, rows, timeout=self._seconds))
 
     async def copy_records(self, table: str, columns: Sequence[str], rows: Any) -> str:
         """COPY rows (an iterable or asynchronous iterable of tuples) into a table."""
         self._count()
-        return await self._connection.copy_records_to_table(table, records=rows, columns=columns)
+        return await _in_time(self._copied(table, columns, rows))
+
+    async def _copied(self, table: str, columns: Sequence[str], rows: Any) -> str:
+        async with asyncio.timeout(self._seconds):  # asyncpg's own begins only once it knows the table
+            return await self._connection.copy_records_to_table(table, records=rows, columns=columns)
 
     @asynccontextmanager
     async def savepoint(self) -> AsyncIterator[None]:
@@ -174,17 +215,26 @@ class Tx:
             raise RuntimeError("a single-statement transaction was given a second statement; open db.write() instead")
 
 
+async def _in_time(statement: Awaitable[_Item]) -> _Item:
+    """What the statement gives. Raises StatementTimeout when asyncpg's time for it is up."""
+    try:
+        return await statement
+    except TimeoutError as error:
+        raise StatementTimeout from error
+
+
 class _Reading:
     """``Database.read``, on every GET: a class costs a third of what a generator does."""
 
-    __slots__ = ("_deployment", "_taken")
+    __slots__ = ("_deployment", "_seconds", "_taken")
 
-    def __init__(self, taken: Taken, deployment: Deployment) -> None:
+    def __init__(self, taken: Taken, deployment: Deployment, seconds: _Seconds) -> None:
         self._taken = taken
         self._deployment = deployment
+        self._seconds = seconds
 
     async def __aenter__(self) -> Tx:
-        return Tx(await self._taken.__aenter__(), self._deployment, "read")
+        return Tx(await self._taken.__aenter__(), self._deployment, "read", self._seconds)
 
     async def __aexit__(self, failure: type[BaseException] | None, *more: object) -> None:
         await self._taken.__aexit__(failure, *more)
@@ -194,21 +244,28 @@ class Database:
     """The connection pool with the deployment; the only maker of transactions."""
 
     def __init__(
-        self, pool: "asyncpg.Pool[Record]", deployment: Deployment, *, patience: float = PATIENCE_SECONDS
+        self,
+        pool: "asyncpg.Pool[Record]",
+        deployment: Deployment,
+        *,
+        patience: float = PATIENCE_SECONDS,
+        seconds: _Seconds = None,
     ) -> None:
+        """``seconds``: how long a statement may take where ``statement_limit`` says nothing else."""
         self._connections = Connections(pool, patience)
+        self._seconds = seconds
         self._arounds = asyncio.Semaphore(max(1, pool.get_max_size() // 2))
         self.deployment = deployment
 
     def read(self) -> AbstractAsyncContextManager[Tx]:
         """For reading: no BEGIN, so each statement has its own snapshot. Read in one statement what must agree."""
-        return _Reading(self._connections.take(), self.deployment)
+        return _Reading(self._connections.take(), self.deployment, self._limited())
 
     @asynccontextmanager
     async def single(self) -> AsyncIterator[Tx]:
         """For hot writes: exactly one statement, which is its own transaction and saves two round trips."""
         async with self._connections.take() as connection:
-            tx = Tx(connection, self.deployment, "single")
+            tx = Tx(connection, self.deployment, "single", self._limited())
             token = _inside.set(True)
             try:
                 yield tx
@@ -220,7 +277,7 @@ class Database:
     async def write(self) -> AsyncIterator[Tx]:
         """For writing: READ COMMITTED, committed when the block ends, rolled back when it raises."""
         async with self._connections.take() as connection:
-            tx = Tx(connection, self.deployment, "write")
+            tx = Tx(connection, self.deployment, "write", self._limited())
             token = _inside.set(True)
             try:
                 async with connection.transaction():
@@ -234,7 +291,7 @@ class Database:
     async def snapshot(self) -> AsyncIterator[Tx]:
         """For reading what must agree with more than one statement: all see the same moment."""
         async with self._connections.take() as connection:
-            tx = Tx(connection, self.deployment, "read")
+            tx = Tx(connection, self.deployment, "read", self._limited())
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 yield tx
 
@@ -246,7 +303,7 @@ class Database:
         given to such calls: with all of it, each would wait for the others for ever.
         """
         async with self._arounds, self._connections.take() as connection:
-            tx = Tx(connection, self.deployment, "around")
+            tx = Tx(connection, self.deployment, "around", self._limited())
             async with connection.transaction():
                 yield tx
                 await tx.finish()
@@ -263,6 +320,9 @@ class Database:
                 return self.write()
             case "around":
                 return self.around()
+
+    def _limited(self) -> _Seconds:
+        return self._seconds if (limit := _limit.get()) == "default" else limit
 
     async def close(self) -> None:
         """Close all connections, waiting for those in use."""
@@ -295,9 +355,14 @@ async def exclusive(dsn: str, name: str) -> AsyncIterator[None]:
         await connection.close()
 
 
-async def connect(dsn: str, deployment: Deployment, *, size: int) -> Database:
+async def connect(dsn: str, deployment: Deployment, *, size: int, seconds: _Seconds = None) -> Database:
     """The database. Raises OSError or asyncpg.PostgresError when it cannot be reached."""
-    return Database(await open_pool(dsn, size), deployment)
+    return Database(await open_pool(dsn, size), deployment, seconds=seconds)
+
+
+async def open_service(dsn: str, deployment: Deployment, *, size: int) -> Database:
+    """The database of a server or worker, whose statements have their time. Raises as ``connect`` does."""
+    return await connect(dsn, deployment, size=size, seconds=BACKGROUND_SECONDS)
 
 
 async def open_pool(dsn: str, size: int) -> "asyncpg.Pool[Record]":
@@ -313,6 +378,7 @@ async def open_pool(dsn: str, size: int) -> "asyncpg.Pool[Record]":
             "application_name": "almoner",
             "timezone": "UTC",
             "jit": "off",
+            "idle_in_transaction_session_timeout": "600000",  # a process that stands still holds its locks no longer
             "pg_trgm.similarity_threshold": "0.2",  # so little may a word with two slips have in common
             "work_mem": "16MB",  # the rows of a common word fit into one bitmap: no row is checked again
         },

@@ -5,6 +5,16 @@ from typing import Final
 
 import asyncpg
 
+from almoner.platform.db import StatementTimeout
+
+TIMED_OUT: Final = (
+    StatementTimeout,
+    asyncpg.QueryCanceledError,  # by a limit of the server's own, or by an administrator
+    asyncpg.LockNotAvailableError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+)
+"""A statement was ended as it took too long; what its transaction did is undone."""
+
 AWAY: Final = (
     OSError,  # NoConnection and time-outs are such, too
     asyncpg.InternalClientError,  # a query met the server's farewell
@@ -14,8 +24,9 @@ AWAY: Final = (
     asyncpg.PostgresIOError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
+    *TIMED_OUT,
 )
-"""The database cannot be reached just now, or has no room: who asked is answered 503."""
+"""The database cannot be reached just now, has no room or takes too long: who asked is answered 503."""
 
 UNAVAILABLE: Final = (*AWAY, asyncpg.InterfaceError)
 """As a loop sees it, which rests and goes on. asyncpg uses the last for a connection that is closed and for a wrong

@@ -8,7 +8,8 @@ from typing import Final
 
 from almoner.platform import queue
 from almoner.platform.bell import Pace, heard
-from almoner.platform.failures import TROUBLE, failure
+from almoner.platform.db import BACKGROUND_SECONDS, statement_limit
+from almoner.platform.failures import TIMED_OUT, TROUBLE, failure
 from almoner.platform.queue import Done, Drop, Failed, Finish, Job, Result
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Handler, Work
@@ -129,10 +130,13 @@ class Runner:
         if handler is None:
             return Drop(f"no handler of this version does {job.kind}")
         began = monotonic()
+        own = self._limits.get(job.kind)
+        seconds = (own or _MOST_TIME).total_seconds()
         result: Result | Failed
         try:
-            async with asyncio.timeout(self._limits.get(job.kind, _MOST_TIME).total_seconds()):
-                result = await handler(self._work, job)
+            with statement_limit(seconds if own else BACKGROUND_SECONDS):
+                async with asyncio.timeout(seconds):
+                    result = await handler(self._work, job)
         except Exception as error:  # noqa: BLE001 (a handler may raise anything)
             result = self._failed(job, error)
         self._telemetry.jobs.labels(job.kind, type(result).__name__.lower()).inc()
@@ -150,6 +154,8 @@ class Runner:
     def _failed(self, job: Job, error: Exception) -> Failed:
         wall = self._work.db.deployment.clock.wall()
         self._telemetry.log("job_failed", wall, kind=job.kind, job=job.id, attempt=job.attempt, **failure(error))
+        if isinstance(error, TIMED_OUT):
+            self._telemetry.statement_timeouts.labels(job.kind).inc()
         return Failed(f"{type(error).__name__} in attempt {job.attempt}")
 
     async def _record(self) -> int:

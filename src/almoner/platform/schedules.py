@@ -8,7 +8,7 @@ from typing import Final
 
 from almoner.platform.bell import rest
 from almoner.platform.db import Database, Tx
-from almoner.platform.failures import TROUBLE, UNAVAILABLE, failure
+from almoner.platform.failures import TIMED_OUT, TROUBLE, UNAVAILABLE, failure
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Schedule
 
@@ -39,9 +39,11 @@ class Sweeper:
                 continue
             try:
                 handled += await self._to_the_end(schedule)
-            except UNAVAILABLE:
-                raise
-            except Exception as error:  # noqa: BLE001 (a sweep may raise anything)
+            except Exception as error:
+                if isinstance(error, TIMED_OUT):  # the others have their turn all the same
+                    self._telemetry.statement_timeouts.labels(schedule.name).inc()
+                elif isinstance(error, UNAVAILABLE):
+                    raise
                 wall = self._db.deployment.clock.wall()
                 self._telemetry.log("sweep_failed", wall, sweep=schedule.name, **failure(error))
                 self._resting[schedule.name] = monotonic() + _REST_SECONDS

@@ -50,9 +50,7 @@ class Telemetry:
             registry=self.registry,
             buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
         )
-        self.jobs = Counter(
-            "almoner_jobs", "Finished jobs by kind and result.", ("kind", "result"), registry=self.registry
-        )
+        self.jobs, self.statement_timeouts = _of_work(self.registry)
         self.queue = Gauge(
             "almoner_queue_jobs", "Jobs that are due or running, for later, dead.", ("state",), registry=self.registry
         )
@@ -262,6 +260,17 @@ class UnreconciledFigures:
         """How much waits, and how long the oldest has."""
         self._open.labels(what).set(count)
         self._oldest.labels(what).set(max(0.0, seconds))
+
+
+def _of_work(registry: CollectorRegistry) -> tuple[Counter, Counter]:
+    jobs = Counter("almoner_jobs", "Finished jobs by kind and result.", ("kind", "result"), registry=registry)
+    timeouts = Counter(
+        "almoner_statement_timeouts",
+        "Database statements that were ended as they took too long, by route, sweep or kind of job.",
+        ("work",),
+        registry=registry,
+    )
+    return jobs, timeouts
 
 
 def _of_money(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge, Gauge]:

@@ -12,7 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from almoner.kit.errors import Forbidden, InternalError, Problem, ServiceUnavailable
 from almoner.kit.time import Clock
-from almoner.platform.failures import AWAY
+from almoner.platform.db import REQUEST_SECONDS, statement_limit
+from almoner.platform.failures import AWAY, TIMED_OUT
 from almoner.platform.http import errors
 from almoner.platform.telemetry import RequestLine, Telemetry
 
@@ -37,12 +38,14 @@ class Edge:
         trusted_proxies: Sequence[IPv4Network | IPv6Network] = (),
         *,
         https_only: bool,
+        statement_seconds: float = REQUEST_SECONDS,
     ) -> None:
         self._app = app
         self._telemetry = telemetry
         self._clock = clock
         self._proxies = tuple(trusted_proxies)
         self._https_only = https_only
+        self._statement_seconds = statement_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection event; anything but HTTP goes straight through."""
@@ -69,7 +72,8 @@ class Edge:
                 raise Forbidden(
                     "use https: this request came over plain http and was refused; rotate the key it carried"
                 )
-            await self._app(scope, receive, tagged)
+            with statement_limit(self._statement_seconds):
+                await self._app(scope, receive, tagged)
             failure = scope.get("almoner.failure")
         except (ConnectionAbortedError, ClientDisconnect):
             status = 499  # the client left; nothing was answered
@@ -117,6 +121,8 @@ class Edge:
             # Frames only: an exception's own text may quote what a person typed.
             found = traceback.extract_tb(failure.__traceback__)[-12:]
             line.frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in found]
+            if isinstance(failure, TIMED_OUT):
+                self._telemetry.statement_timeouts.labels(line.route).inc()
         self._telemetry.request(line, seconds)
 
 

@@ -3,13 +3,24 @@
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from almoner.kit.errors import ServiceUnavailable
+from almoner.platform.failures import AWAY
+from almoner.platform.http.errors import headers_of, status_of
+
 
 class Broken(Response):
-    """Sends the page, then raises: the edge writes the log line and finds that an answer was sent."""
+    """Sends the page, then raises: the edge writes the log line and finds that an answer was sent.
+
+    Where the database is away or took too long, the same may work in a moment, and the status says so.
+    """
 
     def __init__(self, page: HTMLResponse, error: Exception) -> None:
         self._page = page
         self._error = error
+        if isinstance(error, AWAY):
+            soon = ServiceUnavailable()
+            page.status_code = status_of(soon)
+            page.raw_headers.extend(headers_of(soon))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The page first, the error afterwards."""
