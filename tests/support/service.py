@@ -158,7 +158,8 @@ async def serving(
             assert found == [], f"card numbers: {found}"
             stop.set()
     finally:
-        asyncio.get_running_loop().remove_reader(listening)
+        if listening.fileno() >= 0:  # the provider's server closes it, where it was begun
+            asyncio.get_running_loop().remove_reader(listening)
         listening.close()
         heads.cleanup()
         documents.cleanup()
