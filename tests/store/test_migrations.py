@@ -1,6 +1,7 @@
 """Databases with rows of earlier releases: each revision keeps them, and nobody waits crosswise for it."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from typing import Any, Final, TypeAlias
@@ -154,6 +155,14 @@ select exists (
     where not l.granted and d.datname = current_database()
 )
 """
+BUILDS: Final = """
+select exists (
+    select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like 'create index%'
+)
+"""
+CONNECTED: Final = "select count(*) = 4 from pg_stat_activity where datname = current_database()"
+MIGRATES: Final = "import sys; from tests.support.database import upgrade; upgrade(*sys.argv[1:])"
 
 
 @pytest.mark.parametrize(
@@ -184,3 +193,22 @@ async def test_a_revision_waits_for_whoever_works_and_not_crosswise(
     await migrating
     await worker.close()
     await watch.close()
+
+
+async def test_an_index_is_built_while_others_write_and_two_migrate(released: TestDatabase) -> None:
+    async with upgraded(released.server, "0099", released.name) as database:
+        worker, other = await connected(database), await connected(database)
+        async with worker.transaction():
+            await worker.execute("lock table donation in row exclusive mode")
+            migrating = asyncio.create_task(asyncio.to_thread(upgrade, database.owner_dsn, "0101"))
+            await eventually(lambda: other.fetchval(BUILDS))
+            second = await asyncio.create_subprocess_exec(sys.executable, "-c", MIGRATES, database.owner_dsn, "0101")
+            await eventually(lambda: other.fetchval(CONNECTED), within=60)
+            async with other.transaction():
+                await other.execute("lock table donation in row exclusive mode nowait")
+        await migrating
+        assert await second.wait() == 0
+        valid = "select indisvalid from pg_index where indexrelid = 'donation_of_session'::regclass"
+        assert await other.fetchval(valid)
+        await worker.close()
+        await other.close()

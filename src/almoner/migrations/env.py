@@ -15,7 +15,8 @@ from almoner.migrations import APP_ROLE
 # A migration waits briefly for its locks, since all writers queue behind it, and never runs unnoticed for hours. A
 # revision that needs longer says `set local statement_timeout` itself.
 _LIMITS = "set local lock_timeout = '5s'; set local statement_timeout = '10min'"
-_ONE_AT_A_TIME = "select pg_advisory_lock(hashtext('almoner migrate'))"
+_ONE_AT_A_TIME = "select pg_try_advisory_lock(hashtext('almoner migrate'))"
+_TURN_SECONDS = 0.2
 
 
 class PlainSql(PostgresqlImpl):
@@ -32,7 +33,9 @@ class PlainSql(PostgresqlImpl):
             raise RuntimeError("revisions run on a connection; there is no output of SQL to a file")
         self.connection.exec_driver_sql("select 1")  # SQLAlchemy begins the transaction with its first statement
         driver = self.connection.connection.driver_connection
-        await_only(driver.execute(f"{_LIMITS}; {sql}"))  # type: ignore[union-attr]
+        # What runs outside of a transaction (CREATE INDEX CONCURRENTLY) waits for others and holds up nobody.
+        limits = f"{_LIMITS}; " if driver.is_in_transaction() else ""  # type: ignore[union-attr]
+        await_only(driver.execute(limits + sql))  # type: ignore[union-attr]
 
 
 def _apply(connection: Any) -> None:
@@ -42,7 +45,11 @@ def _apply(connection: Any) -> None:
         if tell is not None:
             tell(f"{step.up_revision_id} {step.up_revision.doc}")
 
-    connection.exec_driver_sql(_ONE_AT_A_TIME)
+    # Asked again and again: an index that is built CONCURRENTLY waits for every statement that is under way, also for
+    # one that would wait here.
+    while not connection.exec_driver_sql(_ONE_AT_A_TIME).scalar():
+        connection.commit()
+        await_only(asyncio.sleep(_TURN_SECONDS))
     connection.commit()
     context.configure(
         connection=connection, transaction_per_migration=True, on_version_apply=cast("Any", on_version_apply)
