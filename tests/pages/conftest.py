@@ -3,14 +3,28 @@
 from collections.abc import AsyncIterator
 
 import pytest
+from playwright.async_api import Browser
 
-from tests.pages.site import AXE, Site, open_site
+from tests.pages import site as sites
+from tests.pages.site import AXE, Site, open_browser, open_site
 from tests.support.database import TestDatabase
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Among the long figures, axe is asked about every page."""
+    sites.every_page = bool(config.getoption("--soak"))
+
+
 @pytest.fixture(scope="session")
-async def _site(session_database: TestDatabase) -> AsyncIterator[Site]:
-    async with open_site(session_database) as made:
+async def browser() -> AsyncIterator[Browser]:
+    """Chromium, for every site of a worker."""
+    async with open_browser() as launched:
+        yield launched
+
+
+@pytest.fixture(scope="session")
+async def _site(session_database: TestDatabase, browser: Browser) -> AsyncIterator[Site]:
+    async with open_site(session_database, browser) as made:
         yield made
 
 

@@ -16,7 +16,7 @@ from almoner.cli import registers
 from almoner.platform import postgres
 from almoner.platform.pages import rendering
 from tests.pages.accounts import AMINA, acme, sign_in
-from tests.pages.site import DECLINED, Site, open_site
+from tests.pages.site import DECLINED, Site, open_browser, open_site
 from tests.support import cluster, database, people
 from tests.support.client import data
 
@@ -30,7 +30,7 @@ PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}}
 async def main() -> None:
     """A gift from link to thanks, in several languages, by day and by night."""
     with postgres.running(cluster.folder()) as server, our_fonts():
-        async with database.copied(server) as made, open_site(made) as site:
+        async with database.copied(server) as made, open_browser() as browser, open_site(made, browser) as site:
             await registers.load_samples(site.service.db, asyncio.Event())
             await flow(site)
             await others(site)

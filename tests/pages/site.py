@@ -5,6 +5,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,13 @@ AXE = PROJECT / ".cache" / "axe-core" / "axe.min.js"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+SHAPE = Path(__file__).with_name("shape.js").read_text()
 HEAVIEST = 100_000
 GOOD, DECLINED, POOR, CHALLENGED = "4242424242424242", "4000000000000002", "4000000000009995", "4000000000003220"
+
+every_page = False
+"""Whether axe is asked about each page, whatever its shape: in `make soak`."""
+_fine: set[bytes] = set()
 
 
 @dataclass
@@ -83,12 +89,10 @@ class Site:
 
 
 @asynccontextmanager
-async def open_site(database: TestDatabase, **settings: Any) -> AsyncIterator[Site]:
-    """The site until the block ends. Skips the test where there is no Chromium."""
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium here; install it (Debian: apt-get install chromium)")
+async def open_site(database: TestDatabase, browser: Browser, **settings: Any) -> AsyncIterator[Site]:
+    """The site until the block ends."""
     port = free_port()
-    async with serving(database, port=port, **settings) as service, _browser() as browser:
+    async with serving(database, port=port, **settings) as service:
         provider = service.house.provider_app
         assert provider is not None, "the sandbox has the test provider"
         client = service.client((await service.tenant()).secret)
@@ -100,9 +104,12 @@ async def open_site(database: TestDatabase, **settings: Any) -> AsyncIterator[Si
 
 
 @asynccontextmanager
-async def _browser() -> AsyncIterator[Browser]:
+async def open_browser(*arguments: str) -> AsyncIterator[Browser]:
+    """Chromium until the block ends. Skips the test where there is none."""
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium here; install it (Debian: apt-get install chromium)")
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", *arguments])
         try:
             yield browser
         finally:
@@ -121,19 +128,27 @@ async def _served(app: ASGIApp, port: int) -> AsyncIterator[None]:
 
 
 async def findings(page: Page) -> list[str]:
-    """What axe finds on the page once its transitions have ended: rule and element."""
+    """What axe finds on the page once its transitions have ended: rule and element.
+
+    A page of a shape that axe has found nothing on, other words aside, is not asked about again in this process:
+    ``shape.js`` says what makes two pages differ.
+    """
+    await page.evaluate("() => Promise.allSettled(document.getAnimations().map(moving => moving.finished))")
+    shape = sha256((await page.evaluate(f"({SHAPE})(document.documentElement)")).encode()).digest()
+    if shape in _fine and not every_page:
+        return []
     if not await page.evaluate("'axe' in window"):
-        await page.context.add_init_script(path=AXE)  # pages that follow have it from their start, much sooner
         await page.evaluate(AXE.read_text())
     found = await page.evaluate(
         """async tags => {
-            await Promise.allSettled(document.getAnimations().map(moving => moving.finished));
             const found = await axe.run({runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']});
             const told = rule => rule.nodes.map(node => `${rule.id}: ${node.target} ${node.failureSummary}`);
             return found.violations.flatMap(told);
         }""",
         TAGS,
     )
+    if not found:
+        _fine.add(shape)
     return list(found)
 
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any, Literal
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from tests.pages.site import Site, fill, findings, open_site, pay
 from tests.support.client import data
@@ -15,9 +15,9 @@ MAIL = "amina@example.org"
 
 
 @pytest.fixture
-async def strict(empty_database: TestDatabase, axe: None) -> AsyncIterator[Site]:
+async def strict(empty_database: TestDatabase, browser: Browser, axe: None) -> AsyncIterator[Site]:
     """A site with brakes as in production."""
-    async with open_site(empty_database, card_testing_brakes="strict") as site:
+    async with open_site(empty_database, browser, card_testing_brakes="strict") as site:
         yield site
 
 

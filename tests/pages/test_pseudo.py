@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Browser, Page
 
 from almoner.access.partners import service as partners
 from almoner.giving.payees import service as payees
@@ -67,9 +67,9 @@ def catalogues(tmp_path: Path) -> Catalogues:
 
 
 @pytest.fixture
-async def strict(empty_database: TestDatabase, catalogues: Catalogues) -> AsyncIterator[Site]:
+async def strict(empty_database: TestDatabase, browser: Browser, catalogues: Catalogues) -> AsyncIterator[Site]:
     """A site in the made-up language, with brakes as in production."""
-    async with open_site(empty_database, catalogues=catalogues, card_testing_brakes="strict") as site:
+    async with open_site(empty_database, browser, catalogues=catalogues, card_testing_brakes="strict") as site:
         yield site
 
 

@@ -12,6 +12,21 @@ from tests.support.service import Service
 
 WIDTHS = (320, 768, 1280)
 
+ONE_OF_EACH = r"""() => {
+    const own = / (id|for|href|aria-labelledby)="[^"]*"/g;
+    const shape = one => one.outerHTML.replace(/>[^<]+</g, '>.<').replace(own, '');
+    for (const one of [...document.querySelectorAll('main *')].reverse()) {
+        const before = one.previousElementSibling;
+        if (before && shape(before) === shape(one)) one.remove();
+    }
+    const seen = new Set();
+    for (const one of document.querySelectorAll('.ref-operation')) {
+        const made = shape(one);
+        seen.has(made) ? one.remove() : seen.add(made);
+    }
+}"""
+"""Leaves one of what axe cannot tell apart: there are hundreds of rows and operations of few shapes."""
+
 
 async def opened(site: Site, page: Page) -> Page:
     await page.goto(f"{site.base_url}/docs")
@@ -29,6 +44,8 @@ async def test_axe_finds_nothing(site: Site, scheme: Any) -> None:
     async with site.donor(color_scheme=scheme) as page:
         await opened(site, page)
         await open_all(page)
+        await page.evaluate(ONE_OF_EACH)
+        assert await page.locator(".ref-operation").count() > 3
         assert await findings(page) == []
     assert site.complaints == []
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from playwright import async_api as playwright
 from playwright.async_api import expect
 
 from almoner.giving.transfer_notices import service as notices
@@ -44,11 +45,11 @@ COUNTRIES = {"USD": "USA", "EUR": "DEU", "GBP": "GBR", "AUD": "AUS", "CAD": "CAN
 
 
 @pytest.fixture
-async def paying(empty_database: TestDatabase, tmp_path: Path) -> AsyncIterator[Site]:
+async def paying(empty_database: TestDatabase, browser: playwright.Browser, tmp_path: Path) -> AsyncIterator[Site]:
     """A site with accounts of its own."""
     file = tmp_path / "accounts.toml"
     file.write_text(bank.OWN)
-    async with open_site(empty_database, bank_accounts=file) as made:
+    async with open_site(empty_database, browser, bank_accounts=file) as made:
         yield made
 
 
