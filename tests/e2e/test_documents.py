@@ -5,25 +5,16 @@ import json
 import re
 import subprocess
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from almoner.platform.reference.content import Content, Operation
 from tests.support.eventually import eventually
-from tests.support.running import Running, folder, running
+from tests.support.running import Running
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Running]:
-    """`almoner run` with the sample loaded, its data where the documents say it is."""
-    with folder("documents") as made, running(made / "var", rate_limit_secret="1000/1000") as service:
-        yield service
 
 
 def typed(service: Running, lines: str) -> str:

@@ -6,42 +6,25 @@ A real nonprofit of the shipped register, Chromium for the donor, and a receiver
 import hashlib
 import hmac
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Page, expect
 from standardwebhooks import Webhook
 
 from almoner.kit.time import parse_moment
 from tests.pages.site import CHROMIUM, DECLINED, fill, pay
 from tests.support.eventually import eventually
 from tests.support.receivers import Received, Receiver, receiver, reply
-from tests.support.running import Running, folder, running
+from tests.support.running import Running
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (make test fetches it)")]
 
 GIFT_EVENTS = ["donation.created", "donation.hosted.payment_received", "donation.payment_successful"]
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Running]:
-    """The whole sandbox as `make run` starts it."""
-    with folder("e2e") as made, running(made / "var") as service:
-        yield service
-
-
-@pytest.fixture(scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    """Chromium, which may leave this machine no more than the tests may."""
-    async with async_playwright() as playwright:
-        rules = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
-        launched = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", rules])
-        yield launched
-        await launched.close()
 
 
 @dataclass
@@ -134,7 +117,11 @@ async def the_donation(product: Product, session: dict[str, Any]) -> dict[str, A
     """The donation of a session, once it is paid."""
 
     async def paid() -> dict[str, Any]:
-        found = [one for one in await product.get("/v1/donations") if one["hosted"]["sessionId"] == session["id"]]
+        found = [
+            one
+            for one in await product.get("/v1/donations")
+            if one["hosted"] and one["hosted"]["sessionId"] == session["id"]
+        ]
         assert [one["status"] for one in found] == ["RECEIVED_PAYMENT"]
         return dict(found[0])
 
@@ -157,7 +144,7 @@ async def test_a_real_nonprofit_is_found_given_to_and_the_product_is_told(produc
     requests = await product.told(donation, GIFT_EVENTS)
     ids = [request.headers["webhook-id"] for request in requests]
     assert len(ids) == len(set(ids)) == 3
-    listed = {one["id"]: one for one in await product.get("/v1/events", direction="ASC", pageSize=100)}
+    listed = {one["id"]: one for one in await product.get("/v1/events", direction="DESC", pageSize=100)}
     for request in requests:
         assert listed[request.headers["webhook-id"]]["eventType"] == json.loads(request.body)["data"]["eventType"]
 

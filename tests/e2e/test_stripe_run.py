@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.async_api import async_playwright, expect
+from playwright.async_api import Browser, expect
 
 from tests.pages.site import CHROMIUM, fill
 from tests.support import stripe_account
@@ -61,24 +61,21 @@ async def here() -> AsyncIterator[Here]:
                 await asyncio.to_thread(started.__exit__, None, None, None)
 
 
-async def test_a_gift_is_paid_on_stripes_page_and_arrives_by_its_notice(here: Here) -> None:
+async def test_a_gift_is_paid_on_stripes_page_and_arrives_by_its_notice(here: Here, browser: Browser) -> None:
     found = await here.ask("GET", "/v1/organisations", query="Capital Area Food Bank", countryCode="USA")
     session = await here.ask("POST", "/v1/donation-sessions", {"organisationId": found[0]["id"], "currency": "USD"})
-    rules = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", rules])
-        page = await browser.new_page()
-        await page.goto(session["url"])
-        await fill(page, typed="12.34")
-        await page.get_by_role("button", name="Continue to payment").click()
-        await page.wait_for_url("**/c/pay/cs_test_*")
-        for card, told in ((DECLINED, "declined"), ("4242 4242 4242 4242", "")):
-            await page.get_by_label("Card").fill(card)
-            await page.get_by_role("button", name="Pay").click()
-            if told:
-                await expect(page.get_by_role("status")).to_contain_text(told)
-        await page.wait_for_url("**/thanks")
-        await browser.close()
+    page = await browser.new_page()
+    await page.goto(session["url"])
+    await fill(page, typed="12.34")
+    await page.get_by_role("button", name="Continue to payment").click()
+    await page.wait_for_url("**/c/pay/cs_test_*")
+    for card, told in ((DECLINED, "declined"), ("4242 4242 4242 4242", "")):
+        await page.get_by_label("Card").fill(card)
+        await page.get_by_role("button", name="Pay").click()
+        if told:
+            await expect(page.get_by_role("status")).to_contain_text(told)
+    await page.wait_for_url("**/thanks")
+    await page.close()
     assert await here.deliver() == [204, 204]
 
     async def paid() -> dict[str, Any]:
