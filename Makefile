@@ -32,11 +32,10 @@ bench:  ## Measure, each figure beside its baseline (brief=1: a second of each p
 	@tools/bootstrap dev
 	@exec $(python) -m bench $(if $(brief),--brief)
 
-soak:  ## Run the long figures and write them, with seeds, to docs/evidence/.
+soak:  ## Run the long figures in parts (only=name,name minutes=most anew=1) and write them to docs/evidence/.
 	@tools/bootstrap dev
 	@tools/browser
-	$(python) tools/suites.py --soak
-	$(python) tools/mutation.py
+	@exec $(python) -m tools.soak $(if $(only),--only $(only)) $(if $(minutes),--minutes $(minutes)) $(if $(anew),--anew)
 
 docs:  ## Write anew what is made from the code: openapi.json and docs/reference/.
 	@tools/bootstrap dev

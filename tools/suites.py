@@ -1,196 +1,204 @@
-"""Run every suite of tests/ and say how long each took; ``make test`` and ``make soak``."""
+"""Run every suite of tests/, each once, as many at a time as keep the machine busy, and say how long each took.
+
+``make test`` runs the suites; ``.ci/run`` also what else takes time (``--ci``); ``make soak`` is in ``tools/soak.py``.
+"""
 
 import argparse
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 from xml.etree import ElementTree as ET
 
 PROJECT = Path(__file__).parents[1]
 REPORTS = PROJECT / ".cache" / "reports"
-# Two suites at a time, since none keeps both cores busy: one of each line, the longest first, so that both lines end
-# together. What times itself is in the second, where less is asked of the machine. A suite not named is a last one.
-LINES = (
-    ("pages", "api", "store", "unit", "contract", "spec"),
-    ("e2e", "fuzz", "newcomer", "concurrency", "worker", "chaos", "architecture"),
-)
-ALONE = {"architecture", "concurrency", "fuzz", "newcomer"}  # one process: they fill the machine, or share one thing
 # Each of two workers begins with half of the files, so that what a file starts for its tests is mostly started once.
 SHARED = ("-n", "2", "--dist", "worksteal")
-CHECKED = "architecture"  # what `make check` has run
-NOTHING_SELECTED = 5  # pytest's status for a suite without long figures
-MOST_SECONDS = 1800  # of one suite; a test alone is ended long before (pyproject.toml)
-MOST_UNSTEADY = 5  # more failures than these are no accident and are not tried again
+PLACES = 4  # processes that work at a time, on two cores: none of them keeps one busy
+MOST_SECONDS = 900  # of one piece; a test alone is ended long before (pyproject.toml)
+NOTHING_SELECTED = 5  # pytest's status for a suite of which nothing was asked
+
+
+class Piece(NamedTuple):
+    """Something to run: ``places`` are its processes; one with a ``command`` is no suite."""
+
+    name: str
+    places: int = 2
+    command: tuple[str, ...] = ()
+    only_ci: bool = False
+
+
+# The longest first, so that all end together; a suite that is not named comes last. What has one place starts commands
+# and waits for them, or is one process: two of those fill the gaps that a suite leaves.
+ORDER = (
+    Piece("fuzz", 1),
+    Piece("newcomer", 1),
+    Piece("api"),
+    Piece("pages"),
+    Piece("store"),
+    Piece("e2e"),
+    Piece("types", 1, ("-m", "mypy"), only_ci=True),
+    Piece("unit"),
+    Piece("concurrency", 1),
+    Piece("worker"),
+    Piece("contract"),
+    Piece("spec"),
+    Piece("chaos"),
+    Piece("architecture", 1),
+)
+CHECKED = "architecture"  # what `make check-code` has run
 
 
 class Result(NamedTuple):
-    """What one suite did."""
+    """What one piece did; ``busy`` are the seconds that its processes worked, its database aside."""
 
-    suite: str
+    name: str
+    status: int
     seconds: float
+    busy: float
     tests: int
     failed: int
     skipped: int
-    status: int
-    unsteady: int = 0
 
 
-def lines(left_out: set[str]) -> list[deque[Path]]:
-    """The folders of tests/ that hold tests, in their lines."""
-    found = {folder.name: folder for folder in (PROJECT / "tests").iterdir() if any(folder.glob("**/test_*.py"))}
-    named = [name for line in LINES for name in line]
-    made = [deque(found[name] for name in line if name in found.keys() - left_out) for line in LINES]
-    made[0].extend(found[name] for name in sorted(found.keys() - set(named) - left_out))
-    return made
-
-
+@dataclass
 class Running:
-    """Suites that run, at the same time where there are several lines; ``begun`` are their processes."""
+    """A piece that runs; ``line`` is the number of its database server."""
 
-    def __init__(self, options: Sequence[str]) -> None:
-        self._options = options
-        self._begun: set[subprocess.Popen[str]] = set()
-        self._turn = threading.Lock()
-        self._over = False
+    piece: Piece
+    line: int
+    process: "subprocess.Popen[str]"
+    output: IO[str]
+    began: float = field(default_factory=time.monotonic)
 
-    def all(self, waiting: list[deque[Path]]) -> list[Result]:
-        """Run every suite; a line that is done helps the other one."""
+    @property
+    def seconds(self) -> float:
+        """Since it began."""
+        return time.monotonic() - self.began
+
+
+def pieces(ci: bool, only: Sequence[str]) -> list[Piece]:
+    """What there is to run."""
+    found = {folder.name for folder in (PROJECT / "tests").iterdir() if any(folder.glob("**/test_*.py"))}
+    made = [one for one in ORDER if one.name in found or (one.only_ci and ci)]
+    made += [Piece(name) for name in sorted(found - {one.name for one in ORDER})]
+    return [one for one in made if (one.name in only if only else not (ci and one.name == CHECKED))]
+
+
+class Pool:
+    """Runs pieces until all have ended."""
+
+    def __init__(self, waiting: list[Piece]) -> None:
+        self._waiting = waiting
+        self._running: list[Running] = []
+        self.results: list[Result] = []
+
+    def run(self) -> None:
+        """Begin whatever fits, the first in line first; ended by what ends this process, all ends."""
         try:
-            with ThreadPoolExecutor(len(waiting)) as threads:
-                ours = [threads.submit(self._line, waiting, number) for number in range(len(waiting))]
-                try:
-                    return [result for one in ours for result in one.result()]
-                except BaseException:
-                    self.end()
-                    raise
+            while self._waiting or self._running:
+                self._begin()
+                time.sleep(0.1)
+                for one in list(self._running):
+                    self._look_at(one)
         finally:
-            self.end()
+            for one in self._running:
+                kill(one.process)
 
-    def _line(self, waiting: list[deque[Path]], number: int) -> list[Result]:
-        results = []
-        while (folder := self._next(waiting, number)) is not None:
-            results.append(self.run(folder, number))
-        return results
+    def _begin(self) -> None:
+        for piece in list(self._waiting):
+            if sum(one.piece.places for one in self._running) + piece.places <= PLACES:
+                self._waiting.remove(piece)
+                # Each has a database server of its own (tests/support/cluster.py): one has a hundred connections.
+                line = min(set(range(PLACES)) - {one.line for one in self._running})
+                self._running.append(begin(piece, line))
 
-    def _next(self, waiting: list[deque[Path]], number: int) -> Path | None:
-        with self._turn:
-            for line in (waiting[number], *waiting):
-                if line and not self._over:
-                    return line.popleft()
-        return None
-
-    def run(self, folder: Path, line: int) -> Result:
-        """Run one suite; its output as a whole, when it has ended."""
-        report = REPORTS / f"{folder.name}.xml"
-        report.unlink(missing_ok=True)
-        command = [f"--junit-xml={report}", *self._options, *([] if folder.name in ALONE else SHARED)]
-        began = time.monotonic()
-        status = self.pytest(folder, line, "", *command)
-        if status == NOTHING_SELECTED:
-            status = 0
-        seconds = time.monotonic() - began
-        counts = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
-        if report.exists():
-            for suite in ET.parse(report).iter("testsuite"):
-                counts = {name: count + int(suite.get(name, "0")) for name, count in counts.items()}
-        failed = counts["failures"] + counts["errors"]
-        return Result(folder.name, seconds, counts["tests"], failed, counts["skipped"], status)
-
-    def once_more(self, found: Result) -> Result:
-        """Run what failed by itself: what passes then is told as unsteady, and does not fail the run."""
-        if not 0 < found.failed <= MOST_UNSTEADY:
-            return found
-        folder = PROJECT / "tests" / found.suite
-        last = ("--last-failed", "--last-failed-no-failures=none")
-        status = self.pytest(folder, 0, ": what failed, once more", *last)
-        return found._replace(status=status, unsteady=0 if status else found.failed)
-
-    def pytest(self, folder: Path, line: int, what: str, *arguments: str) -> int:
-        """Its exit status; one that does not end is ended, with all that it started."""
-        # What failed is remembered for each suite by itself: those that run at once would forget each other's.
-        cache = f"cache_dir={PROJECT / '.cache' / 'pytest' / folder.name}"
-        command = python(line, "-m", "pytest", "-q", str(folder.relative_to(PROJECT)), "-o", cache, *arguments)
-        written = REPORTS / f"{folder.name}.txt"
-        with written.open("w+") as output:
-            with self._turn:
-                process = subprocess.Popen(
-                    command, cwd=PROJECT, start_new_session=True, stdout=output, stderr=output, text=True
-                )
-                self._begun.add(process)
-            try:
-                status = process.wait(None if "--soak" in arguments else MOST_SECONDS)
-            except subprocess.TimeoutExpired:
-                status = 1
-                kill(process)
-                output.write(f"\nThe suite did not end within {MOST_SECONDS} s.\n")
-            output.seek(0)
-            with self._turn:
-                self._begun.discard(process)
-                print(f"\n== {folder.name}{what}\n{output.read()}", flush=True)
-        return status
-
-    def end(self) -> None:
-        """Begin nothing more, and end what runs, with all that it started."""
-        with self._turn:
-            self._over = True
-            for process in self._begun:
-                kill(process)
+    def _look_at(self, one: Running) -> None:
+        ended, status, used = os.wait4(one.process.pid, os.WNOHANG)
+        if not ended and one.seconds < MOST_SECONDS:
+            return
+        if not ended:
+            kill(one.process)
+            one.output.write(f"\nIt did not end within {MOST_SECONDS} s.\n")
+        one.process.returncode = os.waitstatus_to_exitcode(status) if ended else 1
+        self._running.remove(one)
+        one.output.seek(0)
+        busy = used.ru_utime + used.ru_stime
+        print(f"\n== {one.piece.name}: {one.seconds:.0f} s\n{one.output.read()}", flush=True)
+        self.results.append(result(one, busy))
+        one.output.close()
 
 
-def python(line: int, *arguments: str) -> list[str]:
-    """Each line has a database server of its own (tests/support/cluster.py): one has a hundred connections."""
-    return ["env", f"TESTS_LINE={line or ''}", sys.executable, *arguments]
+def begin(piece: Piece, line: int) -> Running:
+    """Start a piece; its output is shown as a whole when it has ended."""
+    report = REPORTS / f"{piece.name}.xml"
+    report.unlink(missing_ok=True)
+    shared = SHARED if piece.places > 1 else ()
+    suite = ("-m", "pytest", "-q", f"tests/{piece.name}", "-p", "no:cacheprovider", f"--junit-xml={report}", *shared)
+    output = (REPORTS / f"{piece.name}.txt").open("w+")
+    command = ["env", f"TESTS_LINE={line or ''}", sys.executable, *(piece.command or suite)]
+    process = subprocess.Popen(command, cwd=PROJECT, start_new_session=True, stdout=output, stderr=output, text=True)
+    return Running(piece, line, process, output)
+
+
+def result(one: Running, busy: float) -> Result:
+    """What a piece that has ended did."""
+    counts = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
+    report = REPORTS / f"{one.piece.name}.xml"
+    if report.exists():
+        for suite in ET.parse(report).iter("testsuite"):
+            counts = {name: count + int(suite.get(name, "0")) for name, count in counts.items()}
+    status = 0 if one.process.returncode == NOTHING_SELECTED and not one.piece.command else one.process.returncode
+    failed = counts["failures"] + counts["errors"]
+    return Result(one.piece.name, status, one.seconds, busy, counts["tests"], failed, counts["skipped"])
 
 
 def kill(process: "subprocess.Popen[str]") -> None:
     """End a process and its group."""
-    with suppress(ProcessLookupError):
+    with suppress(ProcessLookupError, ChildProcessError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+        os.waitpid(process.pid, 0)
 
 
 def tell(results: list[Result], seconds: float) -> None:
-    """What each suite did; the seconds of the whole are fewer than those of its suites together."""
-    print("\nsuite           seconds   tests  failed unsteady  skipped")
-    for one in results:
-        print(f"{one.suite:<14} {one.seconds:>8.1f} {one.tests:>7} {one.failed:>7} {one.unsteady:>8} {one.skipped:>8}")
-    print(f"{'all':<14} {seconds:>8.1f} {sum(one.tests for one in results):>7}")
+    """What each piece did; the seconds of the whole are fewer than those of its pieces together."""
+    print("\nsuite           seconds     busy   tests  failed  skipped")
+    for one in sorted(results, key=lambda one: -one.seconds):
+        row = f"{one.name:<14} {one.seconds:>8.1f} {one.busy:>8.1f} {one.tests:>7} {one.failed:>7} {one.skipped:>8}"
+        print(row + ("" if one.status == 0 else f"  ended with {one.status}"))
+    busy, tests = sum(one.busy for one in results), sum(one.tests for one in results)
+    print(f"{'all':<14} {seconds:>8.1f} {busy:>8.1f} {tests:>7}")
 
 
 def main() -> int:
     """Run all, tell all, fail when one failed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--soak", action="store_true", help="full figures, written to docs/evidence")
-    parser.add_argument("--no-skips", action="store_true", help="a skipped test fails the run; for CI")
-    parser.add_argument("--once-more", action="store_true", help="what failed is run again by itself; for CI")
-    parser.add_argument("--checked", action="store_true", help="without the suite that `make check` has run; for CI")
+    parser.add_argument("only", nargs="*", help="suites; all, where none is named")
+    parser.add_argument(
+        "--ci",
+        action="store_true",
+        help=f"with types, without {CHECKED}, which `make check-code` runs; a skipped test fails the run",
+    )
     given = parser.parse_args()
     REPORTS.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     began = time.monotonic()
-    waiting = lines({CHECKED} if given.checked else set())
-    if given.soak:  # figures are taken one after the other
-        waiting = [deque(folder for line in waiting for folder in line)]
-    running = Running(["--soak", "-m", "soak", "--timeout=0"] if given.soak else [])
+    pool = Pool(pieces(given.ci, given.only))
     try:
-        results = running.all(waiting)
-        again = Running([])
-        results = [again.once_more(found) if given.once_more else found for found in results]
+        pool.run()
     finally:  # the servers' files are in memory, where there is room
-        subprocess.run(python(0, "-m", "tests.support.cluster"), cwd=PROJECT, check=False)
-    tell(results, time.monotonic() - began)
-    skips_forbidden = given.no_skips and any(one.skipped for one in results)
+        subprocess.run([sys.executable, "-m", "tests.support.cluster"], cwd=PROJECT, check=False)
+        tell(pool.results, time.monotonic() - began)
+    skips_forbidden = given.ci and any(one.skipped for one in pool.results)
     if skips_forbidden:
         print("Tests were skipped, and nothing may be here: see their reasons above.")
-    return int(skips_forbidden or any(one.status for one in results))
+    return int(skips_forbidden or any(one.status for one in pool.results))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def _has_room() -> bool:
 
 
 if __name__ == "__main__":
-    for here in map(folder, ("", "1")):
+    for here in map(folder, ("", "1", "2", "3")):
         try:
             for made in {
                 postgres.retire(here),
