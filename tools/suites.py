@@ -5,6 +5,7 @@
 
 import argparse
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from xml.etree import ElementTree as ET
 
 PROJECT = Path(__file__).parents[1]
 REPORTS = PROJECT / ".cache" / "reports"
+TABLE = PROJECT / "docs" / "house.md"
+TABLE_HEAD = "| suite | seconds | of work | tests |\n|---|---:|---:|---:|\n"
 # Each of two workers begins with half of the files, so that what a file starts for its tests is mostly started once.
 SHARED = ("-n", "2", "--dist", "worksteal")
 PLACES = 4  # processes that work at a time, on two cores: none of them keeps one busy
@@ -56,7 +59,7 @@ CHECKED = "architecture"  # what `make check-code` has run
 
 
 class Result(NamedTuple):
-    """What one piece did; ``busy`` are the seconds that its processes worked, its database aside."""
+    """What one piece did; ``busy`` are the seconds of work of its processes, its database aside."""
 
     name: str
     status: int
@@ -176,6 +179,17 @@ def tell(results: list[Result], seconds: float) -> None:
     print(f"{'all':<14} {seconds:>8.1f} {busy:>8.1f} {tests:>7}")
 
 
+def record(results: list[Result], seconds: float) -> None:
+    """Write the seconds of a whole run into the house's table."""
+    rows = [(one.name, one.seconds, one.busy, one.tests) for one in sorted(results, key=lambda one: -one.seconds)]
+    rows.append(("all", seconds, sum(one.busy for one in results), sum(one.tests for one in results)))
+    table = "".join(f"| {name} | {took:.0f} | {busy:.0f} | {tests:,} |\n" for name, took, busy, tests in rows)
+    before, head, after = TABLE.read_text().partition(TABLE_HEAD)
+    rest = re.sub(r"\A(\|.*\n)*", "", after)
+    before = re.sub(r"(Seconds on two cores, )\S+(?=:\n\n\Z)", rf"\g<1>{time.strftime('%Y-%m-%d')}", before)
+    TABLE.write_text(before + head + table + rest)
+
+
 def main() -> int:
     """Run all, tell all, fail when one failed."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -185,6 +199,7 @@ def main() -> int:
         action="store_true",
         help=f"with types, without {CHECKED}, which `make check-code` runs; a skipped test fails the run",
     )
+    parser.add_argument("--record", action="store_true", help="write the seconds to docs/house.md")
     given = parser.parse_args()
     REPORTS.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -194,7 +209,10 @@ def main() -> int:
         pool.run()
     finally:  # the servers' files are in memory, where there is room
         subprocess.run([sys.executable, "-m", "tests.support.cluster"], cwd=PROJECT, check=False)
-        tell(pool.results, time.monotonic() - began)
+        seconds = time.monotonic() - began
+        tell(pool.results, seconds)
+    if given.record:
+        record(pool.results, seconds)
     skips_forbidden = given.ci and any(one.skipped for one in pool.results)
     if skips_forbidden:
         print("Tests were skipped, and nothing may be here: see their reasons above.")
