@@ -55,9 +55,9 @@ def ordinary(place: Path) -> Iterator[Clone]:
 
 @pytest.fixture(scope="session")
 def installed(private: Clone) -> Clone:
-    """A clone whose first start has been done."""
-    with private.started("make", "run") as started:
-        started.until("Ready after")
+    """A clone with its environment, as `make run` makes it before it starts anything."""
+    with private.started("tools/bootstrap", "service") as installing:
+        assert installing.process.wait(clones.FIRST_START_SECONDS) == 0, installing.printed
     return private
 
 
