@@ -5,14 +5,25 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Browser
 
+from almoner.platform.pages.catalogue import Catalogues
 from tests.pages import site as sites
 from tests.pages.site import AXE, Site, open_browser, open_site
 from tests.support.database import TestDatabase
+
+KINDS = ("en", "ar", "de", "ja")
+"""From left to right and from right to left, with a decimal comma and long words, the family name first."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Among the long figures, axe is asked about every page."""
     sites.every_page = bool(config.getoption("--soak"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A way through all pages in every offered language among the long figures, else in one of each kind."""
+    if "spoken_language" in metafunc.fixturenames:
+        languages = Catalogues().offered if metafunc.config.getoption("--soak") else KINDS
+        metafunc.parametrize("spoken_language", languages)
 
 
 @pytest.fixture(scope="session")
