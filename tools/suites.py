@@ -47,6 +47,7 @@ ORDER = (
     Piece("store"),
     Piece("e2e"),
     Piece("types", 1, ("-m", "mypy"), only_ci=True),
+    Piece("bench", 2, ("-m", "bench", "--brief"), only_ci=True),
     Piece("unit"),
     Piece("concurrency", 1),
     Piece("worker"),
@@ -197,7 +198,7 @@ def main() -> int:
     parser.add_argument(
         "--ci",
         action="store_true",
-        help=f"with types, without {CHECKED}, which `make check-code` runs; a skipped test fails the run",
+        help=f"with types and a second of each part of the bench, without {CHECKED}, which `make check-code` runs; a skipped test fails the run",
     )
     parser.add_argument("--record", action="store_true", help="write the seconds to docs/house.md")
     given = parser.parse_args()
