@@ -26,7 +26,8 @@ PROJECT = Path(__file__).parents[2]
 AXE = PROJECT / ".cache" / "axe-core" / "axe.min.js"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
-TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+ALL = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 SHAPE = Path(__file__).with_name("shape.js").read_text()
 HEAVIEST = 100_000
 GOOD, DECLINED, POOR, CHALLENGED = "4242424242424242", "4000000000000002", "4000000000009995", "4000000000003220"
@@ -130,26 +131,27 @@ async def _served(app: ASGIApp, port: int) -> AsyncIterator[None]:
 async def findings(page: Page) -> list[str]:
     """What axe finds on the page once its transitions have ended: rule and element.
 
-    A page of a shape that axe has found nothing on, other words aside, is not asked about again in this process:
+    Rules that found nothing on a page of the same shape in this process are not asked again, those of colours apart:
     ``shape.js`` says what makes two pages differ.
     """
     await page.evaluate("() => Promise.allSettled(document.getAnimations().map(moving => moving.finished))")
-    shape = sha256((await page.evaluate(f"({SHAPE})(document.documentElement)")).encode()).digest()
-    if shape in _fine and not every_page:
+    shapes = [sha256(shape.encode()).digest() for shape in await page.evaluate(SHAPE)]
+    known = [shape in _fine and not every_page for shape in shapes]
+    if all(known):
         return []
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(AXE.read_text())
-    found = await page.evaluate(
-        """async tags => {
-            const found = await axe.run({runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']});
+    found: list[str] = await page.evaluate(
+        """async asked => {
+            const found = await axe.run({runOnly: asked, resultTypes: ['violations']});
             const told = rule => rule.nodes.map(node => `${rule.id}: ${node.target} ${node.failureSummary}`);
             return found.violations.flatMap(told);
         }""",
-        TAGS,
+        COLOURS if known[0] else ALL,
     )
     if not found:
-        _fine.add(shape)
-    return list(found)
+        _fine.update(shapes)
+    return found
 
 
 async def shortcomings(page: Page) -> list[str]:
