@@ -135,7 +135,7 @@ def main() -> int:
     finally:
         subprocess.run([sys.executable, "-m", "tests.support.cluster"], cwd=PROJECT, check=False)
     if not finished:
-        print(f"The {given.minutes:g} minutes are over. The same command goes on from here.")
+        print(f"The {given.minutes:g} minutes are over. The same command goes on with what is left.")
     if soak.failed:
         print(f"Failed: {', '.join(soak.failed)}")
     return 1 if soak.failed else 0 if finished else 2

@@ -198,7 +198,7 @@ def main() -> int:
     parser.add_argument(
         "--ci",
         action="store_true",
-        help=f"with types and a second of each part of the bench, without {CHECKED}, which `make check-code` runs; a skipped test fails the run",
+        help=f"with types and the bench in brief, without {CHECKED} (`make check-code`); a skipped test fails the run",
     )
     parser.add_argument("--record", action="store_true", help="write the seconds to docs/house.md")
     given = parser.parse_args()
