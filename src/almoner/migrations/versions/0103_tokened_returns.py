@@ -1,13 +1,13 @@
 """Payments whose donors come back by a token.
 
 Revision ID: 0103
-Revises: 0099
+Revises: 0101
 """
 
 from alembic import op
 
 revision = "0103"
-down_revision = "0099"
+down_revision = "0101"
 
 UPGRADE = """
 alter table payment add column tokened boolean not null default false;
