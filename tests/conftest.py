@@ -75,6 +75,14 @@ def given_files() -> Path:
 
 
 @pytest.fixture
+def hashes_of_today() -> Iterator[None]:
+    """Passwords are hashed as the service does."""
+    hashing.take(hashing.TODAY)
+    yield
+    hashing.take(LEAST_COST)
+
+
+@pytest.fixture
 def figures(request: pytest.FixtureRequest) -> Figures:
     """How much to do, and where to write what was seen."""
     seed = getattr(request.config.option, "randomly_seed", None)

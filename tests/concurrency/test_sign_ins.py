@@ -205,16 +205,18 @@ async def test_a_flood_of_strangers_keeps_places_for_who_was_here_before() -> No
     assert await asyncio.gather(*known) == [False] * 20
 
 
-async def test_deactivation_under_load_ends_sign_ins_within_a_second(service: Service, tenant: Tenant) -> None:
+async def test_deactivation_under_load_ends_sign_ins_at_once(service: Service, tenant: Tenant) -> None:
     who = await member(service, tenant)
     secrets = [(await who.enter()).secret for _ in range(3)]
     stop = asyncio.Event()
-    last: list[float] = []
+    begun: list[float] = []
+    """When each look began that found the sign-in."""
 
     async def browse(secret: str) -> None:
         while not stop.is_set():
+            looks = perf_counter()
             if await found(who, secret):
-                last.append(perf_counter())
+                begun.append(looks)
 
     async def come_again() -> None:
         """Signs in all the time: none of these may outlive the deactivation either."""
@@ -227,13 +229,13 @@ async def test_deactivation_under_load_ends_sign_ins_within_a_second(service: Se
 
     load = [asyncio.create_task(browse(secret)) for secret in secrets for _ in range(4)]
     load.append(asyncio.create_task(come_again()))
-    await eventually(lambda: len(last) > 50 and len(secrets) > 10)
+    await eventually(lambda: len(begun) > 50 and len(secrets) > 10)
     await who.deactivate()
     committed = perf_counter()
     assert [await found(who, secret) for secret in secrets] == [False] * len(secrets)
     stop.set()
     await asyncio.gather(*load)
-    assert max(last) - committed < 1
+    assert max(begun) < committed
     async with service.db.read() as tx:
         listed = await sign_ins.of_person(tx, who.person)
     assert {one.ended_because for one in listed} == {"deactivated"}

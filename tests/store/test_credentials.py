@@ -102,6 +102,7 @@ async def test_no_hash_is_made_while_a_connection_is_held(ada: Account) -> None:
             await passwords.make(ada.service.db.deployment.vault, ada.person, PASSWORD)
 
 
+@pytest.mark.usefixtures("hashes_of_today")
 async def test_older_hashes_are_made_anew_at_the_next_sign_in(ada: Account) -> None:
     """ASVS 11.4.2: parameters can be raised."""
     vault = ada.service.db.deployment.vault

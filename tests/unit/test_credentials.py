@@ -4,7 +4,6 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -21,7 +20,6 @@ from almoner.access.credentials.domain import (
     WeakPassword,
 )
 from almoner.access.credentials.service import passwords
-from tests.support.people import LEAST_COST
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -202,13 +200,6 @@ def test_wrong_tries_fade() -> None:
     assert tries.left(OF_PASSWORD, AT - HOUR) == 7, "a clock that is behind forgives nothing"
 
 
-@pytest.fixture
-def hashes_of_today() -> Iterator[None]:
-    hashing.take(hashing.TODAY)
-    yield
-    hashing.take(LEAST_COST)
-
-
 def test_the_cost_of_hashes_is_that_of_today() -> None:
     source = "from almoner.access.credentials import hashing; import asyncio; print(asyncio.run(hashing.make(b'x')))"
     made = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout
@@ -222,5 +213,5 @@ async def test_hashes_are_argon2id_of_today_and_tell_right_from_wrong(hashes_of_
     assert not await hashing.verify(made, b"other", known=True)
     assert not await hashing.verify("$argon2id$broken", b"secret", known=False)
     assert not hashing.outdated(made)
-    assert not hashing.outdated(hashing.NOBODYS), "what stands for nobody's hash takes as long as others"
+    assert not hashing.outdated(hashing.nobodys()), "what stands for nobody's hash takes as long as others"
     assert hashing.outdated(made.replace("t=2", "t=1"))

@@ -56,7 +56,7 @@ async def matches(vault: Vault, known: Known, password: str, *, there_before: bo
         typed = ""
     owner = known.person.id if known.person else UUID(int=0)
     secret = _secret(vault, owner, typed[: domain.LONGEST_PASSWORD + 1])
-    right = await hashing.verify(known.hash or hashing.NOBODYS, secret, known=there_before)
+    right = await hashing.verify(known.hash or hashing.nobodys(), secret, known=there_before)
     return right and known.hash is not None
 
 
