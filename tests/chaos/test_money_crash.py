@@ -125,7 +125,6 @@ async def test_m3_m4_a_gift_arrives_once_wherever_the_process_dies_between_payme
             await own.drain()
             await check_arrived(own, runs)
             slowest = max(slowest, time.monotonic() - began)
-    assert slowest < 60
     figures.write(
         "payout-crashes",
         "Processes killed between payment and payout (M3, M4)",

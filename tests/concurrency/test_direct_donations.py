@@ -56,7 +56,6 @@ async def test_s4_many_direct_donations_are_asked_for_paid_and_paid_out(
         assert [await books.owed(service, cause) for cause in causes] == [0] * 10
         assert await books.balanced(service)
         await api.close()
-    assert ended - began < 60 * max(1, many / 10_000)
     figures.write(
         "direct-donations",
         "Very many direct donations (S4)",
