@@ -29,32 +29,36 @@ NOTHING_SELECTED = 5  # pytest's status for a suite of which nothing was asked
 
 
 class Piece(NamedTuple):
-    """Something to run: ``places`` are its processes; one with a ``command`` is no suite."""
+    """Something to run: ``places`` are its processes; one with a ``command`` is no suite.
+
+    ``served``: it works on the tests' database server (tests/support/cluster.py), which has a hundred connections.
+    """
 
     name: str
     places: int = 2
     command: tuple[str, ...] = ()
     only_ci: bool = False
+    served: bool = True
 
 
 # The longest first, so that all end together; a suite that is not named comes last. What has one place starts commands
 # and waits for them, or is one process: two of those fill the gaps that a suite leaves.
 ORDER = (
-    Piece("fuzz", 1),
-    Piece("newcomer", 1),
+    Piece("fuzz", 1, served=False),
+    Piece("newcomer", 1, served=False),
     Piece("api"),
     Piece("pages"),
     Piece("store"),
     Piece("e2e"),
-    Piece("types", 1, ("-m", "mypy"), only_ci=True),
-    Piece("bench", 2, ("-m", "bench", "--brief"), only_ci=True),
+    Piece("types", 1, ("-m", "mypy"), only_ci=True, served=False),
+    Piece("bench", 2, ("-m", "bench", "--brief"), only_ci=True, served=False),
     Piece("unit"),
     Piece("concurrency", 1),
     Piece("worker"),
     Piece("contract"),
     Piece("spec"),
     Piece("chaos"),
-    Piece("architecture", 1),
+    Piece("architecture", 1, served=False),
 )
 CHECKED = "architecture"  # what `make check-code` has run
 
@@ -73,7 +77,7 @@ class Result(NamedTuple):
 
 @dataclass
 class Running:
-    """A piece that runs; ``line`` is the number of its database server."""
+    """A piece that runs; ``line`` is the number of its database server, which it has for itself."""
 
     piece: Piece
     line: int
@@ -119,8 +123,7 @@ class Pool:
         for piece in list(self._waiting):
             if sum(one.piece.places for one in self._running) + piece.places <= PLACES:
                 self._waiting.remove(piece)
-                # Each has a database server of its own (tests/support/cluster.py): one has a hundred connections.
-                line = min(set(range(PLACES)) - {one.line for one in self._running})
+                line = min(set(range(PLACES)) - {one.line for one in self._running if one.piece.served})
                 self._running.append(begin(piece, line))
 
     def _look_at(self, one: Running) -> None:
