@@ -65,12 +65,12 @@ def provider_of(
         tariff = Tariff(account.basis_points, account.fixed_minor)
         urls = settings.stripe_api_url, settings.stripe_pages_url
         mark = db.deployment.vault.sign("stripe", b"installation").hex()
-        return stripe_provider(account.key, account.webhook_secret, tariff, mark, *urls), None
+        return stripe_provider(account.key, account.webhook_secret, tariff, mark, *urls, db.deployment.identity), None
     if not settings.built_in_provider:
         return None, None
     url, secret = settings.provider_base_url, db.deployment.vault.keyed_hash("provider-test", b"merchant").hex()
     outside = ProviderTest(db, outbound, telemetry, url=url, secret=secret, catalogues=catalogues)
-    return TestProvider(url, secret), outside
+    return TestProvider(url, secret, db.deployment.identity), outside
 
 
 def callbacks(work: PaymentWork, looks: RefundLooks | None, rules: Rules) -> list[BaseRoute]:

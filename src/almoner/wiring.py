@@ -15,10 +15,9 @@ from almoner.access.members import pages as member_pages
 from almoner.access.operators import pages as operator_pages
 from almoner.access.providers import pages as provider_pages
 from almoner.adapters.mail_hosts_sandbox import MailHostsOfSandbox
-from almoner.adapters.mail_mailbox import Mailbox
-from almoner.adapters.mail_smtp import SmtpServer
-from almoner.adapters.on_use import MailHostsOnUse, StorageOnUse
+from almoner.adapters.on_use import MailHostsOnUse
 from almoner.adapters.scanner_clamd import Clamd
+from almoner.backends import mail_of, storage_of
 from almoner.duties import duties
 from almoner.giving.account_notices.pages import TEMPLATES as ACCOUNT_TEMPLATES
 from almoner.giving.account_notices.pages import AccountPages
@@ -58,12 +57,12 @@ from almoner.platform import db as database
 from almoner.platform import readiness
 from almoner.platform.background import Background
 from almoner.platform.business_clock import BusinessClock, MovableClock
+from almoner.platform.copy_watch import CopyWatch
 from almoner.platform.db import Database
 from almoner.platform.event_types import EVENT_TYPES, EventType
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.probes import Check
 from almoner.platform.http.receiving import Intake
-from almoner.platform.mail import MailTransport
 from almoner.platform.outbound import Outbound
 from almoner.platform.pages import assets, reports
 from almoner.platform.pages.catalogue import Catalogues
@@ -147,8 +146,6 @@ ROUTES = (
 )
 """The declared endpoints of every slice, in the order of the interface description."""
 
-_SANDBOX_SENDER = "Almoner sandbox <sandbox@almoner.example>"
-
 
 @dataclass(frozen=True, slots=True)
 class House:
@@ -163,6 +160,7 @@ class House:
     scim: ScimDoor
     outbound: Outbound
     background: Background
+    copy_watch: CopyWatch
     checker: Checker
     intake: Intake
     provider: Provider | None
@@ -178,6 +176,7 @@ class House:
         await self.outbound.close()
         if self.provider is not None:
             await self.provider.close()
+        await self.copy_watch.leave()
         await self.db.close()
 
 
@@ -191,13 +190,6 @@ def _limits(settings: Settings) -> Limits:
         limit("address", settings.rate_limit_address),
         limit("wrong_keys", settings.rate_limit_wrong_keys),
     )
-
-
-def _mail(settings: Settings, db: Database) -> MailTransport:
-    sender = settings.mail_from or _SANDBOX_SENDER
-    if settings.mail_url is not None:
-        return SmtpServer(settings.mail_url.get_secret_value(), sender, db.deployment.clock)
-    return Mailbox(db, sender)
 
 
 NAVIGATION: tuple[Link, ...] = (*member_pages.LINKS, *provider_pages.LINKS, *operator_pages.LINKS)
@@ -329,7 +321,7 @@ def _duties(
         provider,
         None if provider is None else provider.reports(),
         None if provider is None else provider.looks(),
-        _mail(settings, db),
+        mail_of(settings, db),
         catalogues,
         _figures(settings),
         Rules(settings.payout_least_gifts),
@@ -347,6 +339,14 @@ def _duties(
     )
 
 
+async def _documents(settings: Settings, db: Database, telemetry: Telemetry) -> tuple[CopyWatch, Blobs]:
+    """Where documents are kept, and whether this database is one of those that may remove any."""
+    storage = storage_of(settings)
+    watch = CopyWatch(db, storage, settings.dsn, telemetry)
+    await watch.look()
+    return watch, Blobs(storage, db.deployment.vault, db.deployment.identity, watch.confirm)
+
+
 async def open_house(
     settings: Settings,
     *,
@@ -356,20 +356,18 @@ async def open_house(
 ) -> House:
     """Connect to the database and compose. Raises OSError or asyncpg.PostgresError without a database."""
     clock = clock or BusinessClock(SystemClock())
-    telemetry = telemetry or Telemetry()
-    catalogues = catalogues or Catalogues()
+    telemetry, catalogues = telemetry or Telemetry(), catalogues or Catalogues()
     db = await database.open_service(settings.dsn, deployment_of(settings, clock), size=settings.database_pool)
+    watch, blobs = await _documents(settings, db, telemetry)
     limiter = RateLimiter()
     guard = KeyGuard(db, clock, limiter, _limits(settings))
-    outbound = Outbound(db.deployment.receivers)
+    outbound = Outbound(db.deployment.receivers, identity=db.deployment.identity)
     pages = [*assets.ROUTES, *reports.routes(telemetry, clock), *_people_pages(db, catalogues, limiter, outbound)]
     provider, provider_app = provider_of(settings, db, outbound, telemetry, catalogues)
     work = None if provider is None else PaymentWork(db, provider, _figures(settings))
-    rules = Rules(settings.payout_least_gifts)
-    looks = provider.looks() if provider else None
+    rules, looks = Rules(settings.payout_least_gifts), provider.looks() if provider else None
     pages += [] if work is None else _giving_pages(settings, work, looks, catalogues, rules)
     pages += _sandbox_pages(db, catalogues) if settings.sandbox else []
-    blobs = Blobs(StorageOnUse(settings.documents_url, settings.documents_folder), db.deployment.vault)
     background = Background(db, _duties(settings, db, outbound, provider, catalogues, telemetry, blobs), telemetry)
     checker = Checker(telemetry.upload_checked)
     intake = Intake(db, checker, blobs, scans=not settings.unscanned)
@@ -389,6 +387,7 @@ async def open_house(
         ScimDoor(db, guard),
         outbound,
         background,
+        watch,
         checker,
         intake,
         provider,

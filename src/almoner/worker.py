@@ -43,6 +43,7 @@ async def run(house: House, role: Role, stop: asyncio.Event) -> None:
         if house.settings.sandbox:
             group.create_task(watch.run(stop))
         group.create_task(pulse.run(stop))
+        group.create_task(house.copy_watch.run(stop))
 
 
 async def drain(house: House) -> None:

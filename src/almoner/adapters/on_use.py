@@ -1,13 +1,16 @@
 """Adapters whose libraries are large, loaded when something is first asked of them, or where they are set up."""
 
 from collections.abc import AsyncIterator
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from almoner.adapters.marks_folder import FolderMarks
 from almoner.giving.payments.domain import Tariff
-from almoner.platform.storage import Listed, Storage
+from almoner.platform.identity import Identity
+from almoner.platform.storage import Listed, Marks, Storage, Trashed
 from almoner.validation.agents.ports import MailHosts
 
 if TYPE_CHECKING:
@@ -15,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def stripe_provider(
-    key: str, webhook_secret: str, tariff: Tariff, mark: str, api_url: str, pages_url: str
+    key: str, webhook_secret: str, tariff: Tariff, mark: str, api_url: str, pages_url: str, identity: Identity
 ) -> "StripeProvider":
     """Stripe, for an account that is set up. To be called inside the event loop."""
     from almoner.adapters.payments_stripe import StripeProvider  # only where there is an account: 36 MB
     from almoner.adapters.stripe_line import Line
 
-    line = Line(key, api_url)
+    line = Line(key, api_url, identity=identity)
     return StripeProvider(line, webhook_secret=webhook_secret, tariff=tariff, mark=mark, pages_url=pages_url)
 
 
@@ -32,8 +35,12 @@ class StorageOnUse:
         """Raises ValueError at once for the address of an object store that is none."""
         self._url = url
         self._folder = folder
-        if urlsplit(url or "").scheme not in {"", "file"}:
-            _ = self._storage
+        parts = urlsplit(url or "")
+        self._marks: Marks
+        if parts.scheme in {"", "file"}:
+            self._marks = FolderMarks((Path(parts.path) if url else folder).absolute())
+        else:
+            self._marks = self._storage
 
     @cached_property
     def _storage(self) -> Storage:
@@ -54,8 +61,36 @@ class StorageOnUse:
         await self._storage.remove(key)
 
     def all(self) -> AsyncIterator[Listed]:
-        """Every blob, in no order."""
+        """Every blob but those in the trash, in no order."""
         return self._storage.all()
+
+    async def trash(self, key: str, day: date) -> None:
+        """Put a blob into the trash; one that is not there stays away."""
+        await self._storage.trash(key, day)
+
+    def trashed(self) -> AsyncIterator[Trashed]:
+        """What lies in the trash, in no order."""
+        return self._storage.trashed()
+
+    async def restore(self, found: Trashed) -> None:
+        """Take a blob out of the trash. Raises BlobMissing."""
+        await self._storage.restore(found)
+
+    async def empty(self, found: Trashed) -> None:
+        """Remove a blob that lies in the trash; one that is not there is removed."""
+        await self._storage.empty(found)
+
+    async def read_mark(self, name: str) -> bytes | None:
+        """What a deployment says under its name; None: nothing."""
+        return await self._marks.read_mark(name)
+
+    async def write_mark(self, name: str, content: bytes) -> None:
+        """Say it, in place of what was said before."""
+        await self._marks.write_mark(name, content)
+
+    async def mark_names(self) -> list[str]:
+        """Under which names something is said."""
+        return await self._marks.mark_names()
 
 
 class MailHostsOnUse:

@@ -26,6 +26,7 @@ from almoner.giving.payments.domain import (
 from almoner.giving.payments.ports import Order
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 from almoner.platform import db
+from almoner.platform.identity import Identity
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -94,7 +95,8 @@ class TestProvider:
 
     __test__ = False  # no test class, whatever its name says
 
-    def __init__(self, url: str, secret: str) -> None:
+    def __init__(self, url: str, secret: str, identity: Identity | None = None) -> None:
+        self._identity = identity or Identity()
         self._url = url.rstrip("/")
         self._secret = secret
         self._session = aiohttp.ClientSession(timeout=_TIMEOUT, trust_env=False, cookie_jar=aiohttp.DummyCookieJar())
@@ -202,6 +204,7 @@ class TestProvider:
     ) -> bytes:
         if db.inside_transaction():
             raise RuntimeError("the payment provider was asked inside a transaction; ask it between two of them")
+        self._identity.ensure_active()
         sent = {"Authorization": f"Bearer {self._secret}", **(headers or {})}
         try:
             async with self._session.request(

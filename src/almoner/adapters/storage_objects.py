@@ -1,8 +1,10 @@
 """Blobs in a folder or an object store, by obstore: the local disk, S3 and what speaks its language."""
 
 import os
+import re
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import date
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -12,10 +14,14 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 
 from almoner.platform.beside import beside
-from almoner.platform.storage import BlobMissing, Listed, StorageAway
+from almoner.platform.storage import BlobMissing, Listed, StorageAway, Trashed
 
 _PART: Final = 5 * 1024 * 1024  # the least that S3 takes as a part of several
 _PIECE: Final = 64 * 1024
+MARKS: Final = "marks"
+_TRASH: Final = "trash"
+_BLOB: Final = re.compile(r"(?:.*/)?([0-9a-z]{2})/(\1[0-9a-z]+)")
+_TRASHED: Final = re.compile(rf"(?:.*/)?{_TRASH}/(\d{{4}}-\d\d-\d\d)/([0-9a-z]+)")
 
 
 class ObjectStorage:
@@ -54,7 +60,56 @@ class ObjectStorage:
         with _away():
             async for batch in obstore.list(self._store):
                 for found in batch:
-                    yield Listed(found["path"].rpartition("/")[2], found["last_modified"])
+                    if blob := _BLOB.fullmatch(found["path"]):
+                        yield Listed(blob[2], found["last_modified"])
+
+    async def trash(self, key: str, day: date) -> None:
+        """Put a blob into the trash; one that is not there stays away."""
+        with suppress(BlobMissing):
+            await self._move(key, _path(key), _trash_path(Trashed(key, day)))
+
+    async def trashed(self) -> AsyncIterator[Trashed]:
+        """What lies in the trash, in no order."""
+        with _away():
+            async for batch in obstore.list(self._store, prefix=_TRASH):
+                for found in batch:
+                    if blob := _TRASHED.fullmatch(found["path"]):
+                        yield Trashed(blob[2], date.fromisoformat(blob[1]))
+
+    async def restore(self, found: Trashed) -> None:
+        """Take a blob out of the trash. Raises BlobMissing."""
+        await self._move(found.key, _trash_path(found), _path(found.key))
+
+    async def empty(self, found: Trashed) -> None:
+        """Remove a blob that lies in the trash; one that is not there is removed."""
+        with suppress(BlobMissing), _away(found.key):
+            await obstore.delete_async(self._store, _trash_path(found))
+
+    async def read_mark(self, name: str) -> bytes | None:
+        """What a deployment says under its name; None: nothing."""
+        try:
+            with _away(name):
+                found = await obstore.get_async(self._store, f"{MARKS}/{name}")
+                return bytes(await found.bytes_async())
+        except BlobMissing:
+            return None
+
+    async def write_mark(self, name: str, content: bytes) -> None:
+        """Say it, in place of what was said before."""
+        with _away():
+            await obstore.put_async(self._store, f"{MARKS}/{name}", content)
+
+    async def mark_names(self) -> list[str]:
+        """Under which names something is said."""
+        with _away():
+            batches = [batch async for batch in obstore.list(self._store, prefix=MARKS)]
+            return [found["path"].rpartition("/")[2] for batch in batches for found in batch]
+
+    async def _move(self, key: str, source: str, target: str) -> None:
+        """Copied before it is removed: nothing is lost between the two."""
+        with _away(key):
+            await obstore.copy_async(self._store, source, target)
+            await obstore.delete_async(self._store, source)
 
 
 def open_storage(url: str | None, folder: Path) -> ObjectStorage:
@@ -86,6 +141,10 @@ def _to_disk(file: Path) -> None:
 
 def _path(key: str) -> str:
     return f"{key[:2]}/{key}"
+
+
+def _trash_path(found: Trashed) -> str:
+    return f"{_TRASH}/{found.day.isoformat()}/{found.key}"
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import stripe
 
 from almoner.giving.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.platform import db
+from almoner.platform.identity import Identity
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -33,8 +34,9 @@ class _Http(stripe.HTTPClient):
 
     name = "aiohttp"
 
-    def __init__(self) -> None:
+    def __init__(self, identity: Identity) -> None:
         super().__init__()
+        self._identity = identity
         self._session = aiohttp.ClientSession(timeout=_TIMEOUT, trust_env=False, cookie_jar=aiohttp.DummyCookieJar())
 
     def _should_retry(self, response: Any, *more: Any, **named: Any) -> bool:
@@ -53,6 +55,7 @@ class _Http(stripe.HTTPClient):
         """One call. Raises APIConnectionError."""
         if db.inside_transaction():
             raise RuntimeError("Stripe was asked inside a transaction; ask it between two of them")
+        self._identity.ensure_active()
         try:
             async with self._session.request(
                 method, url, headers=headers, data=post_data, allow_redirects=False
@@ -89,8 +92,8 @@ def _ensure_sense(content: bytes, status: int) -> None:
 class Line:
     """Made and closed inside the event loop. ``client``: to be used inside ``calling``."""
 
-    def __init__(self, key: str, api_url: str, *, retries: int = RETRIES) -> None:
-        self._http = _Http()
+    def __init__(self, key: str, api_url: str, *, retries: int = RETRIES, identity: Identity | None = None) -> None:
+        self._http = _Http(identity or Identity())
         self.client = stripe.StripeClient(
             key, base_addresses={"api": api_url}, http_client=self._http, max_network_retries=retries
         )

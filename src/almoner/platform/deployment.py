@@ -1,6 +1,6 @@
 """Where and as what the service runs; every transaction carries it, so that services need no globals."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal
 
@@ -8,6 +8,7 @@ from almoner.kit.ids import Ids
 from almoner.kit.time import Clock
 from almoner.platform.addresses import PUBLIC_ONLY, Policy
 from almoner.platform.crypto import Vault
+from almoner.platform.identity import Identity
 
 Environment = Literal["sandbox", "production"]
 
@@ -26,6 +27,7 @@ class Deployment:
 
     ``receivers``: where webhooks may go. ``source_addresses``: where they come from, as partners are told.
     ``greatest_age``: what published data may have; older ones are shown as stale, None: whatever their age.
+    ``identity``: which deployment this is, once its database was looked at, and whether it may act outside.
     """
 
     environment: Environment
@@ -36,6 +38,7 @@ class Deployment:
     receivers: Policy = PUBLIC_ONLY
     source_addresses: tuple[str, ...] = ()
     greatest_age: timedelta | None = None
+    identity: Identity = field(default_factory=Identity, compare=False)
 
     @property
     def sandbox(self) -> bool:

@@ -6,6 +6,7 @@ from typing import Protocol
 from uuid import UUID
 
 from almoner.platform.db import Tx
+from almoner.platform.identity import Identity
 
 
 class MailRefused(Exception):
@@ -50,6 +51,19 @@ class MailTransport(Protocol):
     async def send(self, mail: Mail) -> None:
         """Hand the mail over. Raises MailRefused or MailDelayed."""
         ...
+
+
+class ActiveMail:
+    """A carrier that carries nothing for a copy that was not released."""
+
+    def __init__(self, transport: MailTransport, identity: Identity) -> None:
+        self._transport = transport
+        self._identity = identity
+
+    async def send(self, mail: Mail) -> None:
+        """Hand the mail over. Raises UnreleasedCopy as well."""
+        self._identity.ensure_active()
+        await self._transport.send(mail)
 
 
 async def keep(tx: Tx, mail: Mail, mail_id: UUID, sender: str, links: list[str]) -> None:

@@ -25,6 +25,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from almoner.platform import addresses, db
 from almoner.platform.addresses import AddressRefused, Policy, Target
+from almoner.platform.identity import Identity
 
 MAX_HEADER_BYTES: Final = 16_384
 MAX_BODY_BYTES: Final = 16_384
@@ -231,10 +232,12 @@ class Outbound:
         lookup: Lookup | None = None,
         tls: ssl.SSLContext | None = None,
         limits: Limits = LIMITS,
+        identity: Identity | None = None,
     ) -> None:
         """``lookup`` resolves a name to addresses; ``tls`` holds the trusted authorities (the system's by default)."""
         self.policy = policy
         self._limits = limits
+        self._identity = identity or Identity()
         self._threads = ThreadPoolExecutor(_RESOLVER_THREADS, thread_name_prefix="resolve")
         self._lookup = lookup or self._system_lookup
         self._tls = tls or _of_the_system()
@@ -245,7 +248,7 @@ class Outbound:
     ) -> Answer:
         """Send the bytes and read at most ``most`` of the answer. Connections are never shared between owners.
 
-        Raises OutboundFailure; RuntimeError while a writing transaction is open.
+        Raises OutboundFailure; UnreleasedCopy on a copy; RuntimeError while a writing transaction is open.
         """
         return await self._call(_Call("POST", url, body, headers, most), owner)
 
@@ -280,6 +283,7 @@ class Outbound:
         """Judge the address, and hold the pool that is called through."""
         if db.inside_transaction():
             raise RuntimeError("an outbound call was started inside a transaction; make it between two of them")
+        self._identity.ensure_active()
         try:
             target = addresses.read(url, self.policy)
         except AddressRefused as error:

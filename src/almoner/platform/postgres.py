@@ -35,6 +35,8 @@ _START_SECONDS, _STOP_SECONDS = 60.0, 30.0
 _POLL_SECONDS = 0.02
 _KEEP_SECONDS, _TRIES = 0.5, 3
 _BUILTIN_LOCALE_SINCE = 17
+EMBEDDED = "almoner "
+"""Begins the name of an embedded server; the rest says which files it is on, and is another for copies of them."""
 _OPTIONS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
@@ -300,6 +302,7 @@ class Cluster:
         program: list[str | Path] = [self.programs.folder / "postgres", "-D", self.data, "-k", sockets, "-p", "5432"]
         usable = memory.usable()
         held = {
+            "cluster_name": f"{EMBEDDED}{_made(self.data)}",
             "shared_buffers": f"{buffers(usable) // _MEBIBYTE}MB",
             "effective_cache_size": f"{cached(usable) // _MEBIBYTE}MB",
         }
@@ -378,6 +381,16 @@ def _process(pid: int, column: str) -> str:
             return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].strip()
         return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
     return ""
+
+
+def _made(folder: Path) -> str:
+    """Which folder it is, wherever it is moved to: its number, and when it was made where the system knows that."""
+    status = folder.stat()
+    birth: float | None = getattr(status, "st_birthtime", None)
+    if birth is None and (program := shutil.which("stat")):  # Python cannot be asked on Linux
+        asked = subprocess.run([program, "-c", "%W", folder], capture_output=True, text=True, check=False)
+        birth = float(asked.stdout) if asked.stdout.strip().isdigit() else None
+    return f"{status.st_ino}.{birth or 0:.0f}"
 
 
 def _until(true: Callable[[], bool], seconds: float) -> bool:

@@ -6,9 +6,9 @@ Storing and reading may go over a network: never while a transaction is open (ho
 """
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import BinaryIO, Final, Protocol
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from almoner.kit.errors import ServiceUnavailable
 from almoner.kit.ids import encode
 from almoner.platform.crypto import SealBroken, Vault
 from almoner.platform.db import inside_transaction
+from almoner.platform.identity import Identity
 
 SEGMENT: Final = 256 * 1024
 
@@ -41,7 +42,31 @@ class Listed:
     since: datetime
 
 
-class Storage(Protocol):
+@dataclass(frozen=True, slots=True)
+class Trashed:
+    """A blob in the trash, and the day (UTC, real time) on which it was put there."""
+
+    key: str
+    day: date
+
+
+class Marks(Protocol):
+    """What deployments say of themselves in a storage, each under its own name. All raise StorageAway."""
+
+    async def read_mark(self, name: str) -> bytes | None:
+        """What is said under a name; None: nothing."""
+        ...
+
+    async def write_mark(self, name: str, content: bytes) -> None:
+        """Say it, in place of what was said before."""
+        ...
+
+    async def mark_names(self) -> list[str]:
+        """Under which names something is said."""
+        ...
+
+
+class Storage(Marks, Protocol):
     """Where blobs lie. All raise StorageAway when it cannot be reached."""
 
     async def put(self, key: str, content: AsyncIterator[bytes]) -> None:
@@ -57,21 +82,49 @@ class Storage(Protocol):
         ...
 
     def all(self) -> AsyncIterator[Listed]:
-        """Every blob, in no order."""
+        """Every blob but those in the trash, in no order."""
+        ...
+
+    async def trash(self, key: str, day: date) -> None:
+        """Put a blob into the trash; one that is not there stays away."""
+        ...
+
+    def trashed(self) -> AsyncIterator[Trashed]:
+        """What lies in the trash, in no order."""
+        ...
+
+    async def restore(self, found: Trashed) -> None:
+        """Take a blob out of the trash. Raises BlobMissing."""
+        ...
+
+    async def empty(self, found: Trashed) -> None:
+        """Remove a blob that lies in the trash; one that is not there is removed."""
         ...
 
 
 class Blobs:
-    """Sealed blobs in a storage."""
+    """Sealed blobs in a storage, as one deployment may use them.
 
-    def __init__(self, storage: Storage, vault: Vault) -> None:
+    ``confirm`` asks the storage whether the deployment is who it says, before anything is removed. Raises StorageAway.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        vault: Vault,
+        identity: Identity | None = None,
+        confirm: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         self._storage = storage
         self._vault = vault
+        self._identity = identity or Identity()
+        self._confirm = confirm
 
     async def put(self, content: BinaryIO) -> str:
-        """Store what is left to be read of a file; the answer is its key."""
+        """Store what is left to be read of a file; the answer is its key. Raises UnreleasedCopy."""
         _stay_outside()
-        key = encode(UUID(bytes=os.urandom(16)))
+        self._identity.ensure_active()
+        key = encode(UUID(bytes=os.urandom(16))) + self._identity.mark
         await self._storage.put(key, self._sealed(key, content))
         return key
 
@@ -103,15 +156,51 @@ class Blobs:
             raise SealBroken("a sealed blob is cut off, or something follows it")
 
     async def remove(self, key: str) -> None:
-        """Remove a blob; one that is not there is removed."""
-        _stay_outside()
-        await self._storage.remove(key)
+        """Remove a blob of this deployment; one that is not there is removed, and that of another stays.
+
+        Raises UnreleasedCopy.
+        """
+        if await self._may_remove(key):
+            await self._storage.remove(key)
 
     async def all(self) -> AsyncIterator[Listed]:
-        """Every blob."""
+        """Every blob of this deployment, and those of others: ``own`` tells them apart."""
         _stay_outside()
         async for listed in self._storage.all():
             yield listed
+
+    def own(self, key: str) -> bool:
+        """Whether this deployment stored it."""
+        return self._identity.stored(key)
+
+    async def trash(self, key: str, day: date) -> None:
+        """Put a blob of this deployment into the trash. Raises UnreleasedCopy."""
+        if await self._may_remove(key):
+            await self._storage.trash(key, day)
+
+    async def trashed(self) -> AsyncIterator[Trashed]:
+        """What this deployment put into the trash."""
+        _stay_outside()
+        async for found in self._storage.trashed():
+            if self.own(found.key):
+                yield found
+
+    async def restore(self, found: Trashed) -> None:
+        """Take a blob out of the trash. Raises BlobMissing."""
+        _stay_outside()
+        await self._storage.restore(found)
+
+    async def empty(self, found: Trashed) -> None:
+        """Remove what this deployment put into the trash. Raises UnreleasedCopy."""
+        if await self._may_remove(found.key):
+            await self._storage.empty(found)
+
+    async def _may_remove(self, key: str) -> bool:
+        _stay_outside()
+        if self._confirm is not None:
+            await self._confirm()
+        self._identity.ensure_active()
+        return self.own(key)
 
     async def _sealed(self, key: str, content: BinaryIO) -> AsyncIterator[bytes]:
         head, place, plain = _MAGIC, 1, content.read(SEGMENT)

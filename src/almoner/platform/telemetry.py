@@ -82,7 +82,7 @@ class Telemetry:
         self.watchlists = WatchlistFigures(self.registry)
         self.reviews = ReviewFigures(self.registry)
         self.payees = PayeeFigures(self.registry)
-        self.selfcheck_findings, self.selfcheck_at = _of_selfchecks(self.registry)
+        self.selfcheck_findings, self.selfcheck_at, self.unreleased_copy = _of_selfchecks(self.registry)
         self._bound: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     def log(self, event: str, at: datetime, **fields: object) -> None:
@@ -299,8 +299,8 @@ def _of_registers(registry: CollectorRegistry) -> tuple[Gauge, Total]:
     return age, loads
 
 
-def _of_selfchecks(registry: CollectorRegistry) -> tuple[Gauge, Gauge]:
-    """What was found, and when."""
+def _of_selfchecks(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge]:
+    """What was found, and when; whether the database is a copy."""
     findings = Gauge(
         "almoner_selfcheck_findings", "Rows that break a promise, by check.", ("check",), registry=registry
     )
@@ -309,4 +309,9 @@ def _of_selfchecks(registry: CollectorRegistry) -> tuple[Gauge, Gauge]:
         "When this process ran the self-check, by the business clock; the newest of all processes counts.",
         registry=registry,
     )
-    return findings, at
+    copied = Gauge(
+        "almoner_unreleased_copy",
+        "1 while the database is a copy that was not released: nothing is done outside.",
+        registry=registry,
+    )
+    return findings, at, copied

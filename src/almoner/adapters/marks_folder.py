@@ -1,0 +1,48 @@
+"""What deployments say of themselves in a folder of documents, read and written without the library of storages."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from almoner.platform.beside import beside
+from almoner.platform.storage import StorageAway
+
+_FOLDER: Final = "marks"  # as adapters.storage_objects has it
+
+
+class FolderMarks:
+    """The marks of a storage on this machine's disk, or on one that it shares."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / _FOLDER
+
+    async def read_mark(self, name: str) -> bytes | None:
+        """What a deployment says under its name; None: nothing."""
+        try:
+            return await beside((self._folder / name).read_bytes)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StorageAway from error
+
+    async def write_mark(self, name: str, content: bytes) -> None:
+        """Say it, in place of what was said before."""
+        try:
+            await beside(lambda: self._write(name, content))
+        except OSError as error:
+            raise StorageAway from error
+
+    async def mark_names(self) -> list[str]:
+        """Under which names something is said."""
+        try:
+            return await beside(lambda: [file.name for file in self._folder.iterdir() if "." not in file.name])
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StorageAway from error
+
+    def _write(self, name: str, content: bytes) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        unfinished = self._folder / f"{name}.{os.getpid()}"
+        unfinished.write_bytes(content)
+        unfinished.replace(self._folder / name)

@@ -1,0 +1,87 @@
+"""Which deployment this database is, as its processes know it, and whether it may act outside."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.kit.errors import ServiceUnavailable
+from almoner.kit.ids import encode
+
+KEY: Final = 26
+"""Characters of a blob's key before the mark of the deployment that stored it."""
+_MARK: Final = 8
+UNMARKED: Final = ""
+"""The mark of blobs that were stored before keys bore one."""
+_PROMOTED: Final = "Its server was promoted: for some seconds it is watched whether the former one still runs"
+ADVICE: Final = (
+    "leave it as it is where it is only looked at; once it shall send, pay and remove by itself, "
+    "run `almoner release-copy`: docs/runbooks/backup.md"
+)
+
+
+class UnreleasedCopy(ServiceUnavailable):
+    """The database is a copy that nobody has released: it calls nobody, sends nothing and removes nothing outside."""
+
+    code = "service_unavailable/unreleased_copy"
+    title = "Service Unavailable"
+    message = (
+        "This database is a copy that was not released: it does nothing outside; an administrator runs "
+        "`almoner release-copy`"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Why the database is taken for a copy of a deployment's, and since when."""
+
+    why: str
+    since: datetime
+
+    @property
+    def told(self) -> str:
+        """What it is, and what to do."""
+        return f"This database is taken for a copy: {self.why}; {ADVICE}"
+
+
+class Identity:
+    """The deployment that this process belongs to. It acts until it is found to be on a copy.
+
+    ``copy``: it is on one that was not released. ``hesitates``: its server was promoted a moment ago, and whether the
+    former one still runs is being watched.
+    """
+
+    def __init__(self) -> None:
+        self.id: UUID | None = None
+        self.owns: frozenset[str] = frozenset({UNMARKED})
+        self.copy: Copy | None = None
+        self.hesitates = False
+
+    def adopt(self, deployment: UUID, owns: Iterable[str]) -> None:
+        """Act as this deployment, which stored what bears these marks."""
+        self.id, self.owns, self.copy, self.hesitates = deployment, frozenset(owns), None, False
+
+    @property
+    def mark(self) -> str:
+        """What keys of new blobs end with."""
+        return UNMARKED if self.id is None else mark_of(self.id)
+
+    @property
+    def active(self) -> bool:
+        """Whether it may act outside."""
+        return self.copy is None and not self.hesitates
+
+    def ensure_active(self) -> None:
+        """Raises UnreleasedCopy unless it may act outside."""
+        if not self.active:
+            raise UnreleasedCopy(self.copy.told if self.copy else _PROMOTED)
+
+    def stored(self, key: str) -> bool:
+        """Whether a blob is its own."""
+        return key[KEY:] in self.owns
+
+
+def mark_of(deployment: UUID) -> str:
+    """The mark of a deployment on what it stores."""
+    return encode(deployment)[-_MARK:]
