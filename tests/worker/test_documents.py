@@ -1,7 +1,7 @@
 """Background work of documents: scans, what is removed, what is swept, what is found lost (U4, U5)."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from almoner.adapters.storage_objects import open_storage
-from almoner.platform import selfcheck
+from almoner.platform import queue, selfcheck
 from almoner.platform.db import EVERYONE, Partner
 from almoner.platform.queue import Job, Retry
 from almoner.platform.storage import Blobs
@@ -66,12 +66,37 @@ class Ground:
     def files(self) -> set[Path]:
         """What lies in the storage."""
         assert self.service.house.settings.documents_url is not None
-        return {file for file in Path(self.service.house.settings.documents_url).rglob("*") if file.is_file()}
+        return {file for file in Path(self.service.house.settings.documents_url).glob("??/*") if file.is_file()}
+
+    def trash(self) -> list[Path]:
+        """What lies in its trash."""
+        assert self.service.house.settings.documents_url is not None
+        return sorted(Path(self.service.house.settings.documents_url).glob("trash/*/*"))
+
+    def age(self, *, days: float, files: Iterable[Path]) -> None:
+        """Have them lie there for so long."""
+        moment = (self.service.clock.wall() - timedelta(days)).timestamp()
+        for file in files:
+            os.utime(file, (moment, moment))
+
+    async def sweep(self) -> None:
+        """Sweep now."""
+        async with self.service.db.write() as tx:
+            await queue.enqueue(tx, jobs.SWEEP, {})
+        await self.service.drain()
 
     async def findings(self) -> set[str]:
         """What the self-check tells of documents."""
         outcome = await selfcheck.run(self.service.db, CHECKS)
         return {finding.check.name for finding in outcome.findings if finding.check.name.startswith("documents.")}
+
+
+def orphan(file: Path, head: str, mark: str | None = None) -> Path:
+    """A blob that no row knows, beside one that has its row."""
+    mark = file.name[26:] if mark is None else mark
+    made = file.with_name(f"{file.name[:24]}u{head}{mark}")  # no key that is made has an u
+    made.write_bytes(b"x")
+    return made
 
 
 @asynccontextmanager
@@ -135,7 +160,7 @@ async def test_u5_in_production_documents_wait_for_a_scanner_unless_told(empty_d
 def unscanned_of(key: str) -> Stored:
     """Something stored that waits for its scan."""
     return Stored(
-        "application/pdf", 1, bytes(32), key[:-1] + ("0" if key[-1] != "0" else "1"), scanned=False, flags=(), fields={}
+        "application/pdf", 1, bytes(32), ("0" if key[0] != "0" else "1") + key[1:], scanned=False, flags=(), fields={}
     )
 
 
@@ -156,20 +181,67 @@ async def test_a_deleted_document_keeps_its_row_and_loses_its_bytes(empty_databa
         assert None not in (row["deleted_at"], row["removed_at"])
 
 
-async def test_u4_what_no_row_knows_is_swept_after_a_day(empty_database: TestDatabase) -> None:
+async def test_u4_what_no_row_knows_lies_in_the_trash_for_thirty_days(empty_database: TestDatabase) -> None:
     async with ground(empty_database) as here:
         await here.service.drain()
+        document = await here.hand_in()
+        (file,) = here.files()
+        old = orphan(file, "0")
+        left = {
+            "within a day": orphan(file, "1"),
+            "newer than all that rows know": orphan(file, "2"),
+            "of another deployment": orphan(file, "3", mark="3" * 8),
+            "of before keys bore a mark, newer": orphan(file, "4", mark=""),
+        }
+        here.age(days=3, files=[file])
+        here.age(days=4, files=[old, left["of another deployment"]])
+        here.age(days=2, files=[left["newer than all that rows know"], left["of before keys bore a mark, newer"]])
+        await here.sweep()
+        assert here.files() == {file, *left.values()}
+        assert [lying.name for lying in here.trash()] == [old.name]
+        assert await here.findings() == {"documents.trash"}
+        here.service.clock.advance_wall(days=29)
+        await here.sweep()
+        assert old.name in [lying.name for lying in here.trash()]
+        assert await here.download(document) == 200
+        here.service.clock.advance_wall(days=1)
+        await here.sweep()
+        assert old.name not in [lying.name for lying in here.trash()]
+
+
+async def test_u4_a_database_without_documents_trashes_nothing(empty_database: TestDatabase) -> None:
+    """It may have been made a moment ago, beside the storage of another."""
+    async with ground(empty_database) as here:
         await here.hand_in()
-        kept = here.files()
-        (file,) = kept
-        orphans = [file.with_name(f"{file.name[:-2]}0{end}") for end in "ab"]
-        for orphan in orphans:
-            orphan.write_bytes(b"x")
-        old = here.service.clock.wall() - timedelta(hours=25)
-        for aged in (file, orphans[0]):
-            os.utime(aged, (old.timestamp(), old.timestamp()))
-        await here.later(days=2)
-        assert here.files() == {file, orphans[1]}
+        async with here.service.db.write() as tx:
+            await tx.execute("update document set removed_at = created_at, deleted_at = created_at")
+        before = here.files()
+        here.age(days=9, files=before)
+        await here.sweep()
+        assert (here.files(), here.trash()) == (before, [])
+
+
+async def test_u4_nothing_is_removed_while_the_storage_does_not_know_the_deployment(
+    empty_database: TestDatabase,
+) -> None:
+    async with ground(empty_database) as here:
+        document = await here.hand_in()
+        (file,) = here.files()
+        old = orphan(file, "0")
+        here.age(days=2, files=[file])
+        here.age(days=3, files=[old])
+        marks = file.parents[1] / "marks"
+        marks.rename(marks.with_name("away"))
+        marks.touch()
+        async with here.service.db.write() as tx:
+            await documents.delete(tx, EVERYONE, document)
+        await here.sweep()
+        assert here.files() == {file, old}
+        assert await here.download(await here.hand_in()) == 200  # all else goes on
+        marks.unlink()
+        marks.with_name("away").rename(marks)
+        await here.later(minutes=15)
+        assert file not in here.files()
 
 
 async def test_u4_a_lost_or_altered_document_is_told(empty_database: TestDatabase) -> None:

@@ -24,4 +24,11 @@ checks: Final = (
         """,
         TYPE,
     ),
+    Check(
+        "documents.trash",
+        "Every file in the storage of documents belongs to a document: others are removed after 30 days in the trash",
+        "Nothing, where uploads broke off; after a restore bring them back: `almoner documents`, "
+        "docs/runbooks/documents.md",
+        "select storage_key || ' since ' || trashed_on from document_trash",
+    ),
 )

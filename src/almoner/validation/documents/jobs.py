@@ -4,18 +4,20 @@ None of it reads or writes the storage while a transaction is open.
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from typing import Final
 from uuid import UUID
+
+import structlog
 
 from almoner.platform import queue
 from almoner.platform.crypto import SealBroken
 from almoner.platform.db import Tx
 from almoner.platform.queue import Done, Drop, Job, Result, Retry
 from almoner.platform.schedules import ran_at
-from almoner.platform.storage import BlobMissing, Blobs, StorageAway
+from almoner.platform.storage import BlobMissing, Blobs, Listed, StorageAway
 from almoner.platform.work import Handler, Schedule, Work
 from almoner.validation.documents import service
 from almoner.validation.documents.domain import DAY, Document
@@ -26,10 +28,13 @@ VERIFY: Final = "documents.verify"
 SAMPLE: Final = 200
 """How many documents a night's look reads: those that were read longest ago."""
 
+TRASH_DAYS: Final = 30
+
 _BATCH: Final = 500
 _EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_WAIT: Final = timedelta(seconds=15)
 _LONGEST_WAIT: Final = timedelta(minutes=15)
+_log: Final = structlog.get_logger("almoner.validation")
 LIMITS: Final = {SWEEP: timedelta(hours=2), VERIFY: timedelta(hours=1)}
 
 
@@ -78,28 +83,54 @@ async def _remove(blobs: Blobs, work: Work, job: Job) -> Result:
 
 
 async def _sweep(blobs: Blobs, work: Work, _job: Job) -> Result:
-    """Remove blobs that no row came for within a day of real time. Documents are all that the storage holds."""
-    before = work.db.deployment.clock.wall() - DAY
-    keys: list[str] = []
+    """Put blobs that no row came for within a day into the trash, and remove what has lain there for 30 days.
+
+    Real time. What is newer than all that rows know may belong to a later state of the database than this one.
+    """
+    wall = work.db.deployment.clock.wall()
     try:
-        async for listed in blobs.all():
-            if listed.since < before:
-                keys.append(listed.key)
-            if len(keys) == _BATCH:
-                await _remove_unknown(blobs, work, keys)
-                keys = []
-        await _remove_unknown(blobs, work, keys)
+        unknown, newest = await _unknown(blobs, work)
+        for listed in unknown:
+            if listed.since <= newest and listed.since < wall - DAY:
+                await _to_trash(blobs, work, listed.key, wall.date())
+        async for found in blobs.trashed():
+            if found.day <= wall.date() - timedelta(TRASH_DAYS):
+                await blobs.empty(found)
+                async with work.db.write() as tx:
+                    await service.left_trash(tx, found.key)
     except StorageAway as away:
         return Retry(_LONGEST_WAIT, str(away))
     return Done()
 
 
-async def _remove_unknown(blobs: Blobs, work: Work, keys: list[str]) -> None:
-    async with work.db.read() as tx:
-        known = await service.known(tx, keys)
-    for key in keys:
-        if key not in known:
-            await blobs.remove(key)
+async def _unknown(blobs: Blobs, work: Work) -> tuple[list[Listed], datetime]:
+    """Blobs of this deployment that no document has, and since when the newest lies there that one has."""
+    unknown: list[Listed] = []
+    newest = _EVER
+    batch: list[Listed] = []
+
+    async def look() -> None:
+        nonlocal newest
+        async with work.db.read() as tx:
+            known = await service.known(tx, [listed.key for listed in batch])
+        unknown.extend(listed for listed in batch if listed.key not in known)
+        newest = max([newest, *(listed.since for listed in batch if listed.key in known)])
+        batch.clear()
+
+    async for listed in blobs.all():
+        if blobs.own(listed.key):
+            batch.append(listed)
+        if len(batch) == _BATCH:
+            await look()
+    await look()
+    return unknown, newest
+
+
+async def _to_trash(blobs: Blobs, work: Work, key: str, day: date) -> None:
+    async with work.db.write() as tx:
+        await service.note_trash(tx, key, day)
+    await blobs.trash(key, day)
+    _log.error("document_trashed", key=key, days=TRASH_DAYS, advice="docs/runbooks/documents.md, What no row knows")
 
 
 async def _verify(blobs: Blobs, work: Work, _job: Job) -> Result:

@@ -11,7 +11,7 @@ puts it into the storage before the transaction is opened, and the handler gets 
 import hmac
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Final
 from uuid import UUID
 
@@ -157,6 +157,16 @@ async def removed(tx: Tx, document_id: UUID) -> None:
 async def known(tx: Tx, keys: Sequence[str]) -> set[str]:
     """Those of the storage's keys that belong to a document."""
     return await rows.known(tx, EVERYONE, keys)
+
+
+async def note_trash(tx: Tx, key: str, day: date) -> None:
+    """Record that a blob which no document has goes into the trash."""
+    await rows.note_trash(tx, EVERYONE, key, day)
+
+
+async def left_trash(tx: Tx, key: str) -> None:
+    """Record that a blob lies in the trash no more."""
+    await rows.left_trash(tx, EVERYONE, key)
 
 
 async def to_verify(tx: Tx, limit: int) -> list[Document]:

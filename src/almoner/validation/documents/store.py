@@ -1,7 +1,7 @@
 """SQL of documents."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final
 from uuid import UUID
 
@@ -153,6 +153,18 @@ async def known(tx: Tx, _scope: Everyone, keys: Sequence[str]) -> set[str]:
         "select storage_key from document where storage_key = any($1::text[]) and removed_at is null", list(keys)
     )
     return {row["storage_key"] for row in rows}
+
+
+async def note_trash(tx: Tx, _scope: Everyone, key: str, day: date) -> None:
+    """Record a blob of the trash."""
+    await tx.execute(
+        "insert into document_trash (storage_key, trashed_on) values ($1, $2) on conflict do nothing", key, day
+    )
+
+
+async def left_trash(tx: Tx, _scope: Everyone, key: str) -> None:
+    """Forget a blob of the trash."""
+    await tx.execute("delete from document_trash where storage_key = $1", key)
 
 
 TO_VERIFY: Final = f"""

@@ -1,0 +1,51 @@
+"""``almoner documents``: what lies in the trash of the storage of documents, and bringing it back."""
+
+from typing import Annotated
+
+import typer
+
+from almoner import settings
+from almoner.backends import storage_of
+from almoner.cli.access import table
+from almoner.cli.database import with_database
+from almoner.cli.officer import MACHINE
+from almoner.kit.errors import NotFound
+from almoner.platform.audit import DEPLOYMENT
+from almoner.platform.db import Database
+from almoner.platform.storage import Blobs, Trashed
+from almoner.validation.documents import service
+
+commands = typer.Typer(help="The trash of the storage of documents.", no_args_is_help=True)
+
+
+@commands.command("trash")
+def trash() -> None:
+    """Show the files that no document has, and since when they lie in the trash; each is removed after 30 days."""
+
+    async def found(database: Database) -> list[Trashed]:
+        return [lying async for lying in _blobs(database).trashed()]
+
+    lying = sorted(with_database(found), key=lambda one: (one.day, one.key))
+    table(("key", "since"), ((one.key, one.day.isoformat()) for one in lying))
+
+
+@commands.command("restore")
+def restore(key: Annotated[str, typer.Argument(help="The key, as `almoner documents trash` shows it.")]) -> None:
+    """Bring a file back to where its document is looked for, once the database has that document again."""
+
+    async def bring_back(database: Database) -> None:
+        blobs = _blobs(database)
+        lying = [one async for one in blobs.trashed() if one.key == key]
+        if not lying:
+            raise NotFound(f"Nothing in the trash is called {key}: see `almoner documents trash`")
+        await blobs.restore(lying[0])
+        async with database.write() as tx:
+            await service.left_trash(tx, key)
+            await MACHINE.record(tx, DEPLOYMENT, "documents.restore", key)
+
+    with_database(bring_back)
+    typer.echo(f"{key} is back in the storage; without its document it goes into the trash again tomorrow.")
+
+
+def _blobs(database: Database) -> Blobs:
+    return Blobs(storage_of(settings.read()), database.deployment.vault, database.deployment.identity)
