@@ -82,7 +82,7 @@ def create_app(
     description = description or describe_house(house)
     pages: list[BaseRoute] = [
         Route("/media/{key}", show_media),
-        *probe_routes(house.checks, house.telemetry, description, house.settings.metrics_secret),
+        *probe_routes(house.checks, deployment.identity, house.telemetry, description, house.settings.metrics_secret),
         *reference_routes(deployment, description),
         signing_keys(deployment.vault),
         *house.pages,

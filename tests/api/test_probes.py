@@ -11,7 +11,9 @@ from almoner.platform import audit, audit_chain
 from almoner.platform.pages.headers import REPORT_PATH
 from tests.support.client import Client
 from tests.support.database import TestDatabase
+from tests.support.hostile_files import HONEST, PDF
 from tests.support.service import Service, serving
+from tests.support.validation import requested
 
 
 async def test_a_live_process_says_so(anonymous: Client) -> None:
@@ -50,6 +52,35 @@ async def test_readiness_tells_of_audit_entries_that_no_worker_chains(empty_data
         assert (await anonymous.get("/readyz")).json() == {"status": "ok", "checks": {}}
         async with service.db.read() as tx:
             assert await audit_chain.waited(tx) == 0
+
+
+async def test_a_copy_answers_and_says_what_it_does_not_do(empty_database: TestDatabase) -> None:
+    async with serving(empty_database) as service:
+        api, anonymous = service.client((await service.tenant()).secret), service.client(None)
+        made = await requested(api)
+        path = f"/v1/validation-requests/{made['id']}"
+        async with service.db.write() as tx:
+            await tx.execute(
+                "update deployment set copied = 'x', copied_at = $1, written_by = pg_current_xact_id()::text::bigint",
+                tx.wall,
+            )
+        await service.house.copy_watch.look()
+        assert (await api.get(path)).status_code == 200
+        for refused in (
+            await api.upload(f"{path}/document", "file", "x", HONEST[PDF], PDF),
+            await api.post("/v1/sandbox/clock", {"advanceSeconds": 3600}),
+        ):
+            assert (refused.status_code, refused.json()["error"]["code"]) == (
+                503,
+                "service_unavailable/unreleased_copy",
+            )
+            assert "almoner release-copy" in refused.text
+        answer = await anonymous.get("/readyz")
+        assert (answer.status_code, answer.json()["status"]) == (200, "ok")
+        assert "copy: x" in answer.json()["unreleasedCopy"]["why"]
+        assert "almoner_unreleased_copy 1.0" in (await anonymous.get("/metrics")).text
+        await api.close()
+        await anonymous.close()
 
 
 async def test_metrics_count_answers_by_route(api: Client, anonymous: Client) -> None:

@@ -340,6 +340,8 @@ def faults() -> Iterator[Fault]:
         from partner limit 1
     """
     yield Fault("documents.kept", document.format("'clean', created_at, created_at, created_at"))
+    yield Fault("documents.trash", "insert into document_trash values (repeat('0', 26), date '2026-01-01')")
+    yield Fault("deployment.released", "update deployment set copied = 'restored', copied_at = raised_at")
     yield Fault("documents.scanned", document.format(f"'pending_scan', {OLD}, {OLD}, null"))
     yield Fault("reviews.open_are_undecided", review.format("'open', created_at, null"))
     yield Fault("reviews.decided_once", review.format("'decided', created_at, created_at"))

@@ -128,6 +128,8 @@ def _show_banner(house: House, sandbox: dict[str, Any], file: Path, log: Path, s
     }
     pages = "\n".join(f"  {name:<16} {address}" for name, address in places.items() if address)
     typer.echo(_BANNER.format(**sandbox, pages=pages, file=_short(file), log=_short(log)))
+    if (copy := house.db.deployment.identity.copy) is not None:
+        typer.echo(copy.told)
     typer.echo(f"Ready after {seconds:.1f} s.")
 
 

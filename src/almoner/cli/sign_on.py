@@ -86,7 +86,7 @@ def test_provider(partner: PartnerId) -> None:
     async def use(database: Database) -> Metadata | Refused:
         async with database.read() as tx:
             scope = await partner_of(tx, partner)
-        outbound = Outbound(database.deployment.receivers)
+        outbound = Outbound(database.deployment.receivers, identity=database.deployment.identity)
         try:
             return await SignOn(database, outbound).look(scope)
         except Refused as refused:

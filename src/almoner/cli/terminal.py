@@ -45,6 +45,8 @@ _PLACES: Final = {
     "operators": "operators.commands",
     "approvals": "operators.approvals",
     "audit": "audit.commands",
+    "documents": "documents.commands",
+    "release-copy": "release_copy.release_copy",
     "clean": "clean.clean",
 }
 """Where each command or group of commands is, below ``almoner.cli``."""

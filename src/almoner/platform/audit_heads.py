@@ -167,8 +167,10 @@ async def export(tx: Tx, folder: Path) -> int:
     """Append heads to the files of their scopes; how many. Raises NotExported: they are tried until they are there.
 
     A head is marked after its line is on the disk: what fails in between writes the line once more, which says the
-    same.
+    same. A copy that was not released leaves the folder to the deployment that it was copied from.
     """
+    if not tx.deployment.identity.active:
+        return 0
     rows = await tx.fetch(
         "select scope, sequence, hash, signed_at, signature from audit_head where exported_at is null "
         "order by scope, sequence limit $1 for no key update skip locked",

@@ -3,9 +3,19 @@
 from typing import Final
 
 from almoner.platform.event_blocks import SIZE
+from almoner.platform.identity import ADVICE
 from almoner.platform.selfcheck import Check
 
 checks: Final = (
+    Check(
+        "deployment.released",
+        "The database is that of a deployment, and no copy that does nothing outside",
+        f"{ADVICE[0].upper()}{ADVICE[1:]}",
+        """
+        select copy from moment where copy is not null
+        union select copied from deployment where copied is not null
+        """,
+    ),
     Check(
         "events.numbered",
         "The events of a partner are numbered without gaps, up to its counter",

@@ -85,7 +85,7 @@ async def local_files(
     """
     found: list[Path] = []
     fetched: list[Fetched] = []
-    outbound = Outbound(db.deployment.receivers)
+    outbound = Outbound(db.deployment.receivers, identity=db.deployment.identity)
     try:
         for place in places:
             if is_address(place):

@@ -71,7 +71,10 @@ class _LeaseLost(Exception):
 
 
 async def run(db: Database, flow: Flow[C, R, O]) -> O:
-    """Run a flow to its outcome. Raises what its steps raise; StillRunning when another call holds the row too long."""
+    """Run a flow to its outcome. Raises what its steps raise; StillRunning when another call holds the row too long.
+
+    A copy that was not released calls nobody: UnreleasedCopy.
+    """
     patience = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
     rounds = 0
     while rounds < _MOST_ROUNDS and asyncio.get_running_loop().time() < patience:
@@ -79,6 +82,7 @@ async def run(db: Database, flow: Flow[C, R, O]) -> O:
             step = await flow.prepare(tx)
             if isinstance(step, Done):
                 return step.outcome
+            db.deployment.identity.ensure_active()  # undoes what was prepared: nothing waits for a copy's call
             holder = tx.new_id()
             taken = step.row is None or await take(tx, flow.name, step.row, holder)
         if not taken:

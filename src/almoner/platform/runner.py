@@ -10,7 +10,8 @@ from almoner.platform import queue
 from almoner.platform.bell import Pace, heard
 from almoner.platform.db import BACKGROUND_SECONDS, statement_limit
 from almoner.platform.failures import TIMED_OUT, TROUBLE, failure
-from almoner.platform.queue import Done, Drop, Failed, Finish, Job, Result
+from almoner.platform.identity import UnreleasedCopy
+from almoner.platform.queue import Done, Drop, Failed, Finish, Job, Result, Retry
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.work import Handler, Work
 
@@ -24,10 +25,13 @@ _MOST_TIME: Final = timedelta(minutes=10)
 _NO_LIMITS: Final[Mapping[str, timedelta]] = {}
 _CARE_SECONDS: Final = 5.0
 _REST_SECONDS: Final = 1.0
+_COPY_WAIT: Final = timedelta(minutes=1)
 
 
 class Runner:
     """The jobs of one process. ``step`` does one round, ``run`` goes on until told to stop, ``idle`` waits.
+
+    On a copy that was not released no job begins.
 
     A job runs for ten minutes at most, or as long as ``limits`` allows its kind; its lease is prolonged meanwhile, so
     that a worker that dies is noticed at once all the same.
@@ -58,9 +62,10 @@ class Runner:
     async def step(self) -> int:
         """Record what is finished and start what is due; how many jobs that were."""
         recorded = await self._record()
-        if monotonic() - self._cared > _CARE_SECONDS:
+        active = self._work.db.deployment.identity.active
+        if (active or self._running) and monotonic() - self._cared > _CARE_SECONDS:
             await self.care()
-        return recorded + await self._start_due()
+        return recorded + (await self._start_due() if active else 0)
 
     async def idle(self) -> None:
         """Wait until all that was started has ended, and record it."""
@@ -137,6 +142,8 @@ class Runner:
             with statement_limit(seconds if own else BACKGROUND_SECONDS):
                 async with asyncio.timeout(seconds):
                     result = await handler(self._work, job)
+        except UnreleasedCopy as copy:  # found while it ran
+            result = Retry(_COPY_WAIT, str(copy))
         except Exception as error:  # noqa: BLE001 (a handler may raise anything)
             result = self._failed(job, error)
         self._telemetry.jobs.labels(job.kind, type(result).__name__.lower()).inc()

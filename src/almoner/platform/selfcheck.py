@@ -32,7 +32,8 @@ class Check:
     """One promise.
 
     ``sql`` selects one column for each row that breaks it: a UUID of the type ``shows``, or a text that says itself
-    what it is. It may read ``(select at from moment)``, the business time, and ``(select wall from moment)``.
+    what it is. It may read ``(select at from moment)``, the business time, ``(select wall from moment)``, and
+    ``(select copy from moment)``: why the database is taken for a copy that was not released, or null.
     ``advice``: what to do, in one sentence.
     """
 
@@ -46,7 +47,7 @@ class Check:
     def statement(self) -> str:
         """The whole of it: how many rows break the promise, and some of them."""
         return f"""
-            with moment as materialized (select $1::timestamptz as at, $2::timestamptz as wall),
+            with moment as materialized (select $1::timestamptz as at, $2::timestamptz as wall, $3::text as copy),
             found (example) as materialized ({self.sql})
             select (select count(*) from found) as count,
                    array(select example::text from found order by 1 limit {EXAMPLES}) as examples
@@ -89,7 +90,7 @@ async def look(tx: Tx, checks: Sequence[Check], report: Report | None = None) ->
 
 async def _ask(tx: Tx, check: Check) -> Finding | None:
     statement = check.statement
-    row = await tx.fetchrow(statement, tx.now, tx.wall)
+    row = await tx.fetchrow(statement, tx.now, tx.wall, copy.why if (copy := tx.deployment.identity.copy) else None)
     if row is None or row["count"] == 0:
         return None
     shows = check.shows

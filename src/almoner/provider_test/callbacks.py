@@ -38,6 +38,8 @@ class Callbacks:
 
     async def deliver_due(self) -> int:
         """Send one batch of due notices; how many were tried."""
+        if not self._database.deployment.identity.active:
+            return 0
         async with self._database.single() as tx:
             leased = await store.lease_callbacks(tx, limit=_BATCH, lease=_LEASE)
         for callback in leased:

@@ -52,13 +52,15 @@ class SandboxClock:
         return await self.advance(tx, moment - self._clock.now())
 
     async def advance(self, tx: Tx, by: timedelta) -> Reading:
-        """Move forwards while ``tx`` (``Database.around``) keeps others out. Raises AlreadyMoving, IncorrectParams.
+        """Move forwards while ``tx`` (``Database.around``) keeps others out.
 
         Each expiry, sweep, job and delivery that falls due on the way is done at its own moment, as long as that takes
         no more than 30 s in all; after that the clock goes straight to the end, and ``remaining`` says what is left.
+        Raises AlreadyMoving, IncorrectParams, UnreleasedCopy.
         """
         if not timedelta() <= by <= FURTHEST:
             raise IncorrectParams(f"body must move the clock forwards, by at most {FURTHEST.days} days a call")
+        self._background.db.deployment.identity.ensure_active()  # else what falls due on the way would wait
         if not await business_clock.hold(tx):
             raise AlreadyMoving
         reading = await self._advance(self._clock.ahead + by)

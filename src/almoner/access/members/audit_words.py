@@ -143,6 +143,8 @@ ACTIONS: Final = {
     "register.rolled_back": "took a load of a register back, of",
     "organisations.reindexed": "had search read all organisations anew:",
     "activities.applied": "tagged all organisations by the rules of",
+    "documents.restore": "brought back from the trash the file",
+    "deployment.release_copy": "released a copy of the database, which acts as deployment",
     "scim.user.created": "created by SCIM the member",
     "scim.user.updated": "changed by SCIM the member",
     "scim.user.deactivated": "deactivated by SCIM the member",

@@ -65,6 +65,7 @@ async def make(tx: Tx, own: OwnAccount, execute_on: date, *, by: str) -> Made:
 
     ``file`` is None when there is none to pay. Raises BankFileRefused.
     """
+    tx.deployment.identity.ensure_active()
     if not tx.now.date() <= execute_on <= tx.now.date() + timedelta(days=_DAYS_AHEAD):
         raise BankFileRefused(f"The day must be from today on, and at most {_DAYS_AHEAD} days ahead.")
     sent = await _waiting(tx, own.alone.currency)
@@ -162,6 +163,7 @@ async def release(tx: Tx, file_id: UUID, *, by: str) -> BankFile:
 
     Raises NotFound, BankFileRefused.
     """
+    tx.deployment.identity.ensure_active()
     held = await _lock(tx, file_id)
     if held.status != "made":
         raise BankFileRefused(f"The file is {held.status}: only one that is made can be released.")
@@ -192,6 +194,7 @@ async def is_released(tx: Tx, disbursement_id: UUID) -> bool:
 
 def content(tx: Tx, file: BankFile) -> bytes:
     """The bytes of a released file, the same each time. Raises BankFileRefused."""
+    tx.deployment.identity.ensure_active()
     if file.status != "released":
         raise BankFileRefused(f"The file is {file.status}: only one that was released is written.")
     opened = zlib.decompress(tx.vault.open(file.sealed, context=_CONTEXT, binding=file.id.bytes))

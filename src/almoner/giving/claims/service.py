@@ -118,6 +118,7 @@ async def _charity(tx: Tx, organisation_id: UUID) -> None:
 
 async def written(tx: Tx, claim_id: UUID) -> str:
     """HMRC's schedule of a claim, as CSV. Raises NotFound; ClaimRefused for a draft that says too much by now."""
+    tx.deployment.identity.ensure_active()
     claim = await get(tx, claim_id)
     if claim.status == "drafted" and (over := await store.over(tx, EVERYONE, claim_id)):
         raise ClaimRefused(

@@ -64,7 +64,7 @@ Record = Callable[[Tx, Ran], Awaitable[None]]
 async def run(db: Database, rules: Rules, report: Report | None = None, record: Record | None = None) -> Ran:
     """Send every bucket that nothing stands in the way of; in the sandbox they are confirmed at once (settled 5).
 
-    ``record`` is called in the transaction that finishes the run.
+    ``record`` is called in the transaction that finishes the run. Raises UnreleasedCopy.
     """
     await collect_all(db, rules)
     ran = Ran()
@@ -109,6 +109,7 @@ async def collect_bucket(db: Database, bucket: Bucket, rules: Rules) -> None:
 
 
 async def _send(db: Database, disbursement_id: UUID, rules: Rules, ran: Ran) -> None:
+    db.deployment.identity.ensure_active()
     try:
         async with db.write() as tx:
             sent = await service.send(tx, disbursement_id, rules)
@@ -174,7 +175,8 @@ async def pay_donation(db: Database, partner: Partner, donation: Donation, rules
 
 
 async def pay_bucket(db: Database, disbursement_id: UUID, rules: Rules) -> Disbursement:
-    """Send one bucket and confirm it, as the sandbox's run does; unless it waits. Raises NotFound."""
+    """Send one bucket and confirm it, as the sandbox's run does; unless it waits. Raises NotFound, UnreleasedCopy."""
+    db.deployment.identity.ensure_active()
     async with db.write() as tx:
         sent = await service.send(tx, disbursement_id, rules)
     if sent is None or sent.status == "SENT":

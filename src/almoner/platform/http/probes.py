@@ -11,6 +11,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.kit.errors import Forbidden
+from almoner.kit.time import iso
+from almoner.platform.identity import ADVICE, Identity
 from almoner.platform.telemetry import Telemetry
 
 _PATIENCE_SECONDS = 2.0
@@ -20,10 +22,11 @@ Check = Callable[[], Awaitable[str | None]]
 
 
 def probe_routes(
-    checks: Mapping[str, Check], telemetry: Telemetry, openapi: bytes, metrics_token: str | None
+    checks: Mapping[str, Check], identity: Identity, telemetry: Telemetry, openapi: bytes, metrics_token: str | None
 ) -> list[Route]:
     """``/healthz`` (the process answers), ``/readyz`` (it can do its work), ``/metrics``, ``/openapi.json``.
 
+    ``identity``: whether the database is a copy that does nothing outside.
     ``metrics_token``: what the metrics cost; None: they are for callers on this machine.
     """
 
@@ -40,7 +43,8 @@ def probe_routes(
                 wrong = "no answer in time"
             if wrong is not None:
                 found[name] = wrong
-        return _json(503 if found else 200, {"status": "unavailable" if found else "ok", "checks": found})
+        told: dict[str, object] = {"status": "unavailable" if found else "ok", "checks": found}
+        return _json(503 if found else 200, told | _notices(identity))
 
     async def metrics(request: Request) -> Response:
         if metrics_token is None and not _from_this_machine(request):
@@ -58,6 +62,14 @@ def probe_routes(
         Route("/metrics", metrics),
         Route("/openapi.json", description),
     ]
+
+
+def _notices(identity: Identity) -> dict[str, object]:
+    """What is to be seen to, though the process answers and is not to be taken out of service for it."""
+    if identity.copy is None:
+        return {}
+    why = f"This database is taken for a copy: {identity.copy.why}"
+    return {"unreleasedCopy": {"since": iso(identity.copy.since), "why": why, "advice": ADVICE}}
 
 
 def _from_this_machine(request: Request) -> bool:

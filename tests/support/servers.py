@@ -1,0 +1,149 @@
+"""PostgreSQL servers of a test's own, with copies of their files: beside each other, standing by, back in time."""
+
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+from almoner.platform import postgres
+from almoner.platform.programs import Account, Programs
+from tests.support import cluster as tests_cluster
+from tests.support.database import APP, OWNER, PASSWORD
+
+SECONDS = 60.0
+_FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_level=replica", "hot_standby=on")
+
+
+@dataclass(slots=True)
+class OwnServer:
+    """A running server on a folder; its socket lies in a folder of its own."""
+
+    data: Path
+    sockets: Path
+    password: str
+    process: "subprocess.Popen[bytes]"
+
+    def url(self, role: str, password: str, database: str) -> str:
+        """The address for a role."""
+        where = urlencode({"host": str(self.sockets), "port": "5432"})
+        return f"postgresql://{quote(role)}:{quote(password)}@/{quote(database)}?{where}"
+
+    @property
+    def superuser_url(self) -> str:
+        """For whoever looks behind it."""
+        return self.url("postgres", self.password, "almoner")
+
+    @property
+    def dsn(self) -> str:
+        """For the service."""
+        return self.url(APP, PASSWORD, "almoner")
+
+    @property
+    def owner_dsn(self) -> str:
+        """For migrations."""
+        return self.url(OWNER, PASSWORD, "almoner")
+
+    def sql(self, statement: str) -> str:
+        """One statement as the superuser; what it answers."""
+        return run("psql", self.superuser_url, "-qAtXc", statement).strip()
+
+    def stop(self, *, number: int = signal.SIGINT) -> None:
+        """End it: SIGINT without losing a commit, SIGQUIT at once."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        self.process.wait(SECONDS)
+
+
+def program(name: str) -> Path:
+    """One of PostgreSQL's programs, where the account that runs servers can reach it."""
+    home = tests_cluster.folder()
+    home.mkdir(parents=True, exist_ok=True)
+    return Programs.find(None).within_reach(Account.current(), home).folder / name
+
+
+def run(name: str, *arguments: str | Path) -> str:
+    """Run one of PostgreSQL's programs to its end, as the account that runs servers; what it said."""
+    done = subprocess.run(
+        [program(name), *arguments], capture_output=True, text=True, check=False, **Account.current().popen()
+    )
+    assert done.returncode == 0, done.stderr
+    return str(done.stdout)
+
+
+@contextmanager
+def running(data: Path, password: str, *options: str) -> Iterator[OwnServer]:
+    """A server on a folder until the block ends."""
+    account = Account.current()
+    sockets = Path(tempfile.mkdtemp(prefix="almoner-own-"))
+    account.own(sockets)
+    given = [part for option in (*_FAST, "listen_addresses=", *options) for part in ("-c", option)]
+    log = data.with_name(f"{data.name}.log")
+    with log.open("ab") as said:
+        process = subprocess.Popen(
+            [program("postgres"), "-D", data, "-k", sockets, "-p", "5432", *given],
+            stdout=said,
+            stderr=said,
+            **account.popen(),
+        )
+    server = OwnServer(data, sockets, password, process)
+    try:
+        _await(server, lambda: _ready(server))
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(sockets, ignore_errors=True)
+
+
+def _ready(server: OwnServer) -> bool:
+    state = server.data / "postmaster.pid"
+    lines = state.read_text().splitlines() if state.exists() else []
+    return len(lines) > 7 and lines[0] == str(server.process.pid) and lines[7].strip() in {"ready", "standby"}
+
+
+def _await(server: OwnServer, true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not true():
+        log = server.data.with_name(f"{server.data.name}.log")
+        assert time.monotonic() < deadline, log.read_text(errors="replace")[-2000:]
+        with suppress(subprocess.TimeoutExpired):
+            server.process.wait(0.02)
+
+
+def until(server: OwnServer, statement: str) -> None:
+    """Wait until a server answers ``t``."""
+    _await(server, lambda: server.sql(statement) == "t")
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[tuple[Path, str]]:
+    """The files of a new server that is stopped, and its superuser's password."""
+    with postgres.running(folder) as made:
+        data = next(made.home.glob("pg[0-9][0-9]"))
+        password = made.password
+    yield data, password
+
+
+def copied(source: Path, target: Path) -> Path:
+    """A copy of a stopped server's files."""
+    shutil.copytree(source, target, symlinks=True)
+    for left in target.rglob("postmaster.pid"):
+        left.unlink()
+    account = Account.current()
+    for path in (target, *target.rglob("*")):
+        account.own(path)
+    if (target / "PG_VERSION").exists():
+        target.chmod(0o700)
+    return target
+
+
+def backed_up(server: OwnServer, target: Path, *, follows: bool = False) -> Path:
+    """A base backup of a running server; ``follows``: to stand by for it."""
+    more = ["--write-recovery-conf"] if follows else []
+    run("pg_basebackup", "-d", server.superuser_url, "-D", target, "--checkpoint=fast", *more)
+    return target
