@@ -1,13 +1,13 @@
 """The donations of a session are found by it, also those that were cancelled.
 
 Revision ID: 0101
-Revises: 0099
+Revises: 0100
 """
 
 from alembic import op
 
 revision = "0101"
-down_revision = "0099"
+down_revision = "0100"
 
 
 def upgrade() -> None:
