@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 from starlette.types import ASGIApp
 
 from almoner.cli.ports import listen
@@ -30,6 +30,8 @@ ALL = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wc
 COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 SHAPE = Path(__file__).with_name("shape.js").read_text()
 HEAVIEST = 100_000
+MOST_MILLISECONDS = 60_000  # of waiting for a page: a busy machine needs more than a person
+expect.set_options(timeout=MOST_MILLISECONDS)
 GOOD, DECLINED, POOR, CHALLENGED = "4242424242424242", "4000000000000002", "4000000000009995", "4000000000003220"
 
 every_page = False
@@ -68,7 +70,7 @@ class Site:
     async def donor(self, **options: Any) -> AsyncIterator[Page]:
         """One page of a fresh browser; what it requests and complains about is kept."""
         context = await self.browser.new_context(**options)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(MOST_MILLISECONDS)
         try:
             yield await self.tab(context)
         finally:
