@@ -17,7 +17,7 @@ AIM = 150.0
 """Milliseconds (H10)."""
 
 
-def _form(stage: Stage, port: int, language: str) -> str:
+def form(stage: Stage, port: int, language: str) -> str:
     """The raw request of a browser that reads the form of a session of its own."""
     body = json.dumps({"organisationId": stage.organisations[0], "language": language})
     headers = {"Authorization": f"Bearer {stage.keys[1]}", "Content-Type": "application/json"}
@@ -37,7 +37,7 @@ async def measure(stage: Stage, scale: Scale) -> list[str]:
     """A line of a table for the closed and the open loop, and whether the aim is met."""
     rates, costs, p50s, p99s = [], [], [], []
     with server(stage, "page", "-m", "almoner", "serve") as running:
-        forms = [_form(stage, running.port, language) for language in LANGUAGES]
+        forms = [form(stage, running.port, language) for language in LANGUAGES]
         for _ in range(scale.repeat):
             before = Spent.by(running.pid)
             closed = await attack(Plan(running.port, forms, scale.seconds, CONNECTIONS))

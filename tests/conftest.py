@@ -1,6 +1,7 @@
 """Fixtures of every test that needs the service; ``tests/unit`` needs none of them."""
 
 import gc
+import os
 import random
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from almoner.access.credentials import hashing
 from almoner.platform import postgres
 from almoner.platform.postgres import Server
-from tests.support import closed_network, cluster, database, hanging
+from tests.support import closed_network, cluster, database, hanging, statements
 from tests.support import given_files as outside
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -32,6 +33,7 @@ for profile, examples in (("short", SHORT), ("long", LONG)):
 
 closed_network.close()
 hashing.take(LEAST_COST)
+recorded = statements.record()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,6 +59,12 @@ def pytest_collection_finish() -> None:
     """What was imported stays: no look for garbage goes through it again, and there are few, as in a server."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """What the service asked of PostgreSQL is looked at when all suites have run: ``tests/plans``."""
+    suite = Path(session.config.args[0]).resolve().relative_to(cluster.PROJECT).parts[1:2]
+    recorded.write("-".join((*suite, os.environ.get("PYTEST_XDIST_WORKER", "alone"))))
 
 
 @pytest.hookimpl(wrapper=True)

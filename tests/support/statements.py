@@ -1,0 +1,109 @@
+"""Every statement that the service runs in tests, kept for ``tests/plans``, which asks how PostgreSQL answers it.
+
+Recorded are the texts with the types and the shape of what they were given (whether it is null, how long a list is,
+a small number as it is), never values. Each process writes a file of its own when its tests have ended.
+"""
+
+import json
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from functools import wraps
+from types import FrameType
+from typing import Any, Final
+
+import asyncpg
+
+from tests.support.cluster import PROJECT
+
+FOLDER: Final = PROJECT / ".cache" / "statements"
+SOURCE: Final = str(PROJECT / "src" / "almoner") + os.sep
+LAYER: Final = SOURCE + "platform/db.py"
+MOST_SHAPES: Final = 12
+"""Of one text: beyond so many, another one tells nothing new."""
+SMALL: Final = 10_000
+
+Shape = str | int | None
+Seen = dict[tuple[Shape, ...], None]
+
+
+class Recorder:
+    """What this process ran: the shapes of each text by where it was run."""
+
+    def __init__(self) -> None:
+        self._seen: defaultdict[tuple[str, str], Seen] = defaultdict(dict)
+
+    def add(self, sql: str, rows: Iterable[Iterable[object]]) -> None:
+        """Note a statement, unless a test runs it itself."""
+        if (caller := _caller()) is None:
+            return
+        shapes = self._seen[sql, caller]
+        for row in rows:
+            if len(shapes) >= MOST_SHAPES:
+                return
+            shapes[tuple(map(_shape, row))] = None
+
+    def write(self, name: str) -> None:
+        """Keep it, where anything was seen."""
+        if self._seen:
+            FOLDER.mkdir(parents=True, exist_ok=True)
+            rows = [(sql, caller, [*shapes]) for (sql, caller), shapes in self._seen.items()]
+            (FOLDER / f"{name}.json").write_text(json.dumps(rows))
+
+
+def _caller() -> str | None:
+    """The function of the service that asked for it, as ``giving/donations/store.py:find``."""
+    frame: FrameType | None = sys._getframe(3)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename.startswith(SOURCE):
+            if code.co_filename != LAYER:
+                return f"{code.co_filename[len(SOURCE) :]}:{code.co_qualname}"
+        elif code.co_filename.startswith(str(PROJECT / "tests")):
+            return None
+        frame = frame.f_back
+    return None
+
+
+def _shape(value: object) -> Shape:
+    match value:
+        case None | bool():
+            return value
+        case int() if abs(value) <= SMALL:
+            return value
+        case str() | bytes():
+            return "one"
+        case list() | tuple() | set() | frozenset():
+            return f"list of {min(len(value), SMALL)}"
+        case _:
+            return "one"
+
+
+def record() -> Recorder:
+    """Note what the driver is given, from now on, for the life of the process."""
+    recorder = Recorder()
+    connection: Any = asyncpg.Connection
+    for name in ("fetch", "fetchrow", "fetchval", "execute"):
+        setattr(connection, name, _noting(getattr(connection, name), recorder))
+    connection.executemany = _noting_many(connection.executemany, recorder)
+    return recorder
+
+
+def _noting(method: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
+    @wraps(method)
+    async def noted(self: object, sql: str, *args: object, **options: object) -> Any:
+        recorder.add(sql, [args])
+        return await method(self, sql, *args, **options)
+
+    return noted
+
+
+def _noting_many(method: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
+    @wraps(method)
+    async def noted(self: object, sql: str, args: Iterable[Collection[object]], **options: object) -> Any:
+        rows = [tuple(row) for row in args]
+        recorder.add(sql, rows)
+        return await method(self, sql, rows, **options)
+
+    return noted
