@@ -25,7 +25,7 @@ TABLE_HEAD = "| suite | seconds | of work | tests |\n|---|---:|---:|---:|\n"
 # Each of two workers begins with half of the files, so that what a file starts for its tests is mostly started once.
 SHARED = ("-n", "2", "--dist", "worksteal")
 PLACES = 4  # processes that work at a time, on two cores: none of them keeps one busy
-MOST_SECONDS = 900  # of one piece; a test alone is ended long before (pyproject.toml)
+MOST_SECONDS = 1500  # of one piece; a test alone is ended long before (pyproject.toml)
 NOTHING_SELECTED = 5  # pytest's status for a suite of which nothing was asked
 
 
