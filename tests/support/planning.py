@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -20,10 +20,14 @@ from tests.support.statements import SMALL, Shape
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 ROWS: Final = 1_000_000
-PAGES: Final = 25_000
+ROWS_OF_PAGE: Final = 40
 FEW_ROWS: Final = 100
+DAILY_ROWS: Final = 10_000
+"""Three a day for nine years."""
 PAGE_BYTES: Final = 8192
 PARTNERS: Final = 100
+CODES: Final = 20
+"""Currencies, countries, languages."""
 RARE: Final = 0.0005
 """The share of rows in a state that a partial index is kept for: what waits for somebody."""
 MOST_ITEMS: Final = 25
@@ -51,6 +55,15 @@ select a.attrelid as table, a.attname as name, a.attnotnull as filled, t.typname
 from pg_attribute a join pg_type t on t.oid = a.atttypid
 where a.attrelid = any($1) and a.attnum > 0 and not a.attisdropped
 """
+_EXPRESSIONS: Final = """
+select n.nspname, c.relname, a.attname from pg_index i join pg_class c on c.oid = i.indexrelid
+join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
+where i.indrelid = any($1) and a.attnum <= i.indnkeyatts and i.indkey[a.attnum - 1] = 0 and c.relam = 403
+"""
+_EXPRESSION: Final = """
+select pg_restore_attribute_stats('schemaname', $1::text, 'relname', $2::text, 'attname', $3::text,
+    'inherited', false, 'null_frac', 0::real, 'avg_width', 16, 'n_distinct', (-0.2)::real)
+"""
 _RELATION: Final = """
 select pg_restore_relation_stats('schemaname', $1::text, 'relname', $2::text, 'relpages', $3::int,
                                  'reltuples', $4::real, 'relallvisible', $3::int)
@@ -66,15 +79,15 @@ class Plan:
     nodes: Sequence[dict[str, Any]]
 
 
-async def seem_large(admin: Connection, data: Path, small: Collection[str]) -> dict[str, float]:
-    """Give every table of ``admin``'s database but the ``small`` ones a million rows; the rows of each index."""
+async def seem_large(admin: Connection, data: Path, fewer: Mapping[str, int]) -> dict[str, float]:
+    """Give every table of ``admin``'s database a million rows, but those with ``fewer``; of each and each index."""
     await admin.execute("checkpoint")
     tables = {row["oid"]: row for row in await admin.fetch(_TABLES)}
     indexes = await admin.fetch(_INDEXES, list(tables))
     rows_of: dict[str, float] = {}
     for table in tables.values():
-        few = table["name"] in small
-        pages, rows = (2, FEW_ROWS) if few else (PAGES, ROWS)
+        rows = fewer.get(table["name"], ROWS)
+        pages = max(2, rows // ROWS_OF_PAGE)
         os.truncate(data / table["file"], pages * PAGE_BYTES)
         await admin.fetchval(_RELATION, table["schema"], table["name"], pages, float(rows))
         rows_of[table["name"]] = rows
@@ -84,6 +97,8 @@ async def seem_large(admin: Connection, data: Path, small: Collection[str]) -> d
         await admin.fetchval(_RELATION, index["schema"], index["name"], 1 + int(held / 200), float(held))
         rows_of[index["name"]] = held
     await _describe_columns(admin, tables, indexes)
+    for key in await admin.fetch(_EXPRESSIONS, list(tables)):
+        await admin.fetchval(_EXPRESSION, *key)
     return rows_of
 
 
@@ -129,6 +144,10 @@ def _nulls(column: asyncpg.Record, about: Sequence[str]) -> float:
         return 0.0
     waits = any(re.search(rf"\b{name} IS NULL", one) for one in about)
     given = any(re.search(rf"\b{name} IS NOT NULL", one) for one in about)
+    if f"({name} IS NULL)" in about:
+        given = False
+    elif f"({name} IS NOT NULL)" in about:
+        waits = False
     if waits == given or column["type"] == "uuid":
         return 0.5
     return RARE if waits else 1 - RARE
@@ -137,6 +156,8 @@ def _nulls(column: asyncpg.Record, about: Sequence[str]) -> float:
 def _distinct(column: asyncpg.Record) -> float:
     if column["name"] == "partner_id":
         return PARTNERS
+    if column["type"] == "bpchar":
+        return CODES
     return -0.2 if column["type"] in {"uuid", "bytea", "timestamptz", "int8"} else -0.05
 
 

@@ -380,6 +380,14 @@ async def figures(tx: Tx) -> Figures:
 async def next_due(tx: Tx) -> datetime | None:
     """When the next job that is not due yet will be."""
     due: datetime | None = await tx.fetchval(
-        "select min(due_at) from job where due_at > $1 and leased_until is null and dead_at is null", tx.now
+        """
+        select least(
+            (select min(due_at) from job
+             where lane is null and leased_until is null and dead_at is null and due_at > $1),
+            (select min(due_at) from job
+             where lane is not null and not ready and leased_until is null and dead_at is null and due_at > $1)
+        )
+        """,
+        tx.now,
     )
     return due

@@ -145,12 +145,12 @@ async def end(
 
 async def end_provided(tx: Tx, scope: Realm, person_id: UUID | None) -> int:
     """End the sign-ins made at the provider, of everybody or of one person; how many were live."""
+    of = "person_id = $2" if person_id else "$2::uuid is null"
     ended = await tx.fetchval(
-        """
+        f"""
         with held as (
             select id from sign_in
-            where realm = $1 and method = 'provider' and ended_at is null and expires_at > $3
-              and ($2::uuid is null or person_id = $2)
+            where realm = $1 and method = 'provider' and ended_at is null and expires_at > $3 and {of}
             order by id for update
         ), ended as (
             update sign_in set ended_at = $3, ended_because = 'revoked' where id in (select id from held) returning 1

@@ -11,7 +11,19 @@ from almoner.platform.db import Everyone, Partner, Tx
 
 _RETURNED: Final = ", ".join([*(f"d.{column}" for column in PLAIN.split(", ")), SHOWN])
 
-UNASKED: Final = "select distinct partner_id, currency::text from donation where status = 'ACTIVE' order by 1, 2"
+UNASKED: Final = """
+with recursive unasked (partner_id, currency) as (
+    (select partner_id, currency from donation where status = 'ACTIVE' order by partner_id, currency limit 1)
+    union all
+    select later.partner_id, later.currency from unasked u cross join lateral (
+        select partner_id, currency from donation
+        where status = 'ACTIVE' and (partner_id, currency) > (u.partner_id, u.currency)
+        order by partner_id, currency limit 1
+    ) later
+)
+select partner_id, currency::text from unasked order by 1, 2
+"""
+"""One index probe for each, however many donations they have."""
 
 
 async def unasked(tx: Tx, _scope: Everyone) -> list[tuple[UUID, str]]:

@@ -170,12 +170,12 @@ async def arrive(tx: Tx, _scope: Everyone, disbursement_id: UUID) -> None:
 
 
 WAITS_SINCE: Final = """
-select greatest(least(
-    (select created_at from disbursement where status = 'PENDING' and donations > 0 order by id limit 1),
-    (select sent_at from disbursement where status = 'SENT' order by id limit 1)
-), (select ran_at from schedule where name = $1))
-where exists (select from disbursement where status = 'PENDING' and donations > 0)
-   or exists (select from disbursement where status = 'SENT')
+select greatest(waits.since, (select ran_at from schedule where name = $1)) from (
+    select least(
+        (select created_at from disbursement where status = 'PENDING' and donations > 0 order by id limit 1),
+        (select sent_at from disbursement where status = 'SENT' order by id limit 1)
+    ) as since
+) waits where waits.since is not null
 """
 MOVING: Final = "select id from disbursement where moving order by id limit $1"
 WITH_STATUS: Final = """
@@ -323,11 +323,12 @@ async def is_held(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
 
 async def holds(tx: Tx, _scope: Everyone, organisation_id: UUID | None = None) -> list[Hold]:
     """The holds that stand, oldest first; of one nonprofit or of all."""
+    of = "organisation_id = $1" if organisation_id else "$1::uuid is null"
     rows = await tx.fetch(
-        """
+        f"""
         select partner_id, organisation_id, held, note, decided_by, decided_at from (
             select distinct on (organisation_id, partner_id) * from payout_hold
-            where $1::uuid is null or organisation_id = $1 order by organisation_id, partner_id, n desc
+            where {of} order by organisation_id, partner_id, n desc
         ) newest where held order by n
         """,
         organisation_id,

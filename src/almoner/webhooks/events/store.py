@@ -112,9 +112,12 @@ async def within(
     """(id, sequence, type) of the events of a window, of any of the types; None for all types."""
     rows = await tx.fetch(
         f"""
-        select id, sequence, type from event
-        where partner_id = $1 and sequence is not null and {_MATCHING} and ($5::text[] is null or type = any($5))
-        order by sequence limit $6
+        with picked as materialized (
+            select sequence from event
+            where partner_id = $1 and sequence is not null and {_MATCHING} and ($5::text[] is null or type = any($5))
+            order by sequence limit $6
+        )
+        select id, sequence, type from picked join event using (sequence) where partner_id = $1 order by sequence
         """,
         partner.id,
         filter_.type,
