@@ -220,6 +220,12 @@ def _item(type_name: str, number: int) -> str:
     return _ONE.get(type_name.partition("(")[0], "{}").format((number - 1) % 28 + 1)
 
 
+def most_first(shapes: Sequence[Shape]) -> tuple[int, str]:
+    """An order that begins with the longest lists and the highest limits, the same in every run."""
+    numbers = [int(str(shape).rpartition(" ")[2]) for shape in shapes if re.fullmatch(r"(list of )?\d+", str(shape))]
+    return -sum(numbers), repr(shapes)
+
+
 async def plan(connection: Connection, sql: str, shapes: Sequence[Sequence[Shape]]) -> tuple[Plan, list[Plan]]:
     """The plan for any values, and one for each shape of what it was given. Raises asyncpg.PostgresError."""
     await connection.execute(f"prepare asked as {sql}")
