@@ -119,6 +119,11 @@ def test_s5_the_grace_is_60_minutes_to_the_millisecond(at: datetime, reason: Hol
     assert judged(at=at) is reason
 
 
+def test_a_confirmed_transfer_is_waited_for_beyond_the_grace() -> None:
+    confirmed = replace(DONATION_RECORD, confirmed_at=NOW)
+    assert judged(donation=confirmed, at=NOW + DAY * 20) is None
+
+
 @pytest.mark.parametrize("status", ["ACTIVE", "CANCELLED"])
 def test_m6_money_for_a_donation_that_does_not_wait_for_it_is_held(status: str) -> None:
     assert judged(donation=replace(DONATION_RECORD, status=status)) is HoldReason.DONATION_CANCELLED  # type: ignore[arg-type]

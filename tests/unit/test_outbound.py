@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from almoner import settings
+from almoner.kit.time import SystemClock
 from almoner.platform import outbound
 from almoner.platform.addresses import Policy
 from almoner.platform.outbound import Limits, Outbound
@@ -14,6 +16,16 @@ from tests.support.certificates import Authority
 from tests.support.receivers import Received, Reply, receiver, reply
 
 SANDBOX = Policy(loopback=True)
+PRODUCTION = {
+    "environment": "production",
+    "database_url": "postgresql://almoner_app@db.example.org/almoner",
+    "master_key": "k" * 43 + "=",
+    "api_url": "https://api.example.org",
+    "pages_url": "https://give.example.org",
+    "webhook_source_addresses": ["192.0.2.1"],
+    "mail_url": "smtp://mail.example.org",
+    "mail_from": "gifts@example.org",
+}
 
 
 @pytest.fixture
@@ -26,6 +38,12 @@ async def client() -> AsyncIterator[Outbound]:
 @pytest.fixture(scope="module")
 def authority() -> Authority:
     return Authority()
+
+
+def test_w12_webhooks_never_go_to_loopback_in_production_wherever_it_listens() -> None:
+    given = settings.read(**PRODUCTION, host="localhost")
+    assert given.loopback_only, "behind a proxy on the same machine"
+    assert not settings.deployment_of(given, SystemClock()).receivers.loopback
 
 
 async def test_w9_sends_the_bytes_and_reads_the_answer(client: Outbound) -> None:
