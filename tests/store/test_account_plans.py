@@ -1,13 +1,11 @@
 """What account pages ask is answered from indexes."""
 
-import re
 from uuid import UUID
 
 import asyncpg
 import pytest
 
 from almoner.access.people import service as all_people
-from almoner.access.people import store
 from almoner.access.people.domain import members_of
 from almoner.platform import audit
 from tests.support import people
@@ -34,12 +32,6 @@ async def plan(service: Service, sql: str, *values: object, among: str = "select
     finally:
         await trial.rollback()
         await connection.close()
-
-
-async def test_partners_by_email(service: Service) -> None:
-    text = await plan(service, store.PARTNERS_WITH_EMAIL, "amina@example.org")
-    assert "person_email" in text
-    assert not re.search(r"Seq Scan", text), text
 
 
 async def test_v8_what_was_done_to_one_person(service: Service) -> None:
