@@ -42,6 +42,12 @@ class Owner:
     spared_minor: int = 0
 
 
+_BOOKED: Final = """
+select b.id, b.settlement_id from settlement_line b
+where (b.provider, b.provider_payment, b.kind) = (l.provider, l.provider_payment, l.kind)
+  and (b.provider_refund = l.provider_refund or l.provider_refund = '') and b.status = 'matched'
+"""
+"""Booked lines of the same movement as ``l``: asked of each of two indexes."""
 _NOBODY: Final = Owner()
 
 
@@ -249,23 +255,14 @@ async def exceptions(tx: Tx, _scope: Everyone, looked_before: datetime, limit: i
     return [_line(row) for row in await tx.fetch(EXCEPTIONS, looked_before, limit)]
 
 
-def _booked(which: str) -> str:
-    """Lines that are booked of the same movement as ``l``: there is an index for each kind."""
-    return f"""
-    select b.id, b.settlement_id from settlement_line b
-    where (b.provider, b.provider_payment, b.kind) = (l.provider, l.provider_payment, l.kind)
-      and (b.provider_refund = l.provider_refund or l.provider_refund = '') and b.status = 'matched' and {which}
-    """
-
-
 async def unbooked(tx: Tx, _scope: Everyone, limit: int) -> list[Unbooked]:
     """Lines that are not booked, the oldest first, with the references of their reports."""
     rows = await tx.fetch(
         f"""
         select {_LINE}, (select reference from settlement s where s.id = l.settlement_id) as reference,
                (select s.reference from (
-                    {_booked("b.refund_id is null and b.dispute_id is null")} union all
-                    {_booked("(b.refund_id is not null or b.dispute_id is not null)")}
+                    {_BOOKED} and b.refund_id is null and b.dispute_id is null
+                    union all {_BOOKED} and (b.refund_id is not null or b.dispute_id is not null)
                 ) booked join settlement s on s.id = booked.settlement_id order by booked.id limit 1) as booked_in
         from settlement_line l where status = 'exception' order by created_at, id limit $1
         """,
