@@ -24,6 +24,7 @@ from urllib.parse import quote, urlencode
 
 from almoner.platform import memory
 from almoner.platform.bell import rest
+from almoner.platform.os_processes import has_ended, process_column
 from almoner.platform.programs import Account, DatabaseUnavailable, NoRoom, Programs, cause_in, open_to_all, unavailable
 
 SUPERUSER = "postgres"
@@ -232,7 +233,7 @@ class Cluster:
         if pid is None:
             if not self.data.exists():
                 self._create()
-            self._forget_dead()
+            self._forgethas_ended()
             self._launch()
         elif not _until(lambda: self._ready(pid), _START_SECONDS):
             raise DatabaseUnavailable(f"The PostgreSQL server with process number {pid} does not get ready: end it.")
@@ -246,7 +247,7 @@ class Cluster:
         for ask in (signal.SIGINT, signal.SIGQUIT):
             with suppress(ProcessLookupError):
                 os.kill(pid, ask)
-            if _until(lambda: _dead(pid), _STOP_SECONDS):
+            if _until(lambda: has_ended(pid), _STOP_SECONDS):
                 break
         shutil.rmtree(sockets, ignore_errors=True)
 
@@ -320,7 +321,7 @@ class Cluster:
         process.wait()
         return self.log.read_bytes()[before:].decode(errors="replace")
 
-    def _forget_dead(self) -> None:
+    def _forgethas_ended(self) -> None:
         """Let PostgreSQL see that the killed server is dead, even when a zombie or a stranger has its number.
 
         The file stays, since PostgreSQL finds the dead server's children through it; our own number, that of the
@@ -344,7 +345,7 @@ class Cluster:
             pid = int(self._state()[0])
         except (FileNotFoundError, IndexError, ValueError):
             return None
-        return None if _dead(pid) or not _serves(pid, self.data) else pid
+        return None if has_ended(pid) or not _serves(pid, self.data) else pid
 
     def _ready(self, pid: int) -> bool:
         with suppress(FileNotFoundError):
@@ -359,28 +360,9 @@ class Cluster:
         return self.home / f"{self.data.name}.password"
 
 
-def _dead(pid: int) -> bool:
-    """Whether the process has ended; one that nobody has waited for (a zombie) has."""
-    with suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)
-    return _process(pid, "stat")[:1] in {"", "Z", "X"}
-
-
 def _serves(pid: int, data: Path) -> bool:
     """Whether the process is a server of this cluster and not a stranger that was given its number."""
-    return str(data) in _process(pid, "args")
-
-
-def _process(pid: int, column: str) -> str:
-    """What is known of a process, by the name that ``ps`` gives to it; empty when there is none."""
-    if not Path("/proc/self/stat").exists():
-        command = ["/bin/ps", "-ww", "-o", f"{column}=", "-p", str(pid)]
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    with suppress(FileNotFoundError, ProcessLookupError):
-        if column == "stat":
-            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].strip()
-        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-    return ""
+    return str(data) in process_column(pid, "args")
 
 
 def _made(folder: Path) -> str:

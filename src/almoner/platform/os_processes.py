@@ -1,0 +1,25 @@
+"""What the operating system knows of a process, by its number."""
+
+import os
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+
+def has_ended(pid: int) -> bool:
+    """Whether the process has ended; one that nobody has waited for (a zombie) has."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+    return process_column(pid, "stat")[:1] in {"", "Z", "X"}
+
+
+def process_column(pid: int, column: str) -> str:
+    """What is known of a process, by the name that ``ps`` gives to it; empty when there is none."""
+    if not Path("/proc/self/stat").exists():
+        command = ["/bin/ps", "-ww", "-o", f"{column}=", "-p", str(pid)]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    with suppress(FileNotFoundError, ProcessLookupError):
+        if column == "stat":
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].strip()
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    return ""
