@@ -305,6 +305,14 @@ def faults() -> Iterator[Fault]:
         """,
     )
     yield Fault(
+        "registers.none_kept_in_doubt",
+        f"""
+        insert into register_load (
+            id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced, status, kept
+        ) select gen_random_uuid(), id, 'a-list', {OLD}, {OLD}, 1, 0, 0, 0, 0, false, 'loaded', 1 from registry limit 1
+        """,
+    )
+    yield Fault(
         "registers.refresh",
         f"""
         insert into register_refresh (source, every, due_at, tried_at, status, failures, reason)

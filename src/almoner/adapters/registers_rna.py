@@ -18,6 +18,7 @@ from almoner.adapters.registers_values import (
     other_than,
     present,
     shown,
+    tidied,
     two_lines,
     websites,
     without_contacts,
@@ -169,8 +170,12 @@ def _told(row: Row, places: Sequence[int | None], reading: Reading) -> dict[str,
     """The columns of a row, without what stands in empty ones of an address."""
     named = zip((*NEEDED, *OPTIONAL), places, strict=True)
     told = {name: row.fields[at] if at is not None else "" for name, at in named}
-    filled = {name for name, text in told.items() if name.startswith("adrs_") and text.strip() in _FILL}
+    filled = {name for name, text in told.items() if name.startswith("adrs_") and _is_fill(text)}
     return reading.texts({name: "" if name in filled else text for name, text in told.items()})
+
+
+def _is_fill(text: str) -> bool:
+    return (text.strip() if text.isascii() else tidied(text)) in _FILL
 
 
 def _number(text: str, *, old: bool) -> str | None:
