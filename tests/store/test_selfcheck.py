@@ -308,7 +308,8 @@ def faults() -> Iterator[Fault]:
         "registers.none_kept_in_doubt",
         f"""
         insert into register_load (
-            id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced, status, kept
+            id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced,
+            status, kept
         ) select gen_random_uuid(), id, 'a-list', {OLD}, {OLD}, 1, 0, 0, 0, 0, false, 'loaded', 1 from registry limit 1
         """,
     )
