@@ -138,7 +138,7 @@ def told(found: Mapping[str, Iterable[str]]) -> str:
 
 def test_the_suites_were_recorded() -> None:
     found = {file.name.partition("-")[0] for file in FOLDER.glob("*.json")}
-    assert found >= set(SUITES), "statements are recorded by the suites: `make test` runs them before this one"
+    assert found >= set(SUITES), "statements are recorded by the suites: run `make test` before this one"
 
 
 def test_every_statement_is_planned(world: World) -> None:
