@@ -4,9 +4,7 @@ import asyncio
 import json
 import re
 import sys
-from base64 import b64encode
 from collections.abc import AsyncIterator
-from os import urandom
 from pathlib import Path
 
 import pytest
@@ -88,7 +86,7 @@ async def kill_everywhere(own: Service, statements: list[str]) -> list[str]:
         "dsn": own.database.dsn,
         "now": iso(own.clock.now()),
         "links": own.db.deployment.links.pages,
-        "master_key": b64encode(urandom(32)).decode(),
+        "master_key": own.master_key,
         "statements": statements,
     }
     process = await asyncio.create_subprocess_exec(

@@ -4,9 +4,7 @@ import asyncio
 import json
 import sys
 import time
-from base64 import b64encode
 from collections.abc import AsyncIterator
-from os import urandom
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +53,7 @@ async def kill_everywhere(till: Till, sessions: list[Giving], seed: int, *, onwa
         "dsn": service.database.dsn,
         "now": iso(service.clock.now()),
         "links": service.db.deployment.links.pages,
-        "master_key": b64encode(urandom(32)).decode(),
+        "master_key": service.master_key,
         "url": till.url,
         "secret": SECRET,
         "seed": seed,

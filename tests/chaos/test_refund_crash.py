@@ -3,9 +3,7 @@
 import asyncio
 import json
 import sys
-from base64 import b64encode
 from collections.abc import AsyncIterator
-from os import urandom
 from pathlib import Path
 
 import asyncpg
@@ -56,7 +54,7 @@ async def killed(giving: Giving, till: Till, row: str, point: str, of: str = "he
         "dsn": service.database.dsn,
         "now": iso(service.clock.now()),
         "links": service.db.deployment.links.pages,
-        "master_key": b64encode(urandom(32)).decode(),
+        "master_key": service.master_key,
         "url": till.url,
         "secret": SECRET,
     }

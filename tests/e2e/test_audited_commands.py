@@ -36,7 +36,7 @@ from tests.support.terminal import in_process, operator
 from tests.support.watchlists import listing, matched, write
 
 NOTE = ("--note", "by telephone")
-PROCESSES = frozenset({"run", "serve", "worker", "migrate", "clean"})
+PROCESSES = frozenset({"run", "serve", "worker", "migrate", "clean", "release-copy", "documents restore"})
 """They run or make the deployment; what they do for somebody has entries of its own."""
 READS = frozenset(
     {
@@ -46,6 +46,7 @@ READS = frozenset(
         "activities suggest", "approvals list", "audit key", "audit list", "audit sign", "audit verify", "keys list",
         "members groups", "members list", "members provider show", "members provider test", "operators list",
         "operators tokens list", "requests list", "requests over",
+        "documents trash", "registers show",
         "bank-files list", "bank-lines gaps", "bank-lines list", "bank-lines reports",
         "partners list", "payees list", "payees show",
         "payouts holds", "payouts list",

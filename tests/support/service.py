@@ -61,6 +61,13 @@ class Service:
         return self._app
 
     @property
+    def master_key(self) -> str:
+        """For processes that do its work: what asks a provider again has to ask for the same."""
+        key = self.house.settings.master_key
+        assert key is not None
+        return key.get_secret_value()
+
+    @property
     def db(self) -> Database:
         """The service's own pool."""
         return self.house.db
