@@ -17,17 +17,9 @@ from tests.support.agents import link_in, path_of
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.confirmations import asked
-from tests.support.database import TestDatabase
 from tests.support.payouts import settled
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.verifications import simulate
-
-
-@pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """By itself: what others do to registers and lists has verifications looked at again."""
-    async with serving(empty_database) as made:
-        yield made
 
 
 @pytest.fixture
