@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
@@ -195,8 +195,14 @@ def test_u8_a_confined_process_has_ten_seconds() -> None:
 
 
 def living(nursery: psutil.Process) -> list[psutil.Process]:
-    """The children that it has now."""
-    return [child for child in nursery.children() if child.status() != psutil.STATUS_ZOMBIE]
+    """The children that it has now; one may end while it is looked at."""
+
+    def lives(child: psutil.Process) -> bool:
+        with suppress(psutil.NoSuchProcess):
+            return bool(child.status() != psutil.STATUS_ZOMBIE)
+        return False
+
+    return [child for child in nursery.children() if lives(child)]
 
 
 async def test_u8_a_child_that_is_killed_costs_its_file_only(checker: Checker) -> None:

@@ -5,10 +5,9 @@ import hmac
 from datetime import timedelta
 from typing import Final
 
-import asyncpg
-
 from almoner.platform.bell import Pace, rest
 from almoner.platform.db import Database
+from almoner.platform.failures import TROUBLE
 from almoner.platform.outbound import Outbound, OutboundFailure
 from almoner.platform.telemetry import Telemetry
 from almoner.provider_test import store
@@ -52,7 +51,7 @@ class Callbacks:
         while not stop.is_set():
             try:
                 tried = await self.deliver_due()
-            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            except TROUBLE as error:
                 self._log("provider_test_callbacks_paused", reason=type(error).__name__)
                 tried = 0
             if tried:
