@@ -1,4 +1,4 @@
-"""Refunds at Stripe that fail days after they were sent: heard by notice, kept for a person, told once (M4, M5)."""
+"""Refunds at Stripe that fail days after they were sent, or that nobody here began: heard by notice (M4, M5, M7)."""
 
 from collections.abc import AsyncIterator
 from itertools import permutations
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from almoner.giving.payouts import service as payouts
 from almoner.giving.refunds import flows
 from almoner.giving.refunds import service as refunding
 from almoner.giving.refunds.domain import Refund, RefundNotPossible
@@ -170,3 +171,35 @@ async def test_a_refund_that_we_did_not_ask_for_is_told_in_the_log(giving: AtStr
     with capture_logs() as told:
         assert set(await giving.deliver()) == {204}
     assert {one["event"] for one in told} == {"refund_of_nobody_failed"}
+
+
+@pytest.mark.parametrize(
+    ("ours", "by_hand", "status"),
+    [(500, False, "sent"), (1000, False, "refused"), (500, True, "refused")],
+    ids=["sent", "refused by Stripe", "refused by a person"],
+)
+async def test_m7_no_refund_of_ours_that_has_ended_hides_one_that_nobody_here_began(
+    giving: AtStripe, ours: int, by_hand: bool, status: str
+) -> None:
+    service, account = giving.giving.service, giving.stripe.account
+    refund = await begun(giving, ours)
+    made = account.new_refund({"payment_intent": giving.session["payment_intent"], "amount": 2000})
+    account.tell("refund.created", made)
+    assert await giving.deliver() == [204]
+    assert await holds_for(giving, made["id"]) == [], "it may be ours, whose answer is still to come"
+    if by_hand:
+        async with service.db.write() as tx:
+            await refunding.refuse(tx, refund.id, "no account", "officer")
+    else:
+        await back.send(service, giving.stripe.provider, refund.id)
+    assert [one.status for one in await back.of(service, (await giving.giving.donations())[0])] == [status]
+    account.tell("refund.updated", made)
+    assert await giving.deliver() == [204]
+    assert await holds_for(giving, made["id"]) == ["rule"]
+
+
+async def holds_for(giving: AtStripe, refund: str) -> list[str]:
+    """Who holds payouts to the nonprofit for this refund."""
+    await giving.giving.service.drain()
+    async with giving.giving.service.db.read() as tx:
+        return [one.decided_by for one in await payouts.holds(tx) if refund in one.note]
