@@ -109,6 +109,18 @@ async def test_a_document_is_removed_in_two_tabs(service: Service, api: Client) 
     assert 'name="remove"' not in await form.page("/documents")
 
 
+async def test_u7_a_document_that_is_removed_makes_room_for_another(service: Service, api: Client) -> None:
+    form = await opened(service, api)
+    fields = {"validationInviteId": form.invite["id"], "type": "validation_request"}
+    for _ in range(19):
+        files = {"file": ("proof", HONEST[PNG], PNG)}
+        data(await api.request("POST", "/v1/validation-submission-documents", data=fields, files=files))
+    assert [(await form.upload(HONEST[PNG], PNG)).status_code for _ in "12"] == [303, 422]
+    [*_, named] = re.findall(r'name="remove" value="([^"]+)"', await form.page("/documents"))
+    await form.answer("/documents/remove", {"remove": named})
+    assert [(await form.upload(HONEST[PNG], PNG)).status_code for _ in "12"] == [303, 422]
+
+
 async def test_who_chooses_a_language_stays_where_they_are(service: Service, api: Client) -> None:
     form = await opened(service, api)
     for page in ("person", "colleague", "nonprofit/other"):

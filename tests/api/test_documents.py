@@ -13,7 +13,7 @@ from tests.support import hostile_pdfs
 from tests.support.client import Client, data
 from tests.support.hostile_files import HONEST, JPEG, PDF, PNG, picture
 from tests.support.service import Service
-from tests.support.validation import requested
+from tests.support.validation import requested, simulate
 
 LIMIT = 5_242_880
 
@@ -171,7 +171,7 @@ async def test_u3_a_pdf_that_acts_is_flagged(service: Service, api: Client) -> N
     assert row["flags"] == ["pdf_active", "pdf_javascript"]
 
 
-async def test_u7_a_record_has_at_most_twenty_documents(service: Service, api: Client) -> None:
+async def test_u7_a_record_has_at_most_twenty_documents_that_are_not_deleted(service: Service, api: Client) -> None:
     made = await requested(api)
     for _ in range(20):
         assert (await hand_in(api, made)).status_code == 200
@@ -179,6 +179,11 @@ async def test_u7_a_record_has_at_most_twenty_documents(service: Service, api: C
     answer = await hand_in(api, made)
     assert code(answer) == (400, "upload/too_many_files")
     assert len(blobs(service)) == before  # what was stored for it is gone again
+    await simulate(api, made, "reject", rejectionReasonCode="other")
+    service.clock.advance(days=366)
+    await service.drain()
+    documents = data(await hand_in(api, made))["documents"]
+    assert [one["deletedAt"] is None for one in documents] == [False] * 20 + [True], "those of a year ago take no room"
 
 
 async def test_u7_an_account_has_a_gigabyte_a_day(service: Service, api: Client) -> None:
