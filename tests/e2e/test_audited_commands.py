@@ -1,5 +1,6 @@
 """Every command that writes leaves an audit entry when it succeeds: a new command fails here until it has its place."""
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -402,10 +403,13 @@ async def accounts_and_bank_files(world: World, nonprofit: str) -> None:
 async def gift_aid_claims(world: World) -> None:
     api = world.service.client((await world.service.tenant()).secret)
     cause = await charities.cause(world.service, api)
-    await cause.gift(1000)
+    given = await cause.gift(1000)
+    await cause.paid()
+    await simulate(api, given["id"], "refund", amount=600)
+    await cause.gift(2000)
     left = await cause.gift(2000, firstName=None)
-    await api.close()
     claims = ("gift-aid", "claims")
+    sums = "Gifts: 1, of 20.00 GBP. Lines: 1. 5.00 GBP, less an adjustment of 1.50 GBP: 3.50 GBP is due."
 
     async def drafted() -> str:
         return word(await world.does(*claims, "draft", "--organisation", cause.organisation), "claim")
@@ -413,12 +417,12 @@ async def gift_aid_claims(world: World) -> None:
     first = await drafted()
     status, told = await world.typed(*claims, "draft", "--organisation", cause.organisation, "--before", "2020-01-01")
     assert (status, told) == (0, "There is nothing to claim.\n")
-    await world.does(*claims, "withdraw", first, *NOTE)
-    await world.does(*claims, "submitted", second := await drafted(), "--reference", "CH-1")
-    await world.does(*claims, "rejected", second, *NOTE)
+    assert sums in await world.does(*claims, "withdraw", first, *NOTE)
+    assert sums in await world.does(*claims, "submitted", second := await drafted(), "--reference", "CH-1")
+    assert sums in await world.does(*claims, "rejected", second, *NOTE)
     printed = await world.does(*claims, "draft", "--organisation", cause.organisation)
     assert printed.splitlines()[0] == f"{left['id']} is left out: there is no first name, and no initial"
-    assert printed.splitlines()[2] == "Gifts: 1, of 10.00 GBP. Lines: 1. 2.50 GBP is due."
+    assert printed.splitlines()[2] == sums
     third = word(printed, "claim")
     printed = await world.does(*claims, "schedule", third)
     assert printed.splitlines()[1].startswith("Ms,Ada,Byron,12,SW1Y 4JH,,,")
@@ -426,13 +430,13 @@ async def gift_aid_claims(world: World) -> None:
     await world.does(*claims, "schedule", third, "--out", str(out))
     assert out.read_text("utf-8").splitlines() == printed.splitlines()
     assert out.stat().st_mode & 0o777 == 0o600
-    await world.does(*claims, "submitted", third, "--reference", "CH-2")
+    assert sums in await world.does(*claims, "submitted", third, "--reference", "CH-2")
     before = await world.entries()
     unknown = world.service.db.deployment.ids.example("giftaidclaim")
     for words, said in {
         ("schedule", third, "--out", str(out)): "is there already: name a new file",
         ("schedule", unknown, "--out", str(world.home / "never.csv")): "there is no claim",
-        ("paid", third, "--amount", "2.49"): "2.50 GBP is due: say by --note why HMRC paid 2.49 GBP",
+        ("paid", third, "--amount", "5.00"): "3.50 GBP is due: say by --note why HMRC paid 5.00 GBP",
         ("withdraw", third, *NOTE): "the claim is submitted: it cannot be withdrawn",
         ("paid", unknown): "there is no claim",
         ("draft", "--organisation", cause.organisation, "--year-end", "02-29"): "must be a day of every year",
@@ -443,9 +447,20 @@ async def gift_aid_claims(world: World) -> None:
         assert said in " ".join(told.replace("│", " ").split()), told
     assert await world.entries() == before
     assert not (world.home / "never.csv").exists()
-    await world.does(*claims, "paid", third)
+    assert sums in await world.does(*claims, "paid", third)
+    await cause.gift(3000)
+    await api.close()
+    printed = await world.does(*claims, "draft", "--organisation", cause.organisation)
+    assert printed.splitlines()[2] == "Gifts: 1, of 30.00 GBP. Lines: 1. 7.50 GBP is due."
     _, listed = await world.typed(*claims, "list", "--organisation", cause.organisation)
-    assert [line.split()[3] for line in listed.splitlines()[1:]] == ["paid", "rejected", "withdrawn"]
+    rows = [re.split(" {2,}", line.replace(" GBP", ""))[3:9] for line in listed.splitlines()[1:]]
+    assert rows == [
+        ["drafted", "1", "30.00", "0.00", "7.50", "-"],
+        ["paid", "1", "20.00", "1.50", "3.50", "3.50"],
+        ["rejected", "1", "20.00", "1.50", "3.50", "-"],
+        ["withdrawn", "1", "20.00", "1.50", "3.50", "-"],
+        ["paid", "1", "10.00", "0.00", "2.50", "2.50"],
+    ]
 
 
 async def payouts_and_reassignments(world: World) -> None:
