@@ -1,13 +1,16 @@
 """Fixtures of every test that needs the service; ``tests/unit`` needs none of them."""
 
+import asyncio
 import gc
 import os
 import random
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
+import uvloop
 
 from almoner.access.credentials import hashing
 from almoner.platform import postgres
@@ -33,6 +36,7 @@ for profile, examples in (("short", SHORT), ("long", LONG)):
 
 closed_network.close()
 hashing.take(LEAST_COST)
+asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # as the service runs
 recorded = statements.record()
 
 
@@ -42,8 +46,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """More examples of every property among the long figures."""
+    """More examples of every property among the long figures; Ctrl-C by a handler that has a short name.
+
+    asyncio takes the default one's place with its own, and whoever asks for it pays for the text of its whole task:
+    fixtures and tests do so several times each, with the service in it (a fifth of all processor time).
+    """
     hypothesis.settings.load_profile("long" if config.getoption("--soak") else "short")
+    signal.signal(signal.SIGINT, _interrupted)
+
+
+def _interrupted(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

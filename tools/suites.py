@@ -158,7 +158,9 @@ def begin(piece: Piece, line: int) -> Running:
     shared = SHARED if piece.places > 1 else ()
     suite = ("-m", "pytest", "-q", f"tests/{piece.name}", "-p", "no:cacheprovider", f"--junit-xml={report}", *shared)
     output = (REPORTS / f"{piece.name}.txt").open("w+")
-    command = ["env", f"TESTS_LINE={line or ''}", sys.executable, *(piece.command or suite)]
+    # What a process has compiled is kept for the next, whatever this machine's shells say: half of a suite's start.
+    kept = ("env", "-u", "PYTHONDONTWRITEBYTECODE", f"TESTS_LINE={line or ''}")
+    command = [*kept, sys.executable, *(piece.command or suite)]
     process = subprocess.Popen(command, cwd=PROJECT, start_new_session=True, stdout=output, stderr=output, text=True)
     return Running(piece, line, process, output)
 

@@ -1,5 +1,6 @@
 """Mailed links: each once, the token out of the address and out of the logs, for its own people alone (H1)."""
 
+import itertools
 import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -17,6 +18,7 @@ from tests.support.service import Service, Tenant, serving
 
 NEW = "purple monkeys read dishwashers"
 Open = Callable[..., Browser]
+_networks = itertools.count(1)
 
 
 @pytest.fixture
@@ -25,7 +27,7 @@ async def browser(service: Service) -> AsyncIterator[Open]:
     made: list[Browser] = []
 
     def another() -> Browser:
-        made.append(Browser(service.app, service.db.deployment.links.pages, f"198.51.{len(made)}.{id(made) % 250}"))
+        made.append(Browser(service.app, service.db.deployment.links.pages, f"198.{next(_networks)}.100.1"))
         return made[-1]
 
     yield another

@@ -70,7 +70,7 @@ async def test_h6_a_bot_with_1000_cards_from_ten_addresses_gets_sixty_tries_an_h
     street: Street, reads_mail: bool
 ) -> None:
     bots = [Bot(street, address, reads_mail=reads_mail) for address in BOTS]
-    for round_ in range(10):  # ninety minutes
+    for round_ in range(7):  # sixty minutes and the next ten
         for bot in bots:
             opened = [await bot.open() for _ in range(1 if round_ else 3)]
             for url in filter(None, opened):

@@ -33,13 +33,13 @@ async def test_the_clock_moves_forwards_and_tells_how_far(service: Service, api:
     assert moved["offsetSeconds"] - before["offsetSeconds"] == 3600
     assert moved["remaining"] == 0
     assert data(await api.get(CLOCK)) == moved
-    target = parse_moment(moved["now"]) + timedelta(days=59)
+    target = parse_moment(moved["now"]) + timedelta(days=2)
     assert parse_moment(data(await api.post(CLOCK, {"advanceTo": target.isoformat()}))["now"]) == target
 
 
 async def test_every_sweep_works_with_the_rights_that_the_service_has(service: Service, api: Client) -> None:
     await api.post("/v1/users", idempotency_key="kept for 21 days")
-    moved = data(await api.post(CLOCK, {"advanceSeconds": 59 * 86400}))
+    moved = data(await api.post(CLOCK, {"advanceSeconds": 23 * 86400}))
     for _ in range(5):  # a busy machine may need more than the 30 s of a call
         if moved["remaining"]:
             moved = data(await api.post(CLOCK, {"advanceSeconds": 0}))
@@ -82,8 +82,8 @@ async def test_the_clock_is_moved_by_keys_with_its_scope_alone(service: Service)
     await publishable.close()
 
 
-async def test_i1_a_repeated_move_is_answered_and_not_made_again_even_30_days_on(api: Client) -> None:
-    body, headers = {"advanceSeconds": 30 * 86400}, {"Idempotency-Key": "move-once"}
+async def test_i1_a_repeated_move_is_answered_and_not_made_again_even_22_days_on(api: Client) -> None:
+    body, headers = {"advanceSeconds": 22 * 86400}, {"Idempotency-Key": "move-once"}
     first = await api.post(CLOCK, body, headers=headers)
     again = await api.post(CLOCK, body, headers=headers)
     assert (first.status_code, again.content) == (200, first.content)

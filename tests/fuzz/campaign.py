@@ -117,7 +117,7 @@ class Outcome:
         return sorted(self.seen.keys() - set(self.succeeded))
 
 
-def run(service: Running, folder: Path, *, examples: int, seed: int) -> Outcome:
+def run(service: Running, folder: Path, *, phases: str, examples: int, seed: int) -> Outcome:
     """Fuzz the service; the outcome's status is that of schemathesis: 0 when nothing was found."""
     folder.mkdir(parents=True, exist_ok=True)
     keys = {"first": service.secret_key, "second": service.second_secret_key}
@@ -151,7 +151,7 @@ def run(service: Running, folder: Path, *, examples: int, seed: int) -> Outcome:
     )
     (folder / "schemathesis.toml").write_text(config)
     command = [str(Path(sys.executable).with_name("st")), "--config-file", str(folder / "schemathesis.toml"), "run"]
-    command += [str(folder / "openapi.json"), "--seed", str(seed)]
+    command += [str(folder / "openapi.json"), "--seed", str(seed), "--phases", phases]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}  # for the hooks
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
     outcome = Outcome(done.returncode, done.stdout + done.stderr)

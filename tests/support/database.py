@@ -87,9 +87,8 @@ async def copied(server: Server) -> AsyncIterator[TestDatabase]:
     try:
         with (server.home / "templates.lock").open("w") as lock:
             await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
-            await connection.execute(
-                f"create database {name} template {await _template(server, connection)} owner {OWNER}"
-            )
+            template = await _template(server, connection)
+            await connection.execute(f"create database {name} template {template} owner {OWNER} strategy file_copy")
         try:
             yield TestDatabase(server, name)
         finally:

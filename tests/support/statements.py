@@ -7,7 +7,7 @@ a small number as it is), never values. Each process writes a file of its own wh
 import json
 import os
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from types import FrameType
@@ -22,6 +22,8 @@ SOURCE: Final = str(PROJECT / "src" / "almoner") + os.sep
 LAYER: Final = SOURCE + "platform/db.py"
 MOST_SHAPES: Final = 12
 """Of one text: beyond so many, another one tells nothing new."""
+MOST_TIMES: Final = 500
+"""That one text is looked at."""
 SMALL: Final = 10_000
 
 Shape = str | int | None
@@ -33,11 +35,13 @@ class Recorder:
 
     def __init__(self) -> None:
         self._seen: defaultdict[tuple[str, str], Seen] = defaultdict(dict)
+        self._times: Counter[str] = Counter()
 
     def add(self, sql: str, rows: Iterable[Iterable[object]]) -> None:
         """Note a statement, unless a test runs it itself."""
-        if (caller := _caller()) is None:
+        if self._times[sql] >= MOST_TIMES or (caller := _caller()) is None:
             return
+        self._times[sql] += 1
         shapes = self._seen[sql, caller]
         for row in rows:
             if len(shapes) >= MOST_SHAPES:

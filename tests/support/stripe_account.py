@@ -45,6 +45,7 @@ class StripeAccount:
 
     now: Callable[[], datetime]
     pages_url: str = ""
+    most_listed: int = 100
     sessions: dict[str, Thing] = field(default_factory=dict)
     intents: dict[str, Thing] = field(default_factory=dict)
     charges: dict[str, Thing] = field(default_factory=dict)

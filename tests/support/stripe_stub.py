@@ -160,22 +160,22 @@ class StripeStub:
             case "GET", "/v1/checkout/sessions":
                 found = _of(account.sessions, payment_intent=asked["payment_intent"])
                 within = [name.removeprefix("data.") for name in expand]
-                return _page([self._session(one, within) for one in found], asked)
+                return self._listed([self._session(one, within) for one in found], asked)
             case "POST", "/v1/refunds":
                 return account.new_refund(asked)
             case "GET", "/v1/refunds/{id}":
                 return known(account.refunds, number)
             case "GET", "/v1/refunds" | "/v1/disputes" | "/v1/charges":
                 things = {"refunds": account.refunds, "disputes": account.disputes, "charges": account.charges}
-                return _page(_of(things[route[4:]], payment_intent=asked["payment_intent"]), asked)
+                return self._listed(_of(things[route[4:]], payment_intent=asked["payment_intent"]), asked)
             case "GET", "/v1/payouts/{id}":
                 return known(account.payouts, number)
             case "GET", "/v1/payouts":
                 since = asked.get("arrival_date", {}).get("gte", 0)
                 found = _of(account.payouts, status=asked["status"])
-                return _page([one for one in found if one["arrival_date"] >= since], asked)
+                return self._listed([one for one in found if one["arrival_date"] >= since], asked)
             case _:
-                return _page([self._line(one) for one in _of(account.balance, payout=asked["payout"])], asked)
+                return self._listed([self._line(one) for one in _of(account.balance, payout=asked["payout"])], asked)
 
     def _session(self, session: Thing, expand: list[str]) -> Thing:
         shown = {name: value for name, value in session.items() if not name.startswith("_")}
@@ -203,6 +203,12 @@ class StripeStub:
         shown = {name: escape(str(session[key])) for name, key in _SHOWN.items()}
         return HTMLResponse(PAGE.format(told=told, **shown))
 
+    def _listed(self, found: list[Thing], asked: Thing) -> Thing:
+        after = asked.get("starting_after")
+        start = next((place + 1 for place, one in enumerate(found) if one["id"] == after), 0)
+        shown = found[start : start + min(asked.get("limit", 10), self.account.most_listed)]
+        return {"object": "list", "url": "/", "data": shown, "has_more": len(found) > start + len(shown)}
+
     async def _unknown(self, request: Request) -> Response:
         message = f"Unrecognized request URL ({request.method}: {request.url.path})."
         return JSONResponse(Refusal(404, message).body, status_code=404)
@@ -219,13 +225,6 @@ def _template(request: Request) -> str:
 def _of(things: dict[str, Thing], **wanted: Any) -> list[Thing]:
     """Those with these members, the newest first."""
     return [one for one in reversed(things.values()) if all(one[name] == value for name, value in wanted.items())]
-
-
-def _page(found: list[Thing], asked: Thing) -> Thing:
-    after = asked.get("starting_after")
-    start = next((place + 1 for place, one in enumerate(found) if one["id"] == after), 0)
-    shown = found[start : start + asked.get("limit", 10)]
-    return {"object": "list", "url": "/", "data": shown, "has_more": len(found) > start + len(shown)}
 
 
 @asynccontextmanager
