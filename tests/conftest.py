@@ -60,10 +60,11 @@ def _interrupted(number: int, frame: object) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Whole files as published are read among the long figures, where their folder is named."""
-    if config.getoption("--soak") and outside.folder() is not None:
-        return
-    left_out = {item for item in items if "given_files" in getattr(item, "fixturenames", ())}
+    """Among the long figures: what is marked so, and whole files as published, where their folder is named."""
+    soak = config.getoption("--soak")
+    left_out = set() if soak else {item for item in items if item.get_closest_marker("long")}
+    if not soak or outside.folder() is None:
+        left_out |= {item for item in items if "given_files" in getattr(item, "fixturenames", ())}
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
 

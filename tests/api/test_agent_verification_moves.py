@@ -130,7 +130,7 @@ async def test_4_11_a_test_value_rejects_and_the_next_get_shows_it(worked: Servi
     async def rejected() -> bool:
         return bool((await shown(api, made))["status"] == "rejected")
 
-    await eventually(rejected, within=1)
+    await eventually(rejected)
     assert (await shown(api, made))["rejectionReasonCode"] == code
 
 
@@ -141,7 +141,7 @@ async def test_4_11_test_accept_approves_and_the_next_get_shows_it(worked: Servi
     async def approved() -> bool:
         return bool((await shown(api, made))["status"] == "approved")
 
-    await eventually(approved, within=1)
+    await eventually(approved)
 
 
 async def test_4_11_events_are_those_of_life(service: Service, api: Client) -> None:

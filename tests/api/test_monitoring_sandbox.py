@@ -46,7 +46,7 @@ async def said(service: Service, api: Client, suffix: str, **body: Any) -> dict[
     async def known() -> bool:
         return bool((await shown(api, made))["results"] != UNKNOWN)
 
-    await eventually(known, within=1)
+    await eventually(known)
     return await shown(api, made)
 
 

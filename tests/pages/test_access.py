@@ -64,9 +64,10 @@ async def card(page: Page, number: str) -> None:
     ("scheme", "width", "language"),
     [
         ("light", 320, "en"),
-        ("dark", 320, "ar"),
-        ("light", 1280, "ar"),
-        ("dark", 1280, "en"),
+        ("dark", 1280, "ar"),
+        pytest.param("dark", 320, "ar", marks=pytest.mark.long),
+        pytest.param("light", 1280, "ar", marks=pytest.mark.long),
+        pytest.param("dark", 1280, "en", marks=pytest.mark.long),
     ],
 )
 async def test_h8_axe_finds_nothing_on_any_state_of_the_flow(

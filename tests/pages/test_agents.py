@@ -40,7 +40,9 @@ async def is_fine(page: Page) -> None:
     assert not wide, f"{page.url} scrolls sideways"
 
 
-@pytest.mark.parametrize(("scheme", "language"), [("light", "en"), ("dark", "ar"), ("light", "de")])
+@pytest.mark.parametrize(
+    ("scheme", "language"), [("light", "en"), ("dark", "ar"), pytest.param("light", "de", marks=pytest.mark.long)]
+)
 async def test_h8_axe_finds_nothing_on_any_page_of_the_applicant(
     site: Site, axe: None, scheme: Literal["light", "dark"], language: str
 ) -> None:

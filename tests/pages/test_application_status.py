@@ -117,7 +117,9 @@ async def test_h8_a_missing_document_is_handed_in_on_the_page(site: Site) -> Non
     assert len(request["documents"]) == 1
 
 
-@pytest.mark.parametrize(("scheme", "language"), [("light", "en"), ("dark", "ar"), ("dark", "de")])
+@pytest.mark.parametrize(
+    ("scheme", "language"), [("light", "en"), ("dark", "ar"), pytest.param("dark", "de", marks=pytest.mark.long)]
+)
 async def test_h8_axe_finds_nothing_in_any_state(
     site: Site, axe: None, scheme: Literal["light", "dark"], language: str
 ) -> None:
