@@ -226,7 +226,7 @@ async def test_work_is_done_at_once_in_the_process_that_enqueued_it(ground: Grou
     for n in range(1, 4):
         async with ground.db.write() as tx:
             await emit(tx, None, "internal.thing", {})
-        await eventually(lambda n=n: len(seen) == n, within=1)  # type: ignore[misc]
+        await eventually(lambda n=n: len(seen) == n)  # type: ignore[misc]
     stop.set()
     await running
 
