@@ -32,6 +32,7 @@ from almoner.platform.db import Database, Partner
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench.scale import FULL, Scale
+from tests.support.running import free_port
 
 PARTNERS = 10
 LIST_ROWS = 100_000
@@ -156,18 +157,6 @@ async def _donations(db: Database, stage: Stage, rows: int) -> None:
         rows,
     )
     await connection.close()
-
-
-def free_port() -> int:
-    """A port that nobody has, nor the next one, where the sandbox's payment provider listens."""
-    while True:
-        with socket.create_server(("127.0.0.1", 0)) as found:
-            port = int(found.getsockname()[1])
-            try:
-                with socket.create_server(("127.0.0.1", port + 1)):
-                    return port
-            except OSError:
-                continue
 
 
 @dataclass(frozen=True, slots=True)

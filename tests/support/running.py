@@ -1,5 +1,6 @@
 """The real command, started as a newcomer starts it: own port, own data folder, stopped by Ctrl-C."""
 
+import fcntl
 import json
 import os
 import secrets
@@ -48,11 +49,27 @@ class Running:
 
 
 def free_port() -> int:
-    """A port whose next one is free too, on both loopback families; below those that outgoing connections take."""
+    """A port whose next one is free too, on both loopback families; below those that outgoing connections take.
+
+    It is this process's as long as that lives: what is started on it listens seconds later.
+    """
     while True:
-        port = 20_000 + secrets.randbelow(12_000)
-        if all(_is_free(number) for number in (port, port + 1)):
+        port = 20_000 + 2 * secrets.randbelow(6_000)
+        if _is_claimed(port) and all(_is_free(number) for number in (port, port + 1)):
             return port
+
+
+def _is_claimed(port: int) -> bool:
+    """Whether no other process of these tests, nor this one before, has it."""
+    folder = Path(tempfile.gettempdir()) / f"almoner-ports-{os.geteuid()}"
+    folder.mkdir(exist_ok=True)
+    handle = os.open(folder / str(port), os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return False
+    return True
 
 
 def _is_free(port: int) -> bool:
