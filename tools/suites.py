@@ -62,8 +62,8 @@ ORDER = (
     Piece("architecture", 1, served=False),
     Piece("plans", 1),
 )
-# Plans what the others have recorded. It runs where it is named, after a whole run, until its list of exceptions
-# (tests/plans/known.toml) has been judged over what whole runs record.
+# Plans what the others have recorded. It runs where it is named, after a whole run: which shapes of a statement are
+# recorded depends on the order of the tests, and so may what needs an exception (tests/plans/known.toml).
 NAMED_ALONE = "plans"
 RECORDED = PROJECT / ".cache" / "statements"
 CHECKED = "architecture"  # what `make check-code` has run

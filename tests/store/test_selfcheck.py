@@ -294,25 +294,13 @@ def faults() -> Iterator[Fault]:
         select 'a-list', id, true, false, {OLD}, interval '1 day' from registry limit 1
         """,
     )
-    yield Fault(
-        "registers.none_put_aside",
-        f"""
-        insert into register_load (
-            id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced,
-            status, reasons
-        ) select gen_random_uuid(), id, 'a-list', {OLD}, {OLD}, 0, 0, 0, 0, 0, false, 'quarantined', array['cut off']
-        from registry limit 1
-        """,
-    )
-    yield Fault(
-        "registers.none_kept_in_doubt",
-        f"""
-        insert into register_load (
-            id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced,
-            status, kept
-        ) select gen_random_uuid(), id, 'a-list', {OLD}, {OLD}, 1, 0, 0, 0, 0, false, 'loaded', 1 from registry limit 1
-        """,
-    )
+    load = f"""
+    insert into register_load (
+        id, registry_id, source, data_as_of, loaded_at, rows, added, changed, gone, quarantined, forced, {{}}
+    ) select gen_random_uuid(), id, 'a-list', {OLD}, {OLD}, 1, 0, 0, 0, 0, false, {{}} from registry limit 1
+    """
+    yield Fault("registers.none_put_aside", load.format("status, reasons", "'quarantined', array['cut off']"))
+    yield Fault("registers.none_kept_in_doubt", load.format("status, kept", "'loaded', 1"))
     yield Fault(
         "registers.refresh",
         f"""

@@ -55,12 +55,12 @@ def free_port() -> int:
     """
     while True:
         port = 20_000 + 2 * secrets.randbelow(6_000)
-        if _is_claimed(port) and all(_is_free(number) for number in (port, port + 1)):
+        if _claim(port) and all(_is_free(number) for number in (port, port + 1)):
             return port
 
 
-def _is_claimed(port: int) -> bool:
-    """Whether no other process of these tests, nor this one before, has it."""
+def _claim(port: int) -> bool:
+    """Keep others off it until this process ends. False where a process of tests has it, this one included."""
     folder = Path(tempfile.gettempdir()) / f"almoner-ports-{os.geteuid()}"
     folder.mkdir(exist_ok=True)
     handle = os.open(folder / str(port), os.O_RDWR | os.O_CREAT)
