@@ -13,13 +13,17 @@ from hypothesis import strategies as st
 
 from tests.support import card_numbers
 from tests.support.client import Client, data
+from tests.support.eventually import eventually
 from tests.support.figures import Figures
+from tests.support.hostile_files import JPEG, picture
 from tests.support.service import Service
+from tests.support.validation import requested
 
 WAYS = 64
 IN_PROGRESS = "idempotency/original_call_in_progress"
 DIFFERENT = "idempotency/same_key_different_data"
 IN_USE = "idempotency/key_already_in_use"
+WAITING = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
 
 _numbers = iter(range(10**9))
 
@@ -212,3 +216,25 @@ async def test_i8_stored_answers_cannot_be_read_from_the_database(api: Client, s
     stored = b"".join(row["key_hash"] + row["fingerprint"] + row["answer"] + row["route"].encode() for row in rows)
     assert rows
     assert b"canary" not in stored
+
+
+async def test_i1_an_equal_upload_that_only_looks_stops_none(service: Service, api: Client) -> None:
+    """Else each of several equal uploads could be told that another one runs, and nothing were stored."""
+    path = f"/v1/validation-requests/{(await requested(api))['id']}/document"
+    files = {"file": ("a", picture(size=(4000, 3000)), JPEG)}  # read for half a second
+
+    async def send() -> httpx.Response:
+        return await api.request("POST", path, files=files, headers={"Idempotency-Key": "one"})
+
+    async def both_wait() -> bool:
+        async with service.db.read() as tx:
+            return int(await tx.fetchval(WAITING)) == 2
+
+    first = asyncio.create_task(send())
+    async with service.db.write() as tx:
+        await eventually(lambda: tx.fetch("select from flow_call where flow = 'uploads' for update"))
+        second = asyncio.create_task(send())
+        # The second waits for the lease and holds the lock of its key; for that the first waits.
+        await eventually(both_wait)
+    assert (await first).status_code == 200
+    assert code(await second) == IN_PROGRESS

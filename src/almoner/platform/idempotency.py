@@ -133,15 +133,18 @@ def make_claim(
     return Claim(partner, route, digest(whose + route.encode() + b"\n" + _canonical.encode(payload)), key_hash, lock)
 
 
-async def claim(tx: Tx, held: Claim) -> None:
-    """First statements of an ordinary write: take the lock, then look for a stored answer, never waiting.
+async def claim(tx: Tx, held: Claim, *, leased: bool = False) -> None:
+    """First statements of an ordinary write: take the lock, then look for a stored answer.
 
-    Two statements, since the look-up must see what the lock's last holder committed: a statement sees only what was
-    there when it began, which may be before that commit.
+    Never waits, unless the call has ``leased`` its key before: then whoever holds the lock only looks, for a moment,
+    and is told that this call is running. Two statements, since the look-up must see what the lock's last holder
+    committed: a statement sees only what was there when it began, which may be before that commit.
     """
     if held.key_hash is None:
         return
-    if not await tx.fetchval("select pg_try_advisory_xact_lock($1)", held.lock):
+    if leased:
+        await tx.execute("select pg_advisory_xact_lock($1)", held.lock)
+    elif not await tx.fetchval("select pg_try_advisory_xact_lock($1)", held.lock):
         raise OriginalCallInProgress
     row = await tx.fetchrow(
         """

@@ -176,7 +176,7 @@ class Service:
             async with self._db.open(endpoint.tx) as tx:
                 call.opened = tx
                 if claim is not None:
-                    await idempotency.claim(tx, claim)
+                    await idempotency.claim(tx, claim, leased=endpoint.upload is not None)
                 result = await endpoint.handler(call, **arguments)
                 body, media_type = encode(result, bound.end)
                 if claim is not None:
