@@ -1,16 +1,13 @@
 """Gift aid claims in the database: what it refuses by itself, and by which indexes it answers."""
 
 import re
-import runpy
 from datetime import timedelta
-from pathlib import Path
 from typing import cast
 from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
 
-from almoner import migrations
 from almoner.giving.claims import service as claiming
 from almoner.giving.claims import store
 from almoner.giving.claims.domain import CLAIM
@@ -152,39 +149,3 @@ async def test_there_is_a_way_past_the_gifts_that_hmrc_would_not_take(service: S
 
 def _id(service: Service, donation: str) -> UUID:
     return uuid_of(service, "donation", donation)
-
-
-UNDONE = """
-drop trigger donation_gift_aid_passed_on on donation;
-drop function drop_gift_aid;
-alter table donation drop constraint donation_gift_aid_own;
-"""
-PASSED_ON = """
-update donation set reassigned_from = organisation_id, organisation_id = $2, reassigned_at = $3, gift_aid_id = $4
-where id = $1
-"""
-
-
-async def test_what_was_passed_on_before_loses_its_declaration_and_what_was_claimed_is_looked_at(
-    service: Service, api: Client
-) -> None:
-    of, other = await cause(service, api), await cause(service, api)
-    moved, stays = _id(service, (await of.gift(1000))["id"]), _id(service, (await of.gift(2000))["id"])
-    await of.paid()
-    path = Path(migrations.__file__).parent / "versions" / "0075_passed_on.py"
-    owner = await asyncpg.connect(service.database.owner_dsn)
-    undone = owner.transaction()
-    await undone.start()
-    try:
-        await owner.execute(UNDONE)
-        bore = await owner.fetchval("select gift_aid_id from donation where id = $1", moved)
-        await owner.execute(PASSED_ON, moved, other.id, service.clock.now(), bore)
-        await owner.execute(runpy.run_path(str(path))["DONATIONS"])
-        bear = "select id from donation where id = any($1) and gift_aid_id is not null"
-        left = await owner.fetch(bear, [moved, stays])
-        jobs = await owner.fetch("select payload from job where kind = 'claims.adjust'")
-    finally:
-        await undone.rollback()
-        await owner.close()
-    assert [row["id"] for row in left] == [stays]
-    assert [sum(str(one) in row["payload"] for row in jobs) for one in (moved, stays)] == [1, 0]

@@ -42,37 +42,9 @@ class TestDatabase:
 
 def _template_name() -> str:
     """Another one for every state of the migrations."""
-    files = sorted(Path(migrations.__file__).parent.rglob("*.py"))
+    folder = Path(migrations.__file__).parent
+    files = sorted([*folder.rglob("*.py"), *folder.rglob("*.sql")])
     return "template_" + hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
-
-
-def upgrade(owner_dsn: str, revision: str) -> None:
-    """Bring a database to a revision, as ``migrations.migrate`` does to the newest. Not for use inside a loop."""
-    from alembic import command
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-    config.attributes.update(dsn=owner_dsn)
-    command.upgrade(config, revision)
-
-
-@asynccontextmanager
-async def upgraded(server: Server, revision: str, template: str = "template1") -> AsyncIterator[TestDatabase]:
-    """A database as an earlier release left it, dropped at the end. ``template``: what is upgraded."""
-    name = _name()
-    connection = await asyncpg.connect(server.superuser_url())
-    try:
-        await _prepare(connection)
-        await connection.execute(f"create database {name} template {template} owner {OWNER}")
-        try:
-            made = TestDatabase(server, name)
-            await asyncio.to_thread(upgrade, made.owner_dsn, revision)
-            yield made
-        finally:
-            await connection.execute(f"drop database {name} with (force)")
-    finally:
-        await connection.close()
 
 
 def _name() -> str:
@@ -89,6 +61,22 @@ async def copied(server: Server) -> AsyncIterator[TestDatabase]:
             await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
             template = await _template(server, connection)
             await connection.execute(f"create database {name} template {template} owner {OWNER} strategy file_copy")
+        try:
+            yield TestDatabase(server, name)
+        finally:
+            await connection.execute(f"drop database {name} with (force)")
+    finally:
+        await connection.close()
+
+
+@asynccontextmanager
+async def unmigrated(server: Server) -> AsyncIterator[TestDatabase]:
+    """A database with nothing in it, not even tables; dropped at the end."""
+    name = _name()
+    connection = await asyncpg.connect(server.superuser_url())
+    try:
+        await _prepare(connection)
+        await connection.execute(f"create database {name} owner {OWNER}")
         try:
             yield TestDatabase(server, name)
         finally:

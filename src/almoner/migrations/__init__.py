@@ -1,6 +1,7 @@
 """The database's form: one chain of revisions, applied by the owner of the tables before the service starts.
 
-``versions`` holds plain SQL, one file for each revision. The server asks only for the state, which needs no Alembic.
+``versions`` holds plain SQL, one file for each revision; the first runs the files of ``baseline``. The server asks only
+for the state, which needs no Alembic.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ import asyncpg
 
 APP_ROLE = "almoner_app"
 _FOLDER = Path(__file__).parent
-REVISIONS = tuple(sorted(file.name.partition("_")[0] for file in (_FOLDER / "versions").glob("[0-9]*_*.py")))
+REVISIONS = tuple(sorted(file.name.partition("_")[0] for file in (_FOLDER / "versions").glob("r[0-9]*_*.py")))
 
 
 class MigrationRefused(Exception):

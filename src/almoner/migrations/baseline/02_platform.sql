@@ -1,0 +1,255 @@
+-- The platform: idempotency, events, jobs, processes, business time, the audit log, and which deployment this is.
+
+create table idempotency_answer (
+    partner_id uuid not null references partner (id),
+    key_hash bytea not null check (length(key_hash) = 32),
+    route text not null,
+    fingerprint bytea not null check (length(fingerprint) = 32),
+    answer bytea not null,
+    created_at timestamptz not null,
+    expires_at timestamptz not null,
+    constraint idempotency_answer_key primary key (partner_id, key_hash)
+);
+create index idempotency_answer_expiry on idempotency_answer (expires_at);
+grant select, insert, delete on idempotency_answer to almoner_app;
+
+-- Totals of lists in 16 slots, so that writers of one partner do not queue on one row.
+create table list_counter (
+    partner_id uuid not null references partner (id),
+    list text not null,
+    slot smallint not null check (slot between 0 and 15),
+    n bigint not null,
+    primary key (partner_id, list, slot)
+) with (fillfactor = 50);
+grant select, insert, update on list_counter to almoner_app;
+
+-- What partners are told (spec 6). n is the order of writing; sequence is given right after commit, without gaps per
+-- partner. There is no foreign key to partner, whose row every writer of that partner would have to lock and dirty;
+-- partners are never deleted. There is no index on n alone: with one, the planner may look for what waits in the order
+-- of writing, through all of the history.
+create table event (
+    n bigint generated always as identity,
+    id uuid not null,
+    partner_id uuid not null,
+    type text not null,
+    payload bytea not null,
+    created_at timestamptz not null,
+    sequence bigint check (sequence > 0),
+    primary key (partner_id, id)
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+-- type and created_at ride along: a filtered list counts without reading payloads (100,000 events in 9 ms, not 190).
+create unique index event_sequence on event (partner_id, sequence) include (type, created_at)
+    where sequence is not null;
+create index event_unnumbered on event (partner_id, n) where sequence is null;
+grant select, insert, update (sequence), delete on event to almoner_app;
+
+-- blocked: up to this sequence events are in blocks; a sweep goes on from there, and readers count what comes after.
+create table event_counter (
+    partner_id uuid primary key,
+    last_sequence bigint not null check (last_sequence >= 0),
+    blocked bigint not null default 0
+        constraint event_counter_blocked check (blocked between 0 and last_sequence and blocked % 5000 = 0)
+) with (fillfactor = 50);
+grant select, insert, update on event_counter to almoner_app;
+
+-- How many events of a type are among 5,000 in a row, and when the first and the last of all of these were made.
+-- block: of sequence block * 5000 + 1 and those after it. What is left of a block as events are removed is not in it.
+create table event_block (
+    partner_id uuid not null,
+    block bigint not null check (block >= 0),
+    type text not null,
+    n integer not null check (n between 1 and 5000),
+    first_at timestamptz not null,
+    last_at timestamptz not null,
+    primary key (partner_id, block, type)
+);
+grant select, insert, delete on event_block to almoner_app;
+
+-- What slices tell each other: removed as soon as the reactions have run.
+create table internal_event (
+    n bigint generated always as identity primary key,
+    id uuid not null,
+    partner_id uuid,
+    type text not null,
+    payload bytea not null,
+    created_at timestamptz not null
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+grant select, insert, update, delete on internal_event to almoner_app;
+
+-- Work to do. due_at is business time, leased_until real time; a finished job is deleted, a dead one is kept.
+-- ready: the job of a lane is due (others need no such mark, since nothing holds them back once they are).
+-- attempt counts every claim; failures those in a row that ended in an exception or with their worker.
+create table job (
+    id bigint generated always as identity primary key,
+    kind text not null,
+    payload jsonb not null,
+    lane text,
+    unique_key text,
+    due_at timestamptz not null,
+    ready boolean not null,
+    attempt integer not null default 0 check (attempt >= 0),
+    failures integer not null default 0 check (failures >= 0),
+    leased_until timestamptz,
+    created_at timestamptz not null,
+    last_error text,
+    dead_at timestamptz,
+    check (dead_at is null or leased_until is null)
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+create index job_due on job (due_at, id) where lane is null and leased_until is null and dead_at is null;
+create index job_ready on job (lane, due_at, id)
+    where lane is not null and ready and leased_until is null and dead_at is null;
+create index job_later on job (due_at, id)
+    where lane is not null and not ready and leased_until is null and dead_at is null;
+create index job_leased on job (leased_until) where leased_until is not null;
+create index job_in_flight on job (lane, leased_until) where lane is not null and leased_until is not null;
+create index job_dead on job (id) where dead_at is not null;
+-- One job that has not begun for each kind and key.
+create unique index job_unique on job (kind, unique_key) where unique_key is not null and attempt = 0;
+grant select, insert, update, delete on job to almoner_app;
+
+-- A lane is a set of jobs of which at most cap run at once, in any number of workers.
+create table queue_lane (
+    lane text primary key,
+    cap integer not null default 4 check (cap between 1 and 1000)
+);
+-- Refreshes share one place: two large loads at once would only slow each other down.
+insert into queue_lane (lane, cap) values
+    ('registers', 1),
+    ('watchlists', 1),
+    ('screening', 1);
+grant select, insert, update on queue_lane to almoner_app;
+
+-- Sweeps: one runner at a time holds the row.
+create table schedule (
+    name text primary key,
+    ran_at timestamptz
+);
+grant select, insert, update on schedule to almoner_app;
+
+create table process (
+    id uuid primary key,
+    role text not null check (role in ('server', 'worker', 'server and worker')),
+    started_at timestamptz not null,
+    seen_at timestamptz not null,
+    clock_version bigint not null
+);
+grant select, insert, update, delete on process to almoner_app;
+
+-- How far business time is ahead of real time; moved in the sandbox only, forwards only.
+create table business_clock (
+    id boolean primary key default true check (id),
+    ahead interval not null check (ahead >= interval '0'),
+    version bigint not null
+);
+insert into business_clock (ahead, version) values (interval '0', 0);
+grant select, update on business_clock to almoner_app;
+
+-- Who did what, when, from where (V8). scope: the partner whose affair it is, or zeros for the deployment. Written in
+-- the transaction of what it tells of, and right after the commit given its place in the chain of its scope: hash
+-- covers the hash before it, the sequence and all that was written. n is the order of writing. seal: keyed, so that
+-- nobody who only has the database can write an entry. address_digest: keyed and bound to the id, so that the chain
+-- still holds when the address is forgotten after a year. No foreign key to partner: its writers would lock its row.
+create table audit_entry (
+    n bigint generated always as identity,
+    id uuid not null,
+    scope uuid not null,
+    at timestamptz not null,
+    actor_kind text not null check (actor_kind in ('key', 'member', 'operator', 'machine', 'system')),
+    actor_id text not null check (length(actor_id) between 1 and 255),
+    action text not null check (length(action) between 1 and 100),
+    subject text not null check (length(subject) between 1 and 255),
+    address text,
+    address_digest bytea check (length(address_digest) = 32),
+    request_id text,
+    details jsonb check (jsonb_typeof(details) = 'object'),
+    seal bytea not null check (length(seal) = 32),
+    sequence bigint check (sequence > 0),
+    hash bytea check (length(hash) = 32),
+    primary key (scope, id),
+    constraint audit_entry_linked check ((sequence is null) = (hash is null)),
+    constraint audit_entry_address check (address is null or address_digest is not null)
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+create unique index audit_entry_sequence on audit_entry (scope, sequence) where sequence is not null;
+create index audit_entry_unlinked on audit_entry (scope, n) where sequence is null;
+create index audit_entry_of_actor on audit_entry (scope, actor_id, id);
+create index audit_entry_of_action on audit_entry (scope, action, id);
+create index audit_entry_about_person on audit_entry (scope, subject, id)
+    where subject ~ '(^|_)(member|operator)_';
+
+create function guard_audit() returns trigger language plpgsql as $$
+begin
+    raise exception 'the audit log is only added to'
+        using errcode = 'check_violation', constraint = 'audit_append_only';
+end $$;
+-- An entry takes its place once, and its address is forgotten; nothing else about it ever changes.
+create trigger audit_entry_stays before update on audit_entry for each row
+    when ((old.n, old.id, old.scope, old.at, old.actor_kind, old.actor_id, old.action, old.subject, old.address_digest,
+           old.request_id, old.details, old.seal) is distinct from
+              (new.n, new.id, new.scope, new.at, new.actor_kind, new.actor_id, new.action, new.subject,
+               new.address_digest, new.request_id, new.details, new.seal)
+          or (old.sequence is not null and (old.sequence, old.hash) is distinct from (new.sequence, new.hash))
+          or (new.address is not null and new.address is distinct from old.address))
+    execute function guard_audit();
+create trigger audit_entry_deleted before delete on audit_entry for each row execute function guard_audit();
+create trigger audit_entry_emptied before truncate on audit_entry for each statement execute function guard_audit();
+grant select, insert (id, scope, at, actor_kind, actor_id, action, subject, address, address_digest, request_id,
+    details, seal), update (sequence, hash, address)
+    on audit_entry to almoner_app;
+
+-- The end of each scope's chain, held by the one who adds to it. seal: keyed; it tells that nothing is missing there.
+-- forgotten: up to here the addresses are gone.
+create table audit_chain (
+    scope uuid primary key,
+    last_sequence bigint not null check (last_sequence >= 0),
+    last_hash bytea not null check (length(last_hash) = 32),
+    seal bytea not null check (length(seal) = 32),
+    forgotten bigint not null default 0 check (forgotten >= 0)
+) with (fillfactor = 50);
+grant select, insert, update on audit_chain to almoner_app;
+
+-- Heads signed with Ed25519 every five minutes, the first at once. exported_at: when the line was outside the database.
+create table audit_head (
+    scope uuid not null,
+    sequence bigint not null check (sequence > 0),
+    hash bytea not null check (length(hash) = 32),
+    signed_at timestamptz not null,
+    signature bytea not null check (length(signature) = 64),
+    exported_at timestamptz,
+    primary key (scope, sequence)
+);
+create index audit_head_unexported on audit_head (signed_at) where exported_at is null;
+create trigger audit_head_stays before update on audit_head for each row
+    when ((old.scope, old.sequence, old.hash, old.signed_at, old.signature) is distinct from
+              (new.scope, new.sequence, new.hash, new.signed_at, new.signature))
+    execute function guard_audit();
+create trigger audit_head_deleted before delete on audit_head for each row execute function guard_audit();
+create trigger audit_head_emptied before truncate on audit_head for each statement execute function guard_audit();
+grant select, insert, update (exported_at) on audit_head to almoner_app;
+
+-- The first process that starts writes the row: what is copied before that is nobody's copy.
+create table deployment (
+    one boolean primary key default true check (one),
+    id uuid not null,
+    owns text[] not null,
+    generation bigint not null,
+    recent uuid[] not null check (cardinality(recent) between 1 and 64),
+    raised_at timestamptz not null,
+    written_by bigint not null,
+    system_identifier bigint not null,
+    database_oid bigint not null,
+    server_started_at timestamptz not null,
+    timeline bigint not null,
+    places text[] not null check (cardinality(places) between 1 and 64),
+    claimed_at timestamptz not null,
+    copied_at timestamptz,
+    copied text,
+    check (num_nonnulls(copied_at, copied) in (0, 2))
+);
+comment on column deployment.owns is 'marks of the blobs that are its own; empty: those that bear none';
+comment on column deployment.generation is 'raised every few seconds, here first and then in the storage of documents';
+comment on column deployment.recent is 'the random values of the last generations, the newest last';
+-- Whatever writes the row anew must set it: an ALTER TABLE that rewrites the table would make every database a copy.
+comment on column deployment.written_by is 'the transaction that wrote the row: after a dump it is not its xmin';
+comment on column deployment.places is 'where the server was reached: address, or folder of an embedded one';
+comment on column deployment.copied is 'why it is taken for a copy; it does nothing outside until it is released';
+grant select, insert, update, delete on deployment to almoner_app;

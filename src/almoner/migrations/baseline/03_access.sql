@@ -1,0 +1,393 @@
+-- Access: keys, and people with how they sign in: passwords, passkeys, groups, and a partner's identity provider.
+
+create table api_key (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    kind text not null check (kind in ('secret', 'publishable', 'scim')),
+    hash bytea not null check (length(hash) = 32),
+    name text not null check (length(name) between 1 and 100),
+    hint text not null check (length(hint) = 4),
+    scopes text[] not null check (cardinality(scopes) > 0),
+    created_at timestamptz not null,
+    expires_at timestamptz,
+    revoked_at timestamptz,
+    replaced_by uuid references api_key (id),
+    last_used_at timestamptz,
+    last_used_address text,
+    last_used_route text
+);
+create unique index api_key_hash on api_key (hash);
+create index api_key_partner on api_key (partner_id, id);
+grant select, insert, update on api_key to almoner_app;
+
+-- In what form texts are compared without regard to case: composed (NFC), in small letters, a final sigma as any other.
+create function folded(text) returns text language sql immutable strict parallel safe
+    return replace(lower(normalize($1)), 'ς', 'σ');
+
+-- realm: the partner whose member somebody is, or zeros for the operators of the deployment. A person belongs to one
+-- realm for good, and nothing ever links two of them. profile: a User of RFC 7643 without id, meta, groups, password.
+-- epoch: moves with the password, and when sign-ins are ended; what browsers were given before (that they are known,
+-- that a password was right) counts no more.
+create table person (
+    id uuid primary key,
+    realm uuid not null,
+    partner_id uuid generated always as (nullif(realm, '00000000-0000-0000-0000-000000000000')) stored
+        references partner (id),
+    profile jsonb not null check (jsonb_typeof(profile) = 'object'),
+    user_name text collate "C" generated always as (folded(profile ->> 'userName')) stored not null,
+    external_id text collate "C" generated always as (normalize(profile ->> 'externalId')) stored,
+    email text generated always as (lower(coalesce(
+        jsonb_path_query_first(profile, '$.emails[*] ? (@.primary == true && @.value != "").value'),
+        jsonb_path_query_first(profile, '$.emails[*] ? (@.value != "").value')
+    ) #>> '{}')) stored,
+    active boolean generated always as (coalesce((profile ->> 'active')::boolean, true)) stored not null,
+    version bigint not null default 1,
+    epoch bigint not null default 0,
+    created_at timestamptz not null,
+    updated_at timestamptz not null,
+    constraint person_user_name check (length(user_name) between 1 and 1020),
+    constraint person_name unique (realm, user_name),
+    constraint person_realm unique (realm, id)
+);
+create index person_external_id on person (realm, external_id) where external_id is not null;
+create index person_email on person (email) where email is not null;
+create index person_created on person (realm, created_at, id);
+create index person_updated on person (realm, updated_at, id);
+create index person_family on person (realm, (folded(profile -> 'name' ->> 'familyName')) collate "C", id);
+create index person_inactive on person (realm, id) where not active;
+
+create function guard_person() returns trigger language plpgsql as $$
+begin
+    raise exception 'person % belongs to one realm for good', old.id
+        using errcode = 'check_violation', constraint = 'person_stays';
+end $$;
+create trigger person_stays before update on person for each row
+    when ((old.id, old.realm, old.created_at) is distinct from (new.id, new.realm, new.created_at))
+    execute function guard_person();
+
+-- Deactivation ends sign-ins at once, whoever deactivates: being activated again brings none of them back. ended_at is
+-- real time, which in production business time is; in a sandbox that was moved ahead it is the moment of expiry.
+create function end_sign_ins() returns trigger language plpgsql as $$
+begin
+    update sign_in set ended_at = least(new.updated_at, expires_at), ended_because = 'deactivated'
+    where person_id = new.id and ended_at is null;
+    return null;
+end $$;
+create trigger person_deactivated after update on person for each row
+    when (old.active and not new.active) execute function end_sign_ins();
+
+create function void_links_of_row() returns trigger language plpgsql as $$
+begin
+    if tg_table_name = 'person' then
+        perform void_links(new.id);
+    else
+        perform void_links(new.person_id);
+    end if;
+    return null;
+end $$;
+create trigger person_voids_links after update on person for each row
+    when (old.email is distinct from new.email or (old.active and not new.active))
+    execute function void_links_of_row();
+
+-- Operators are deactivated, never deleted: what they decided bears their identifiers.
+create function guard_operator() returns trigger language plpgsql as $$
+begin
+    raise exception 'operator % may be deactivated, not deleted', old.id
+        using errcode = 'check_violation', constraint = 'operator_stays';
+end $$;
+create trigger operator_stays before delete on person for each row
+    when (old.realm = '00000000-0000-0000-0000-000000000000') execute function guard_operator();
+
+-- Tokens end with what their operator signs in by, whoever takes it: a new password, none any more, deactivation. The
+-- first password of all ends none: the first operator's token is older than it. Whoever ends tokens by themselves
+-- writes the moment that they know; here it is that of the change, or the last sign of life where there is none.
+create function end_operator_tokens() returns trigger language plpgsql as $$
+declare
+    whose uuid;
+    at timestamptz;
+begin
+    if tg_table_name = 'person' then
+        whose := old.id;
+        at := new.updated_at;
+    elsif tg_op = 'UPDATE' then
+        whose := old.person_id;
+        at := new.set_at;
+    else
+        whose := old.person_id;
+    end if;
+    update operator_token set revoked_at = least(coalesce(at, last_used_at, created_at), expires_at)
+    where person_id = whose and revoked_at is null;
+    return null;
+end $$;
+create trigger operator_deactivated after update on person for each row
+    when (old.realm = '00000000-0000-0000-0000-000000000000' and old.active and not new.active)
+    execute function end_operator_tokens();
+
+-- Somebody active can always add operators, also when two are taken away at once: one waits for the other.
+create function guard_administrators() returns trigger language plpgsql as $$
+begin
+    if tg_table_name = 'person' then
+        if not exists (select from person_role where person_id = new.id and role = 'administrator') then
+            return null;
+        end if;
+    end if;
+    perform pg_advisory_xact_lock(hashtextextended('operators of ' || old.realm::text, 0));
+    if not exists (
+        select from person_role r join person p on p.id = r.person_id
+        where r.realm = old.realm and r.role = 'administrator' and p.active
+    ) then
+        raise exception 'somebody stays who can add operators'
+            using errcode = 'check_violation', constraint = 'operator_administrator_stays';
+    end if;
+    return null;
+end $$;
+create constraint trigger operator_gone after update on person deferrable initially deferred for each row
+    when (old.realm = '00000000-0000-0000-0000-000000000000' and old.active and not new.active)
+    execute function guard_administrators();
+grant select, insert, update, delete on person to almoner_app;
+
+-- What a person may do. source: an owner or administrator granted it, or the provider at which the person signs in
+-- said so at the last sign-in. What groups give is not here (member_group.role).
+create table person_role (
+    realm uuid not null,
+    person_id uuid not null,
+    role text not null,
+    source text not null check (source in ('granted', 'provider')),
+    primary key (person_id, role, source),
+    foreign key (realm, person_id) references person (realm, id) on delete cascade,
+    constraint person_role_of_realm check (
+        case when realm = '00000000-0000-0000-0000-000000000000'
+             then role in ('reviewer', 'finance', 'administrator')
+             else role in ('owner', 'developer', 'reviewer', 'finance', 'read_only') end
+    )
+);
+create index person_role_given on person_role (realm, role);
+create constraint trigger operator_role_taken after delete on person_role deferrable initially deferred for each row
+    when (old.realm = '00000000-0000-0000-0000-000000000000' and old.role = 'administrator')
+    execute function guard_administrators();
+grant select, insert, delete on person_role to almoner_app;
+
+create table password (
+    person_id uuid primary key references person (id) on delete cascade,
+    hash text not null check (hash like '$argon2id$%'),
+    set_at timestamptz not null
+);
+
+create function begin_epoch() returns trigger language plpgsql as $$
+declare
+    whose uuid;
+begin
+    if tg_op = 'DELETE' then
+        whose := old.person_id;
+    else
+        whose := new.person_id;
+    end if;
+    update person set epoch = epoch + 1 where id = whose;
+    perform void_links(whose);
+    return null;
+end $$;
+create trigger password_begins_epoch after insert or delete on password for each row execute function begin_epoch();
+create trigger password_begins_another_epoch after update on password for each row
+    when (old.set_at is distinct from new.set_at) execute function begin_epoch();
+create trigger password_changed after update on password for each row
+    when (old.set_at is distinct from new.set_at) execute function end_operator_tokens();
+create trigger password_taken after delete on password for each row execute function end_operator_tokens();
+grant select, insert, update, delete on password to almoner_app;
+
+-- An authenticator app. confirmed_at: null until a first code has proved it. last_step: a code is taken once.
+create table one_time_password (
+    person_id uuid primary key references person (id) on delete cascade,
+    secret bytea not null,
+    created_at timestamptz not null,
+    confirmed_at timestamptz,
+    last_step bigint not null default 0
+);
+grant select, insert, update, delete on one_time_password to almoner_app;
+
+create table recovery_code (
+    person_id uuid not null references person (id) on delete cascade,
+    hash bytea not null check (length(hash) = 32),
+    used_at timestamptz,
+    primary key (person_id, hash)
+);
+grant select, insert, update, delete on recovery_code to almoner_app;
+
+create table passkey (
+    id uuid primary key,
+    person_id uuid not null references person (id) on delete cascade,
+    credential bytea not null unique check (length(credential) between 16 and 1023),
+    public_key bytea not null,
+    sign_count bigint not null check (sign_count >= 0),
+    name text not null check (length(name) between 1 and 100),
+    created_at timestamptz not null,
+    last_used_at timestamptz
+);
+create index passkey_of_person on passkey (person_id, id);
+grant select, insert, update, delete on passkey to almoner_app;
+
+-- A passkey's challenge is taken once. All that is true of one is in itself, signed; what is kept is that it was taken.
+create table passkey_challenge (
+    hash bytea primary key check (length(hash) = 32),
+    expires_at timestamptz not null
+);
+create index passkey_challenge_over on passkey_challenge (expires_at);
+grant select, insert, update, delete on passkey_challenge to almoner_app;
+
+-- A browser in which somebody is signed in. proved_at: when the person last proved who they are; secrets and money ask
+-- for a recent proof. hash: of the random cookie.
+create table sign_in (
+    id uuid primary key,
+    realm uuid not null,
+    person_id uuid not null,
+    hash bytea not null unique check (length(hash) = 32),
+    method text not null check (method in ('password', 'password_totp', 'password_recovery', 'passkey', 'provider')),
+    address text not null,
+    device text not null,
+    created_at timestamptz not null,
+    proved_at timestamptz not null,
+    seen_at timestamptz not null,
+    expires_at timestamptz not null,
+    ended_at timestamptz,
+    ended_because text check (
+        ended_because in ('signed_out', 'revoked', 'deactivated', 'password_changed')
+    ),
+    foreign key (realm, person_id) references person (realm, id) on delete cascade,
+    constraint sign_in_ended check ((ended_at is null) = (ended_because is null))
+);
+create index sign_in_of_person on sign_in (person_id, id);
+create index sign_in_over on sign_in (least(ended_at, expires_at));
+create index sign_in_provided on sign_in (realm) where method = 'provider' and ended_at is null;
+create trigger sign_in_voids_links after insert on sign_in for each row execute function void_links_of_row();
+grant select, insert, update, delete on sign_in to almoner_app;
+
+-- Tries at signing in, which slow the next ones: of a name (as a keyed hash, known or not) from a neighbourhood of the
+-- network or from a device that signed in before; '*': from anywhere; and of all names from one neighbourhood. Counted
+-- before they are checked, and taken back when they were right. Nobody is ever locked out. told_at: when a refusal was
+-- last recorded in the audit log.
+create table sign_in_try (
+    realm uuid not null,
+    name_hash bytea not null check (length(name_hash) = 32),
+    neighbourhood text not null,
+    failures integer not null check (failures >= 0),
+    last_at timestamptz not null,
+    told_at timestamptz,
+    primary key (realm, name_hash, neighbourhood)
+);
+create index sign_in_try_over on sign_in_try (last_at);
+grant select, insert, update, delete on sign_in_try to almoner_app;
+
+-- A mailed link, used once: an invitation, or a new password. Its token is made from its id; nothing else is stored.
+-- void: what it was mailed for, or where to, is not so any more.
+create table person_link (
+    id uuid primary key,
+    person_id uuid not null references person (id) on delete cascade,
+    purpose text not null check (purpose in ('invitation', 'reset')),
+    created_at timestamptz not null,
+    expires_at timestamptz not null,
+    used_at timestamptz,
+    replaced_at timestamptz,
+    void boolean not null default false,
+    constraint person_link_end check (used_at is null or (replaced_at is null and not void))
+);
+create index person_link_of_person on person_link (person_id, purpose, created_at);
+create unique index person_link_open on person_link (person_id, purpose)
+    where used_at is null and replaced_at is null and not void;
+create index person_link_over on person_link (expires_at);
+
+-- A link opens nothing any more once its person has come in otherwise, has another password or mailbox, or may not sign
+-- in: whoever does it, and whoever has the link.
+create function void_links(whose uuid) returns void language sql as $$
+    update person_link set void = true
+    where person_id = whose and used_at is null and replaced_at is null and not void;
+$$;
+grant select, insert, update, delete on person_link to almoner_app;
+
+-- profile: a Group of RFC 7643 without id, meta, members. role: what its members may do; null: nothing by itself.
+create table member_group (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    profile jsonb not null check (jsonb_typeof(profile) = 'object'),
+    display_name text collate "C" generated always as (folded(profile ->> 'displayName')) stored not null,
+    external_id text collate "C" generated always as (normalize(profile ->> 'externalId')) stored,
+    role text check (role in ('owner', 'developer', 'reviewer', 'finance', 'read_only')),
+    version bigint not null default 1,
+    created_at timestamptz not null,
+    updated_at timestamptz not null,
+    constraint member_group_partner unique (partner_id, id)
+);
+create index member_group_name on member_group (partner_id, display_name);
+create index member_group_external_id on member_group (partner_id, external_id) where external_id is not null;
+create index member_group_created on member_group (partner_id, created_at, id);
+create index member_group_updated on member_group (partner_id, updated_at, id);
+create index member_group_role on member_group (partner_id, role) where role is not null;
+grant select, insert, update, delete on member_group to almoner_app;
+
+-- The primary key makes adding a member twice the same as once.
+create table member_group_member (
+    partner_id uuid not null,
+    group_id uuid not null,
+    person_id uuid not null,
+    added_at timestamptz not null,
+    primary key (group_id, person_id),
+    foreign key (partner_id, group_id) references member_group (partner_id, id) on delete cascade,
+    foreign key (partner_id, person_id) references person (realm, id) on delete cascade
+);
+create index member_group_of_person on member_group_member (person_id, group_id);
+grant select, insert, update, delete on member_group_member to almoner_app;
+
+-- Where a partner's members sign in beside passwords and passkeys. version: a sign-in that was begun before the last
+-- change is refused. client_secret: sealed; null for a public client, which has PKCE alone. subject_claim: only claims
+-- that the provider's users cannot choose (OpenID Connect Core 5.7).
+create table sign_on_provider (
+    partner_id uuid primary key references partner (id),
+    name text not null check (length(name) between 1 and 60),
+    issuer text not null check (issuer ~ '^https?://' and length(issuer) <= 500),
+    client_id text not null check (length(client_id) between 1 and 255),
+    client_secret bytea,
+    subject_claim text not null check (subject_claim in ('sub', 'oid')),
+    groups_claim text check (length(groups_claim) between 1 and 255),
+    scopes text[] not null check ('openid' = any(scopes)),
+    creates_members boolean not null,
+    enabled boolean not null,
+    version bigint not null check (version > 0),
+    created_at timestamptz not null,
+    updated_at timestamptz not null
+);
+grant select, insert, update, delete on sign_on_provider to almoner_app;
+
+-- What a group at the provider is worth here. Never a role of an operator.
+create table sign_on_group (
+    partner_id uuid not null references sign_on_provider (partner_id) on delete cascade,
+    value text not null check (length(value) between 1 and 255),
+    role text not null check (role in ('owner', 'developer', 'reviewer', 'finance', 'read_only')),
+    primary key (partner_id, value)
+);
+grant select, insert, update, delete on sign_on_group to almoner_app;
+
+-- Who somebody at a provider is among this partner's members. The key has the partner first: what the provider of one
+-- partner says of a subject or an e-mail means nothing to another, and a person of another realm cannot be named. One
+-- subject of an issuer for each person: a second one would be somebody else who signs in as them.
+create table sign_on_identity (
+    partner_id uuid not null references partner (id),
+    issuer text not null,
+    subject text not null check (length(subject) between 1 and 255),
+    person_id uuid not null,
+    bound_by text not null check (bound_by in ('provisioned', 'invitation', 'created', 'account')),
+    bound_at timestamptz not null,
+    last_used_at timestamptz not null,
+    primary key (partner_id, issuer, subject),
+    constraint sign_on_identity_of_one unique (partner_id, issuer, person_id),
+    foreign key (partner_id, person_id) references person (realm, id) on delete cascade
+);
+create index sign_on_identity_of_person on sign_on_identity (person_id);
+grant select, insert, update, delete on sign_on_identity to almoner_app;
+
+-- Sign-ins that came back from the provider: a state, with its nonce, is taken once. Real time.
+create table sign_on_return (
+    partner_id uuid not null references partner (id),
+    hash bytea not null check (length(hash) = 32),
+    expires_at timestamptz not null,
+    primary key (partner_id, hash)
+);
+create index sign_on_return_over on sign_on_return (partner_id, expires_at);
+grant select, insert, update, delete on sign_on_return to almoner_app;

@@ -1,0 +1,395 @@
+-- Organisations: their records, history and branding, search, and the categories of partners.
+
+create table organisation (
+    id uuid primary key,
+    partner_id uuid references partner (id),
+    registry_id uuid not null references registry (id),
+    registry_number text not null check (registry_number <> ''),
+    number_key text collate "C" not null check (number_key <> ''),
+    part text,
+    name text not null check (name <> ''),
+    display_name text,
+    description text not null default '',
+    country_code char(3) not null check (country_code ~ '^[A-Z]{3}$'),
+    types text[] not null check (types <@ '{nonprofit,social_impact,education}'),
+    active boolean not null,
+    websites text[] not null default '{}',
+    address_line_1 text,
+    address_line_2 text,
+    city text,
+    state text,
+    postcode text,
+    registration_date timestamptz,
+    claimed_at timestamptz,
+    group_key text,
+    is_branch_parent boolean not null default false,
+    branch_of uuid references organisation (id),
+    usa_group_exempt boolean,
+    prominence smallint not null default 0,
+    tag_ids uuid[] not null default '{}',
+    first_seen timestamptz,
+    last_seen timestamptz,
+    search_name text collate "C" not null,
+    search_other text collate "C" not null default '',
+    search_description text collate "C" not null default '',
+    created_at timestamptz not null,
+    updated_at timestamptz not null,
+    other_names text[] not null default '{}',
+    parent_key text collate "C",
+    source text,
+    activities jsonb,
+    search_place text collate "C" not null default '',
+    same_as uuid references organisation (id),
+    succeeded_by uuid references organisation (id),
+    overruled text check (overruled in ('revoked', 'terminated', 'merged', 'reregistered')),
+    constraint organisation_is_not_its_own check (same_as <> id and succeeded_by <> id and branch_of <> id),
+    constraint organisation_overruled_is_inactive check (overruled is null or not active),
+    constraint organisation_succeeded_is_overruled check (succeeded_by is null or overruled is not null),
+    constraint organisation_linked_is_published
+        check (partner_id is null or (same_as is null and succeeded_by is null)),
+    -- Two numbers of one register are two bodies. Held at the end, since principals change places.
+    constraint organisation_same exclude using btree (same_as with =, registry_id with =)
+        where (same_as is not null) deferrable initially deferred
+);
+create unique index organisation_number on organisation (number_key, registry_id) where partner_id is null;
+create unique index organisation_own_number on organisation (partner_id, registry_id, number_key)
+    where partner_id is not null;
+create index organisation_central on organisation (registry_id, group_key) where is_branch_parent;
+create index organisation_branches on organisation (branch_of) where branch_of is not null;
+create index organisation_parent on organisation (registry_id, parent_key) where parent_key is not null;
+create index organisation_overruled on organisation (registry_id) where overruled is not null;
+create index organisation_succeeded on organisation (id) where succeeded_by is not null;
+comment on column organisation.partner_id is 'seen by this partner alone; null: published';
+comment on column organisation.registry_number is 'as the register writes it';
+comment on column organisation.number_key is 'what all spellings of the number have in common';
+comment on column organisation.group_key is 'joins a central body and its subordinates';
+comment on column organisation.prominence is 'size band; orders results that match equally well';
+comment on column organisation.first_seen is 'day of the data in which the register first had it here';
+comment on column organisation.last_seen is 'day of the data in which it was last listed; null while it is';
+comment on column organisation.search_name is 'words of the name: ASCII, lower case, one blank between';
+comment on column organisation.parent_key is 'number_key of the body that it is a branch of, as its register says';
+comment on column organisation.source is 'the format that lists it; null: entered by hand';
+comment on column organisation.activities is 'for each tag the rule that gave it';
+comment on column organisation.search_place is 'words of the place: ASCII, lower case, one blank between';
+comment on column organisation.same_as is
+    'the same body in another register, whose record answers for both; null: its own';
+comment on column organisation.succeeded_by is
+    'what it became by a merger or a new registration, at the end of the chain';
+comment on column organisation.overruled is 'why it is inactive though its register may list it';
+
+-- The record that answers for others answers for itself.
+create function check_same_organisation() returns trigger language plpgsql as $$
+declare
+    one organisation;
+    principal organisation;
+begin
+    select * into one from organisation where id = new.id;
+    if one.same_as is null then
+        return null;
+    end if;
+    select * into principal from organisation where id = one.same_as;
+    if principal.same_as is not null or exists (select from organisation where same_as = new.id) then
+        raise exception 'organisation % is the same as one that is itself the same as another', new.id
+            using errcode = 'check_violation', constraint = 'organisation_same_is_principal';
+    end if;
+    if principal.registry_id = one.registry_id or not exists (
+        select from register_link l
+        where l.kind = 'same' and l.valid_to is null and l.registry_id = one.registry_id
+            and l.number_key = one.number_key and not is_ambiguous(l)
+    ) and not exists (
+        select from register_link l
+        where l.kind = 'same' and l.valid_to is null and l.to_registry_id = one.registry_id
+            and l.to_number_key = one.number_key and not is_ambiguous(l)
+    ) then
+        raise exception 'organisation % is the same as another on no or ambiguous evidence', new.id
+            using errcode = 'check_violation', constraint = 'organisation_same_is_certain';
+    end if;
+    return null;
+end $$;
+create constraint trigger organisation_same_is_principal after insert or update of same_as on organisation
+    deferrable initially deferred for each row when (new.same_as is not null)
+    execute function check_same_organisation();
+grant select, insert, update on organisation to almoner_app;
+
+-- What a load changed in a body that was known: the record as it stood on a day follows from it. Only ever added to.
+create table organisation_change (
+    id bigint generated always as identity primary key,
+    organisation_id uuid not null references organisation (id),
+    load_id uuid not null references register_load (id) deferrable initially deferred,
+    at timestamptz not null,
+    field text not null,
+    before jsonb,
+    after jsonb,
+    kind text check (kind in (
+        'joined', 'parted', 'merged', 'reregistered', 'revoked', 'reinstated', 'terminated', 'branch'
+    ))
+);
+create index organisation_change_organisation on organisation_change (organisation_id, id);
+create index organisation_change_load on organisation_change (load_id, organisation_id);
+-- Which bodies were branches of another and are no more.
+create index organisation_change_left_branch on organisation_change (before) where field = 'branch_of';
+comment on column organisation_change.at is 'day of the data that brought the change';
+comment on column organisation_change.kind is 'what happened where field and values alone do not tell; null: they do';
+grant select, insert on organisation_change to almoner_app;
+
+-- How far partners were told of what a load changed. The row and the events of a batch are one commit.
+create table organisation_telling (
+    load_id uuid primary key references register_load (id) deferrable initially deferred,
+    told_to uuid,
+    done_at timestamptz
+);
+comment on column organisation_telling.told_to is 'the last organisation whose followers were told';
+grant select, insert, update on organisation_telling to almoner_app;
+
+create table organisation_branding (
+    organisation_id uuid primary key references organisation (id),
+    display_name text check (length(display_name) between 1 and 200),
+    description text check (length(description) between 1 and 5000),
+    logo text,
+    images text[] not null default '{}' check (cardinality(images) <= 10),
+    primary_color text check (primary_color ~ '^#[0-9a-f]{6}$')
+);
+comment on column organisation_branding.logo is 'key of media, as are images';
+grant select, insert, update, delete on organisation_branding to almoner_app;
+
+-- How an organisation wished to be shown, and since when; never overwritten.
+create table organisation_branding_change (
+    id bigint generated always as identity primary key,
+    organisation_id uuid not null references organisation (id),
+    at timestamptz not null,
+    display_name text,
+    description text,
+    logo text,
+    images text[] not null
+);
+create index organisation_branding_change_organisation on organisation_branding_change (organisation_id, id);
+comment on column organisation_branding_change.logo is 'key of media, which is kept only while it is shown';
+grant select, insert on organisation_branding_change to almoner_app;
+
+create table organisation_milestone (
+    id uuid primary key,
+    organisation_id uuid not null references organisation (id),
+    amount bigint not null check (amount between 1 and 9007199254740991),
+    currency_code char(3) not null check (currency_code ~ '^[A-Z]{3}$'),
+    reward text not null check (length(reward) between 1 and 500)
+);
+create index organisation_milestone_organisation on organisation_milestone (organisation_id, id);
+grant select, insert, update, delete on organisation_milestone to almoner_app;
+
+-- The words of a body, each once: of its names bare, of its place after @, of its description after #, the initials of
+-- its name after ~. Its price keeps the planner from working it out for every row where a word is common, and being
+-- unsafe in parallel keeps it from sharing them out: results are found by index, always in the same order.
+create function search_lexemes(name text, other text, place text, described text) returns tsvector
+language plpgsql immutable strict cost 1000 as $$
+declare
+    words text[] := string_to_array(btrim(name), ' ');
+    initials text := '';
+    word text;
+begin
+    foreach word in array words loop
+        if word <> all ('{a,and,at,for,in,inc,of,the,to}') then
+            initials := initials || left(word, 1);
+        end if;
+    end loop;
+    if other <> '' then
+        words := words || string_to_array(btrim(other), ' ');
+    end if;
+    if place <> '' then
+        words := words || string_to_array('@' || replace(place, ' ', ' @'), ' ');
+    end if;
+    if described <> '' then
+        words := words || string_to_array('#' || replace(described, ' ', ' #'), ' ');
+    end if;
+    return array_to_tsvector(case when length(initials) < 3 then words else words || ('~' || initials) end);
+end $$;
+
+-- What search reads of an organisation, sixty to a page: thousands of results are counted and ordered in milliseconds,
+-- which the wide table cannot. Triggers keep it; nothing else writes it.
+create table organisation_search (
+    id uuid primary key,
+    partner_id uuid,
+    registry_id uuid not null,
+    country_code char(3) not null,
+    listed boolean not null,
+    active boolean not null,
+    usa_group_exempt boolean,
+    kinds smallint not null,
+    rank smallint not null,
+    tag_ids uuid[] not null,
+    name text collate "C" not null,
+    other text collate "C" not null,
+    place text collate "C" not null,
+    described text collate "C" not null
+);
+create index organisation_search_name on organisation_search (name, rank, id);
+create index organisation_search_words on organisation_search
+    using gin (search_lexemes(name, other, place, described)) with (fastupdate = off);
+create index organisation_search_foremost on organisation_search
+    using gin (search_lexemes(name, other, place, described)) with (fastupdate = off)
+    where rank <= 102;
+create index organisation_search_registry on organisation_search (registry_id, id);
+create index organisation_search_country on organisation_search (country_code, id);
+create index organisation_search_inactive on organisation_search (id) where not active;
+create index organisation_search_group_exempt on organisation_search (id) where usa_group_exempt;
+create index organisation_search_kinds on organisation_search (kinds, id) where kinds <> 1;
+create index organisation_search_tags on organisation_search using gin (tag_ids) where tag_ids <> '{}';
+comment on column organisation_search.listed is 'not the same body as another, whose record answers for it';
+comment on column organisation_search.kinds is 'types as bits: 1 nonprofit, 2 social_impact, 4 education';
+comment on column organisation_search.rank is 'orders equals: active before not, central before not, the larger first';
+grant select, insert, update on organisation_search to almoner_app;
+
+-- A word and what is left when any one letter is left out: two words one slip apart have one of these in common.
+-- Numbers and short words are taken as they stand.
+create function word_slips(word text) returns text[] language plpgsql immutable strict cost 1000 as $$
+begin
+    if length(word) not between 3 and 40 or word ~ '[0-9]' then
+        return '{}';
+    end if;
+    return word || array(
+        select left(word, place - 1) || substr(word, place + 1) from generate_series(1, length(word)) place
+    );
+end $$;
+
+-- The distinct words of all names: a query's misspelt word is looked up here, not in the names.
+create table organisation_word (
+    word text collate "C" primary key,
+    n bigint not null
+);
+create index organisation_word_slips on organisation_word using gin (word_slips(word)) with (fastupdate = off);
+create index organisation_word_trigrams on organisation_word using gin (word gin_trgm_ops) with (fastupdate = off);
+comment on column organisation_word.n is 'how often names and places have the word; orders equally similar words';
+
+-- What autovacuum would do a minute after a load, so that the first searches are fast too: empty the indexes' lists of
+-- pending entries, and gather statistics. The application's role does not own the tables and may do neither itself.
+create function settle_organisations() returns void language plpgsql security definer
+set search_path = public, pg_temp as $$
+begin
+    perform gin_clean_pending_list('organisation_search_tags');
+    analyze organisation;
+    analyze organisation_search;
+    analyze organisation_word;
+end $$;
+
+-- Reads what search reads into the server's memory where it has the room, else into the operating system's; then what a
+-- page of results is made of, as long as all of it fits into what the server is told that the system holds of files.
+-- How many bytes that were. Zero without the extension pg_prewarm, which only an administrator can add. By the owner,
+-- since not every version lets others read indexes so.
+create function warm_search() returns bigint language plpgsql security definer
+set search_path = public, pg_temp as $$
+declare
+    parts regclass[] := array[
+        'organisation_search_words', 'organisation_search_foremost', 'organisation_word', 'organisation_word_pkey',
+        'organisation_word_slips', 'organisation_word_trigrams', 'organisation_search', 'organisation_search_name'
+    ];
+    shown regclass[] := array[
+        'organisation_pkey', 'organisation_same', 'organisation_branches', 'register_entry_standing', 'organisation'
+    ];
+    part regclass;
+    total bigint;
+    further bigint;
+    room bigint := pg_size_bytes(current_setting('shared_buffers')) / 4 * 3;
+begin
+    if to_regprocedure('pg_prewarm(regclass, text, text, bigint, bigint)') is null then
+        return 0;
+    end if;
+    select sum(pg_relation_size(one)) into total from unnest(parts) one;
+    foreach part in array parts loop
+        execute 'select pg_prewarm($1, $2)' using part, case when total <= room then 'buffer' else 'read' end;
+    end loop;
+    select sum(pg_relation_size(one)) into further from unnest(shown) one;
+    if total + further > pg_size_bytes(current_setting('effective_cache_size')) then
+        return total;
+    end if;
+    foreach part in array shown loop
+        execute 'select pg_prewarm($1, $2)' using part, 'read';
+    end loop;
+    return total + further;
+end $$;
+revoke all on function warm_search() from public;
+grant execute on function warm_search() to almoner_app;
+
+create function search_learned() returns trigger language plpgsql as $$
+begin
+    if tg_op = 'INSERT' then
+        insert into organisation_search select 
+    o.id, o.partner_id, o.registry_id, o.country_code, o.same_as is null, o.active, o.usa_group_exempt,
+    (case when 'nonprofit' = any(o.types) then 1 else 0 end
+        + case when 'social_impact' = any(o.types) then 2 else 0 end
+        + case when 'education' = any(o.types) then 4 else 0 end)::smallint,
+    (case when o.active then 0 else 200 end + case when o.is_branch_parent then 0 else 100 end
+        + 9 - least(o.prominence, 9))::smallint,
+    o.tag_ids, o.search_name, o.search_other, o.search_place, o.search_description
+ from new_rows o;
+        insert into organisation_word as known (word, n)
+        select word, count(*) from new_rows o
+        cross join unnest(string_to_array(concat_ws(' ', o.search_name, o.search_other, o.search_place, o.search_description), ' ')) word
+        where word <> '' group by word order by word
+        on conflict (word) do update set n = known.n + excluded.n;
+        return null;
+    end if;
+    -- Planned anew each time: a plan kept from a change of one row would take hours for one of a million.
+    execute $statement$
+    update organisation_search s
+    set (
+        id, partner_id, registry_id, country_code, listed, active, usa_group_exempt, kinds, rank, tag_ids,
+        name, other, place, described
+    ) = (select 
+    o.id, o.partner_id, o.registry_id, o.country_code, o.same_as is null, o.active, o.usa_group_exempt,
+    (case when 'nonprofit' = any(o.types) then 1 else 0 end
+        + case when 'social_impact' = any(o.types) then 2 else 0 end
+        + case when 'education' = any(o.types) then 4 else 0 end)::smallint,
+    (case when o.active then 0 else 200 end + case when o.is_branch_parent then 0 else 100 end
+        + 9 - least(o.prominence, 9))::smallint,
+    o.tag_ids, o.search_name, o.search_other, o.search_place, o.search_description
+)
+    from new_rows o join old_rows b on b.id = o.id
+    where s.id = o.id and (
+        o.same_as, o.active, o.usa_group_exempt, o.types, o.is_branch_parent, o.prominence, o.tag_ids,
+        o.search_name, o.search_other, o.search_place, o.search_description
+    ) is distinct from (
+        b.same_as, b.active, b.usa_group_exempt, b.types, b.is_branch_parent, b.prominence, b.tag_ids,
+        b.search_name, b.search_other, b.search_place, b.search_description
+    )
+    $statement$;
+    execute $statement$
+    insert into organisation_word as known (word, n)
+    select word, sum(change) from (
+        select concat_ws(' ', o.search_name, o.search_other, o.search_place, o.search_description) as after, concat_ws(' ', b.search_name, b.search_other, b.search_place, b.search_description) as before
+        from new_rows o join old_rows b on b.id = o.id
+    ) moved
+    cross join lateral (
+        select unnest(string_to_array(after, ' ')), 1 union all select unnest(string_to_array(before, ' ')), -1
+    ) counted (word, change)
+    where after <> before and word <> '' group by word having sum(change) <> 0 order by word
+    on conflict (word) do update set n = greatest(known.n + excluded.n, 0)
+    $statement$;
+    return null;
+end $$;
+create trigger search_learns_new after insert on organisation
+    referencing new table as new_rows for each statement execute function search_learned();
+create trigger search_learns_changed after update on organisation
+    referencing new table as new_rows old table as old_rows for each statement execute function search_learned();
+grant select, insert, update on organisation_word to almoner_app;
+
+create table category (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    name text not null check (length(name) between 1 and 255),
+    attributes jsonb check (jsonb_typeof(attributes) = 'object'),
+    image_key text,
+    created_at timestamptz not null,
+    constraint category_name unique (partner_id, name),
+    unique (partner_id, id)
+);
+grant select, insert, update, delete on category to almoner_app;
+
+create table category_member (
+    partner_id uuid not null,
+    category_id uuid not null,
+    organisation_id uuid not null references organisation (id),
+    added_at timestamptz not null,
+    primary key (category_id, organisation_id),
+    foreign key (partner_id, category_id) references category (partner_id, id) on delete cascade
+);
+create index category_member_organisation on category_member (organisation_id, partner_id);
+grant select, insert, update, delete on category_member to almoner_app;

@@ -1,0 +1,159 @@
+-- Reviews: what people are asked to decide; and documents.
+
+-- What somebody has to decide. Its subject is a record of another table, which the kind names.
+create table review (
+    id uuid primary key,
+    kind text not null,
+    subject_id uuid not null,
+    partner_id uuid not null references partner (id),
+    reasons text[] not null,
+    asked_at timestamptz not null,
+    claimed_by text check (length(claimed_by) between 1 and 255),
+    claimed_until timestamptz,
+    shown bytea check (length(shown) = 32),
+    status text not null check (status in ('open', 'decided', 'withdrawn')),
+    status_changed_at timestamptz not null,
+    ended_at timestamptz,
+    unique (id, kind, subject_id, partner_id),
+    constraint review_kind check (kind in ('validation_request', 'agent_verification', 'match', 'appeal')),
+    constraint review_has_reasons check (cardinality(reasons) > 0 and array_position(reasons, null) is null),
+    constraint review_ended check ((status = 'open') = (ended_at is null) and ended_at >= asked_at),
+    constraint review_claimed check (
+        (claimed_by is null) = (claimed_until is null) and (claimed_by is null) = (shown is null)
+    )
+);
+-- Nobody is asked twice about one thing at a time.
+create unique index review_open on review (kind, subject_id) where status = 'open';
+create index review_of_subject on review (kind, subject_id, id);
+create index review_queue on review (asked_at, id) where status = 'open';
+create index review_queue_of_kind on review (kind, asked_at, id) where status = 'open';
+create index review_queue_of_partner on review (partner_id, asked_at, id) where status = 'open';
+create index review_held on review (claimed_by, asked_at, id) where status = 'open' and claimed_by is not null;
+create index review_waited on review (kind, asked_at, ended_at) where status = 'decided';
+comment on column review.claimed_by is 'who was shown it last and has not let go of it';
+comment on column review.claimed_until is 'real time; until then nobody else decides';
+comment on column review.shown is 'fingerprint of what claimed_by was shown';
+insert into lifecycle_move (resource, from_status, to_status) values
+    ('review', 'open', 'decided'),
+    ('review', 'open', 'withdrawn');
+create trigger review_status before update of status on review for each row
+    when (old.status is distinct from new.status) execute function guard_status('review');
+-- What it is about and since when never changes; nor does anything once it has ended.
+create trigger review_promise before update on review for each row
+    when ((old.id, old.kind, old.subject_id, old.partner_id, old.asked_at) is distinct from
+              (new.id, new.kind, new.subject_id, new.partner_id, new.asked_at)
+          or old.status <> 'open')
+    execute function guard_promise();
+
+create function guard_decided_review() returns trigger language plpgsql as $$
+begin
+    if not exists (select from review_decision where review_id = new.id) then
+        raise exception 'review % is decided and nobody decided it', new.id
+            using errcode = 'check_violation', constraint = 'review_decided_has_decision';
+    end if;
+    return null;
+end $$;
+create constraint trigger review_decided_has_decision after insert or update of status on review
+    deferrable initially deferred for each row when (new.status = 'decided')
+    execute function guard_decided_review();
+grant select, insert, update on review to almoner_app;
+
+-- What was decided; only ever added to. A decision that nobody had to be asked for has no review.
+-- reopened: a decision was taken back.
+create table review_decision (
+    id uuid primary key,
+    review_id uuid,
+    kind text not null,
+    subject_id uuid not null,
+    partner_id uuid not null references partner (id),
+    verdict text not null check (verdict in ('accepted', 'rejected', 'reopened')),
+    reason_code text check (length(reason_code) between 1 and 100),
+    note text not null check (length(note) between 1 and 2000),
+    decided_by text not null check (length(decided_by) between 1 and 255),
+    decided_at timestamptz not null,
+    foreign key (review_id, kind, subject_id, partner_id) references review (id, kind, subject_id, partner_id),
+    constraint review_decision_once unique (review_id),
+    constraint review_decision_kind check (kind in ('validation_request', 'agent_verification', 'match', 'appeal')),
+    constraint review_decision_reason check ((verdict = 'rejected') = (reason_code is not null)),
+    constraint review_decision_reopened check (verdict <> 'reopened' or review_id is null)
+);
+create index review_decision_of_subject on review_decision (kind, subject_id, id);
+create index review_decision_by on review_decision (decided_by, kind, verdict) where review_id is not null;
+
+-- Who decides an open review ends it, and a review that was decided has its decision.
+create function guard_review_decision() returns trigger language plpgsql as $$
+begin
+    if not exists (select from review where id = new.review_id and status = 'decided') then
+        raise exception 'review % has a decision and was not ended by it', new.review_id
+            using errcode = 'check_violation', constraint = 'review_decision_ends_review';
+    end if;
+    return null;
+end $$;
+create constraint trigger review_decision_ends_review after insert on review_decision
+    deferrable initially deferred for each row when (new.review_id is not null)
+    execute function guard_review_decision();
+grant select, insert on review_decision to almoner_app;
+
+-- What was handed in. Its bytes lie sealed in the storage of the deployment, under a key that says nothing.
+-- storage_key ends with the mark of the deployment that stored the blob.
+create table document (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    media_type text not null check (media_type in ('image/jpeg', 'image/png', 'application/pdf')),
+    size_bytes integer not null check (size_bytes > 0),
+    sha256 bytea not null check (length(sha256) = 32),
+    storage_key text not null unique check (storage_key ~ '^[0-9a-z]{26}([0-9a-z]{8})?$'),
+    flags text[] not null check (array_position(flags, null) is null),
+    status text not null check (status in ('pending_scan', 'clean', 'rejected')),
+    status_changed_at timestamptz not null,
+    threat text check (length(threat) between 1 and 255),
+    created_at timestamptz not null,
+    deleted_at timestamptz,
+    removed_at timestamptz,
+    verified_at timestamptz,
+    lost_at timestamptz,
+    look_at timestamptz not null,
+    unique (partner_id, id),
+    constraint document_threat check ((status = 'rejected') = (threat is not null)),
+    constraint document_removed check (removed_at is null or deleted_at is not null or status = 'rejected')
+);
+create index document_of_partner on document (partner_id, created_at);
+create index document_pending on document (created_at) where status = 'pending_scan';
+create index document_to_verify on document (verified_at nulls first) where removed_at is null;
+create index document_to_look_at on document (look_at) where deleted_at is null;
+comment on column document.size_bytes is 'of what is kept: an image is written anew';
+comment on column document.sha256 is 'of what is kept, before it is sealed';
+comment on column document.threat is 'what the scanner found';
+comment on column document.removed_at is 'when its bytes were removed from the storage';
+comment on column document.verified_at is 'when its bytes were last read and were those of sha256';
+comment on column document.lost_at is 'when its bytes were first missing or others';
+comment on column document.look_at is 'when it is looked next for how long it is kept';
+insert into lifecycle_move (resource, from_status, to_status) values
+    ('document', 'pending_scan', 'clean'),
+    ('document', 'pending_scan', 'rejected');
+create trigger document_status before update of status on document for each row
+    when (old.status is distinct from new.status) execute function guard_status('document');
+create trigger document_promise before update on document for each row
+    when ((old.id, old.partner_id, old.media_type, old.size_bytes, old.sha256, old.storage_key, old.flags,
+           old.created_at) is distinct from
+              (new.id, new.partner_id, new.media_type, new.size_bytes, new.sha256, new.storage_key, new.flags,
+               new.created_at)
+          or (old.deleted_at is not null and old.deleted_at is distinct from new.deleted_at))
+    execute function guard_promise();
+
+-- Unless it is said otherwise, how long it is kept is looked at after 30 days.
+create function look_at_document() returns trigger language plpgsql as $$
+begin
+    new.look_at := new.created_at + interval '30 days';
+    return new;
+end $$;
+create trigger document_look_at before insert on document for each row when (new.look_at is null)
+    execute function look_at_document();
+grant select, insert, update on document to almoner_app;
+
+create table document_trash (
+    storage_key text primary key,
+    trashed_on date not null
+);
+comment on table document_trash is 'what the sweep found without a document, and put into the trash of the storage';
+grant select, insert, delete on document_trash to almoner_app;

@@ -1,0 +1,254 @@
+-- Monitoring and eligibility subscriptions.
+
+-- due_at: from the moment that something else is known until it was looked at, its record names no newer version of a
+-- list.
+create table monitoring_subscription (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    organisation_id uuid references organisation (id),
+    validation_request_id uuid,
+    configuration_id uuid,
+    status text not null check (status in (
+        'pending', 'pending_validation_request', 'validation_request_failed', 'live', 'cancelled'
+    )),
+    search_name text collate "C" not null,
+    chosen jsonb check (jsonb_typeof(chosen) = 'object'),
+    compliance_status text check (compliance_status in ('pass', 'fail')),
+    warning text check (warning in ('clear', 'flag')),
+    sanction text check (sanction in ('clear', 'flag')),
+    hate_speech text check (hate_speech in ('clear', 'flag')),
+    commercial text check (commercial in ('clear', 'flag')),
+    adverse_media text check (adverse_media in ('clear', 'flag')),
+    controversial text check (controversial in ('clear', 'flag')),
+    registration_active text check (registration_active in ('yes', 'no')),
+    sources jsonb not null default '[]' check (jsonb_typeof(sources) = 'array'),
+    screened_at timestamptz,
+    created_at timestamptz not null,
+    cancelled_at timestamptz,
+    status_changed_at timestamptz not null,
+    due_at timestamptz,
+    matches jsonb not null default '[]' check (jsonb_typeof(matches) = 'array'),
+    unique (partner_id, id),
+    foreign key (partner_id, validation_request_id) references validation_request (partner_id, id),
+    constraint monitoring_subscription_of_somebody check (num_nonnulls(organisation_id, validation_request_id) > 0),
+    constraint monitoring_subscription_organisation check (
+        case when status in ('pending_validation_request', 'validation_request_failed')
+                 then organisation_id is null and validation_request_id is not null
+             when status = 'cancelled' then true else organisation_id is not null end
+    ),
+    -- Silence means that something was checked: clear only by a list of that category (settled 4).
+    constraint monitoring_subscription_warning_checked check (
+        chosen is not null or warning is distinct from 'clear'
+        or sources @> '[{"category": "warning"}]'
+    ),
+    constraint monitoring_subscription_sanction_checked check (
+        chosen is not null or sanction is distinct from 'clear'
+        or sources @> '[{"category": "sanction"}]'
+    ),
+    constraint monitoring_subscription_hate_speech_checked check (
+        chosen is not null or hate_speech is distinct from 'clear'
+        or sources @> '[{"category": "hateSpeech"}]'
+    ),
+    constraint monitoring_subscription_commercial_checked check (
+        chosen is not null or commercial is distinct from 'clear'
+        or sources @> '[{"category": "commercial"}]'
+    ),
+    constraint monitoring_subscription_adverse_media_checked check (
+        chosen is not null or adverse_media is distinct from 'clear'
+        or sources @> '[{"category": "adverseMedia"}]'
+    ),
+    constraint monitoring_subscription_controversial_checked check (
+        chosen is not null or controversial is distinct from 'clear'
+        or sources @> '[{"category": "controversial"}]'
+    ),
+    -- Nothing is known before it was looked at, but for what a test value of the sandbox says.
+    constraint monitoring_subscription_known check (
+        chosen is not null or screened_at is not null
+        or num_nonnulls(
+            compliance_status, warning, sanction, hate_speech, commercial, adverse_media, controversial,
+            registration_active
+        ) = 0 and sources = '[]'
+    ),
+    constraint monitoring_subscription_live check (status <> 'live' or screened_at is not null),
+    constraint monitoring_subscription_cancelled check ((status = 'cancelled') = (cancelled_at is not null)),
+    foreign key (partner_id, configuration_id) references hosted_configuration (partner_id, id),
+    constraint monitoring_subscription_due check (due_at is null or status in ('pending', 'live'))
+);
+create index monitoring_subscription_with_status on monitoring_subscription (partner_id, status, id);
+create index monitoring_subscription_without_organisation on monitoring_subscription (partner_id, id)
+    where organisation_id is null;
+create index monitoring_subscription_name on monitoring_subscription (partner_id, search_name, id);
+create index monitoring_subscription_words on monitoring_subscription using gin (search_name gin_trgm_ops);
+create index monitoring_subscription_of_organisation on monitoring_subscription (organisation_id, partner_id)
+    where status in ('pending', 'live');
+create index monitoring_subscription_live on monitoring_subscription (id) where status in ('pending', 'live');
+create index monitoring_subscription_due on monitoring_subscription (due_at) where due_at is not null;
+create index monitoring_subscription_of_request on monitoring_subscription (validation_request_id)
+    where validation_request_id is not null;
+comment on column monitoring_subscription.search_name is
+    'words of the nonprofit''s name when it was looked at last: ASCII, lower case, one blank between';
+comment on column monitoring_subscription.chosen is 'results that a test value or a simulated step of the sandbox said';
+comment on column monitoring_subscription.sources is 'the lists that were looked into: list, version, category';
+comment on column monitoring_subscription.due_at is 'since when it has to be looked at again; null: nothing is due';
+comment on column monitoring_subscription.matches is
+    'entries of lists that may be it: list, version, category, entry, score, and what a person decided';
+insert into lifecycle_move (resource, from_status, to_status) values
+    ('monitoring_subscription', 'live', 'cancelled'),
+    ('monitoring_subscription', 'pending', 'cancelled'),
+    ('monitoring_subscription', 'pending', 'live'),
+    ('monitoring_subscription', 'pending_validation_request', 'cancelled'),
+    ('monitoring_subscription', 'pending_validation_request', 'pending'),
+    ('monitoring_subscription', 'pending_validation_request', 'validation_request_failed'),
+    ('monitoring_subscription', 'validation_request_failed', 'cancelled'),
+    ('monitoring_subscription', 'validation_request_failed', 'pending_validation_request');
+create trigger monitoring_subscription_status before update of status on monitoring_subscription for each row
+    when (old.status is distinct from new.status) execute function guard_status('monitoring_subscription');
+-- Whose it is and whom it is about never changes; nor does anything of one that is cancelled.
+create trigger monitoring_subscription_promise before update on monitoring_subscription for each row
+    when (old.status = 'cancelled'
+          or (old.id, old.partner_id, old.created_at) is distinct from (new.id, new.partner_id, new.created_at)
+          or old.validation_request_id is distinct from new.validation_request_id
+          or old.organisation_id is not null and old.organisation_id is distinct from new.organisation_id)
+    execute function guard_promise();
+-- By which configuration one is judged never changes.
+create trigger monitoring_subscription_configuration before update of configuration_id on monitoring_subscription
+    for each row when (old.configuration_id is distinct from new.configuration_id) execute function guard_promise();
+grant select, insert, update on monitoring_subscription to almoner_app;
+
+-- Each change of results and what it rests on: matches with their list, version, score and decision. Only added to.
+create table monitoring_change (
+    id uuid primary key,
+    subscription_id uuid not null references monitoring_subscription (id),
+    occasion text not null check (occasion in (
+        'created', 'request_decided', 'register_changed', 'screening_changed', 'chosen', 'configuration_changed'
+    )),
+    results jsonb not null check (jsonb_typeof(results) = 'object'),
+    sources jsonb not null check (jsonb_typeof(sources) = 'array'),
+    matches jsonb not null check (jsonb_typeof(matches) = 'array'),
+    changed_at timestamptz not null,
+    flags text[]
+);
+create index monitoring_change_of on monitoring_change (subscription_id, id);
+comment on column monitoring_change.flags is 'the categories that counted for compliance';
+grant select, insert on monitoring_change to almoner_app;
+
+-- Up to which version of each list all live subscriptions are compared. What is not named here was never loaded.
+create table monitoring_list (
+    list text primary key references watchlist (code),
+    version text not null check (version <> ''),
+    categories text[] not null,
+    compared_at timestamptz not null
+);
+grant select, insert, update on monitoring_list to almoner_app;
+
+create table eligibility_subscription (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    organisation_id uuid references organisation (id),
+    validation_request_id uuid,
+    configuration_id uuid,
+    suggested text[] not null check (cardinality(suggested) <= 100),
+    asked_for text check (asked_for in ('pass', 'fail')),
+    metadata jsonb check (jsonb_typeof(metadata) = 'object'),
+    status text not null check (status in (
+        'pending', 'pending_validation_request', 'validation_request_failed', 'live', 'cancelled',
+        'cannot_define_eligibility'
+    )),
+    eligibility_status text check (eligibility_status in ('pass', 'fail')),
+    confirmed jsonb not null default '{}' check (jsonb_typeof(confirmed) = 'object'),
+    rejected text[] not null default '{}',
+    created_at timestamptz not null,
+    updated_at timestamptz not null,
+    cancelled_at timestamptz,
+    status_changed_at timestamptz not null,
+    unique (partner_id, id),
+    foreign key (partner_id, validation_request_id) references validation_request (partner_id, id),
+    constraint eligibility_subscription_of_somebody
+        check (num_nonnulls(organisation_id, validation_request_id) > 0),
+    constraint eligibility_subscription_organisation check (
+        case when status in ('pending_validation_request', 'validation_request_failed')
+                 then organisation_id is null and validation_request_id is not null
+             when status = 'cancelled' then true else organisation_id is not null end
+    ),
+    constraint eligibility_subscription_results check (
+        case when status = 'live' then eligibility_status is not null
+             when status = 'cancelled' then true
+             else eligibility_status is null and confirmed = '{}' and rejected = '{}' end
+    ),
+    constraint eligibility_subscription_rejected check (confirmed ?& rejected),
+    constraint eligibility_subscription_test check (asked_for is null or suggested = '{}'),
+    constraint eligibility_subscription_cancelled check ((status = 'cancelled') = (cancelled_at is not null)),
+    foreign key (partner_id, configuration_id) references hosted_configuration (partner_id, id)
+);
+create index eligibility_subscription_with_status on eligibility_subscription (partner_id, status, id);
+create index eligibility_subscription_of_organisation on eligibility_subscription (organisation_id, partner_id)
+    where status in ('pending', 'live', 'cannot_define_eligibility');
+create index eligibility_subscription_following on eligibility_subscription (id)
+    where status in ('pending', 'live', 'cannot_define_eligibility');
+create index eligibility_subscription_of_request on eligibility_subscription (validation_request_id)
+    where validation_request_id is not null;
+comment on column eligibility_subscription.suggested is 'codes of sub-tags';
+comment on column eligibility_subscription.asked_for is 'by a test value of the sandbox';
+comment on column eligibility_subscription.confirmed is 'by the code of a sub-tag the rule that gave it';
+insert into lifecycle_move (resource, from_status, to_status) values
+    ('eligibility_subscription', 'pending', 'live'),
+    ('eligibility_subscription', 'pending', 'cannot_define_eligibility'),
+    ('eligibility_subscription', 'pending', 'cancelled'),
+    ('eligibility_subscription', 'pending_validation_request', 'pending'),
+    ('eligibility_subscription', 'pending_validation_request', 'validation_request_failed'),
+    ('eligibility_subscription', 'pending_validation_request', 'cancelled'),
+    ('eligibility_subscription', 'validation_request_failed', 'cancelled'),
+    ('eligibility_subscription', 'live', 'cannot_define_eligibility'),
+    ('eligibility_subscription', 'live', 'cancelled'),
+    ('eligibility_subscription', 'cannot_define_eligibility', 'live'),
+    ('eligibility_subscription', 'cannot_define_eligibility', 'cancelled'),
+    ('eligibility_subscription', 'validation_request_failed', 'pending_validation_request');
+create trigger eligibility_subscription_status before update of status on eligibility_subscription for each row
+    when (old.status is distinct from new.status) execute function guard_status('eligibility_subscription');
+-- What was asked stays, an organisation is filled in once, and what was cancelled keeps its last results.
+create trigger eligibility_subscription_promise before update on eligibility_subscription for each row
+    when ((old.id, old.partner_id, old.suggested, old.created_at) is distinct from
+              (new.id, new.partner_id, new.suggested, new.created_at)
+          or old.validation_request_id is distinct from new.validation_request_id
+          or old.configuration_id is distinct from new.configuration_id
+          or old.asked_for is distinct from new.asked_for
+          or old.organisation_id is not null and old.organisation_id is distinct from new.organisation_id
+          or new.status = 'cancelled' and (old.eligibility_status, old.confirmed, old.rejected) is distinct from
+              (new.eligibility_status, new.confirmed, new.rejected))
+    execute function guard_promise();
+grant select, insert, update on eligibility_subscription to almoner_app;
+
+-- Each decision that was not the one before it again, with all that it rests on; only ever added to.
+create table eligibility_evaluation (
+    id uuid primary key,
+    subscription_id uuid not null references eligibility_subscription (id),
+    occasion text not null check (
+        occasion in ('created', 'organisation_changed', 'rules_changed', 'configuration_changed', 'simulated')
+    ),
+    organisation_id uuid not null references organisation (id),
+    classification jsonb not null check (jsonb_typeof(classification) = 'object'),
+    words jsonb not null check (jsonb_typeof(words) = 'object'),
+    allowed text[],
+    eligibility_status text check (eligibility_status in ('pass', 'fail')),
+    told boolean not null,
+    evaluated_at timestamptz not null
+);
+create index eligibility_evaluation_of on eligibility_evaluation (subscription_id, id);
+comment on column eligibility_evaluation.classification is 'by the code of a sub-tag the rule, as its register says';
+comment on column eligibility_evaluation.words is 'the same for words of its name';
+comment on column eligibility_evaluation.allowed is 'codes of sub-tags; null: every one';
+comment on column eligibility_evaluation.told is 'whether the partner saw something else after it';
+grant select, insert on eligibility_evaluation to almoner_app;
+
+-- What a decision found of each sub-tag: the rule that gave it, or that nothing did.
+create table eligibility_finding (
+    evaluation_id uuid not null references eligibility_evaluation (id),
+    code text not null check (length(code) between 1 and 60),
+    rule text check (length(rule) between 1 and 300),
+    suggested boolean not null,
+    verdict text not null check (verdict in ('confirmed', 'rejected', 'left_out')),
+    primary key (evaluation_id, code),
+    constraint eligibility_finding_names_its_rule check ((verdict = 'left_out') = (rule is null)),
+    constraint eligibility_finding_left_out check (verdict <> 'left_out' or suggested)
+);
+grant select, insert on eligibility_finding to almoner_app;

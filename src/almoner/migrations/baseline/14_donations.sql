@@ -1,0 +1,570 @@
+-- Donations: sessions, gifts, their payments, and requests to partners for direct donations.
+
+create table giving_user (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    organisation_id uuid references organisation (id),
+    created_at timestamptz not null,
+    deleted_at timestamptz,
+    unique (partner_id, id)
+);
+comment on column giving_user.organisation_id is 'default organisation of the user''s gifts';
+grant select, insert, update on giving_user to almoner_app;
+
+-- A period's direct donations of one partner in one currency. gathering: gifts still come in. covering: gifts that the
+-- money covers have yet to be received. covered_minor: what those that were come to.
+create table donation_request (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
+    amount_minor bigint not null check (amount_minor between 0 and 9007199254740991),
+    donations integer not null check (donations >= 0),
+    paid_minor bigint not null,
+    covered_minor bigint not null,
+    status text not null check (status in ('OPEN', 'PARTLY_PAID', 'PAID')),
+    reference text not null unique check (reference ~ '^ALM-[0-9A-Z]{5}-[0-9A-Z]{5}$'),
+    made_before timestamptz not null,
+    gathering boolean not null,
+    covering boolean not null,
+    created_at timestamptz not null,
+    due_at timestamptz not null,
+    status_changed_at timestamptz not null,
+    unique (partner_id, id),
+    unique (id, partner_id, currency),
+    constraint donation_request_paid check (
+        covered_minor between 0 and paid_minor and paid_minor <= amount_minor
+        and case status when 'OPEN' then paid_minor = 0
+                        when 'PAID' then paid_minor = amount_minor and paid_minor > 0
+                        else paid_minor > 0 and paid_minor < amount_minor end
+    ),
+    constraint donation_request_gathered check (not gathering or (status = 'OPEN' and not covering)),
+    constraint donation_request_filled check (gathering or donations > 0)
+);
+create unique index donation_request_gathering on donation_request (partner_id, currency) where gathering;
+create index donation_request_covering on donation_request (id) where covering;
+comment on column donation_request.made_before is 'gifts made before then are in it';
+insert into lifecycle_move (resource, from_status, to_status) values
+    ('donation_request', 'OPEN', 'PARTLY_PAID'),
+    ('donation_request', 'OPEN', 'PAID'),
+    ('donation_request', 'PARTLY_PAID', 'PAID');
+-- What a partner is asked for stays as it was asked for.
+create trigger donation_request_promise before update on donation_request for each row
+    when ((old.id, old.partner_id, old.currency, old.reference, old.made_before, old.created_at) is distinct from
+              (new.id, new.partner_id, new.currency, new.reference, new.made_before, new.created_at)
+          or (not old.gathering and (old.amount_minor, old.donations, old.due_at, new.gathering) is distinct from
+                                    (new.amount_minor, new.donations, new.due_at, false))
+          or new.paid_minor < old.paid_minor or new.covered_minor < old.covered_minor)
+    execute function guard_promise();
+create trigger donation_request_status before update of status on donation_request for each row
+    when (old.status is distinct from new.status) execute function guard_status('donation_request');
+grant select, insert, update on donation_request to almoner_app;
+
+-- Sessions and donations have no foreign key to partner: every writer of a partner would lock and dirty that one row.
+create table donation_session (
+    id uuid primary key,
+    partner_id uuid not null,
+    organisation_id uuid not null references organisation (id),
+    user_id uuid,
+    status text not null check (status in ('open', 'completed', 'expired')),
+    language text check (length(language) between 2 and 35),
+    currency char(3) check (currency ~ '^[A-Z]{3}$'),
+    success_url text check (length(success_url) between 8 and 2048),
+    metadata jsonb check (jsonb_typeof(metadata) = 'object'),
+    donation_id uuid,
+    created_at timestamptz not null,
+    expires_at timestamptz not null,
+    status_changed_at timestamptz not null,
+    unique (partner_id, id),
+    foreign key (partner_id, user_id) references giving_user (partner_id, id),
+    check (expires_at > created_at),
+    constraint donation_session_completed check ((status = 'completed') = (donation_id is not null))
+);
+create index donation_session_due on donation_session (expires_at) where status = 'open';
+-- Whether somebody with a publishable key may speak for a user: the user's donation session is open.
+create index donation_session_open_of_user on donation_session (partner_id, user_id)
+    where status = 'open' and user_id is not null;
+insert into lifecycle_move (resource, from_status, to_status) values
+    ('donation_session', 'open', 'completed'),
+    ('donation_session', 'open', 'expired'),
+    ('donation_session', 'expired', 'completed');
+create trigger donation_session_status before update of status on donation_session for each row
+    when (old.status is distinct from new.status) execute function guard_status('donation_session');
+grant select, insert, update on donation_session to almoner_app;
+
+-- The code itself is not here: it is computed from the id with the master key (H11).
+create table gift_code (
+    id uuid primary key,
+    session_id uuid not null references donation_session (id),
+    address bytea not null check (length(address) = 16),
+    email bytea not null check (length(email) = 16),
+    recipient bytea not null,
+    sent_at timestamptz not null,
+    expires_at timestamptz not null,
+    wrong smallint not null default 0 check (wrong between 0 and 5),
+    passed_at timestamptz,
+    spent_at timestamptz,
+    check (expires_at > sent_at and expires_at <= sent_at + interval '10 minutes'),
+    check (passed_at <= expires_at),
+    check (spent_at is null or passed_at is not null)
+);
+create index gift_code_session on gift_code (session_id, sent_at);
+create index gift_code_address on gift_code (address, sent_at);
+create index gift_code_email on gift_code (email, sent_at);
+create index gift_code_sent on gift_code (sent_at);
+grant select, insert, update, delete on gift_code to almoner_app;
+
+-- An identifier begins with the millisecond of its donation, or a little later: those of a process never go backwards,
+-- and a transaction may be older than the one before it. By how much the two differ, in milliseconds.
+create function id_drift(id uuid, at timestamptz) returns bigint language sql immutable strict parallel safe
+return abs(
+    ('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::bigint
+    - floor(extract(epoch from at at time zone 'UTC') * 1000)::bigint
+);
+
+-- What is before all identifiers of a millisecond and of later ones. Not parallel: workers take longer to start than a
+-- list may take.
+create function least_id(ms bigint) returns uuid language sql immutable parallel unsafe
+return case
+    when ms <= 0 then '00000000-0000-0000-0000-000000000000'::uuid
+    when ms >= 281474976710656 then 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid
+    else (lpad(to_hex(ms), 12, '0') || '00000000000000000000')::uuid
+end;
+
+-- A gift, from its promise until it is paid out.
+-- cover_minor: the part of the amount that the donor added for the fee.
+-- withdrawn_minor: what goes back of it, of refunds begun and sent, and of what a dispute has drawn.
+-- refunded_minor: what is back with whoever paid. disputed_at: since when its donor's bank wants it back.
+-- Owed to the nonprofit is what was settled, else the amount, less what was withdrawn; never less than nothing.
+-- confirmed_at: the donor said that a bank transfer was sent; such a gift waits 30 days and not 24 hours (settled 5).
+-- Vacuumed early: an index alone answers only for pages that a vacuum has seen.
+create table donation (
+    id uuid primary key,
+    partner_id uuid not null,
+    organisation_id uuid not null references organisation (id),
+    user_id uuid,
+    type text not null check (type in ('hosted', 'direct')),
+    session_id uuid,
+    payment_id uuid,
+    status text not null
+        check (status in ('ACTIVE', 'REQUESTED_PAYMENT', 'RECEIVED_PAYMENT', 'DISBURSED', 'CANCELLED')),
+    amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
+    currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
+    first_name text check (length(first_name) between 1 and 255),
+    last_name text check (length(last_name) between 1 and 255),
+    email text check (length(email) between 3 and 255),
+    consented boolean not null,
+    anonymous boolean not null,
+    metadata jsonb not null check (jsonb_typeof(metadata) = 'object'),
+    created_at timestamptz not null,
+    cancelled_at timestamptz,
+    status_changed_at timestamptz not null,
+    settled_at timestamptz,
+    settled_minor bigint check (settled_minor between 0 and 9007199254740991),
+    settled_currency char(3) check (settled_currency ~ '^[A-Z]{3}$'),
+    disbursement_id uuid,
+    disbursed_at timestamptz,
+    reassigned_at timestamptz,
+    reassigned_from uuid references organisation (id),
+    cover_minor bigint not null default 0,
+    message text check (length(message) between 1 and 500),
+    gift_aid_id uuid,
+    request_id uuid,
+    withdrawn_minor bigint not null default 0,
+    refunded_minor bigint not null default 0,
+    refunded_at timestamptz,
+    disputed_at timestamptz,
+    confirmed_at timestamptz,
+    unique (id, session_id),
+    foreign key (partner_id, user_id) references giving_user (partner_id, id),
+    foreign key (partner_id, session_id) references donation_session (partner_id, id),
+    constraint donation_hosted check ((type = 'hosted') = (session_id is not null)),
+    constraint donation_cancelled check ((status = 'CANCELLED') = (cancelled_at is not null)),
+    constraint donation_paid check (
+        type = 'direct' or (status in ('RECEIVED_PAYMENT', 'DISBURSED')) = (payment_id is not null)
+    ),
+    constraint donation_cover check (cover_minor >= 0 and cover_minor < amount_minor),
+    constraint donation_settled check (
+        (settled_at is null) = (settled_minor is null) and (settled_at is null) = (settled_currency is null)
+        and (settled_at is null or status in ('RECEIVED_PAYMENT', 'DISBURSED'))
+    ),
+    constraint donation_disbursed check (
+        (status = 'DISBURSED') = (disbursed_at is not null)
+        and (status <> 'DISBURSED' or (settled_at is not null and disbursement_id is not null))
+        and (disbursement_id is null or settled_at is not null)
+    ),
+    constraint donation_reassigned check ((reassigned_at is null) = (reassigned_from is null)),
+    -- A direct donation is ACTIVE until it is asked for; a hosted one is never (settled 5).
+    constraint donation_active check (status <> 'ACTIVE' or type = 'direct'),
+    -- Gift aid is for pounds sterling alone.
+    constraint donation_gift_aid_sterling check (gift_aid_id is null or currency = 'GBP'),
+    constraint donation_request foreign key (request_id, partner_id, currency)
+        references donation_request (id, partner_id, currency),
+    constraint donation_requested check (
+        (type = 'direct' and status in ('REQUESTED_PAYMENT', 'RECEIVED_PAYMENT', 'DISBURSED'))
+            = (request_id is not null)
+    ),
+    constraint donation_withdrawn check (
+        withdrawn_minor between 0 and amount_minor
+        and (withdrawn_minor = 0 or status in ('RECEIVED_PAYMENT', 'DISBURSED'))
+    ),
+    constraint donation_refunded check (
+        refunded_minor between 0 and amount_minor and (refunded_minor = 0) = (refunded_at is null)
+        and (refunded_minor = 0 or status in ('RECEIVED_PAYMENT', 'DISBURSED'))
+    ),
+    constraint donation_partner_id_id_key unique (partner_id, id) include (created_at),
+    constraint donation_confirmed check (confirmed_at is null or type = 'hosted'),
+    constraint donation_gift_aid_own check (gift_aid_id is null or reassigned_at is null)
+) with (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_scale_factor = 0.05);
+-- A session has at most one donation that is not cancelled.
+create unique index donation_one_per_session on donation (session_id) where status <> 'CANCELLED';
+create index donation_of_disbursement on donation (disbursement_id, status, id) where disbursement_id is not null;
+-- Donors of gifts that never came are forgotten, whoever named them (V6).
+create index donation_unforgotten on donation (cancelled_at) where status = 'CANCELLED' and email is not null;
+create index donation_of_gift_aid on donation (gift_aid_id, id) where gift_aid_id is not null;
+create index donation_unrequested on donation (partner_id, currency, id) where status = 'ACTIVE';
+create index donation_active_since on donation (created_at) where status = 'ACTIVE';
+-- A gift is paid out while none of it is on its way back, nobody disputes it, and something is left of it; what a fee
+-- alone has eaten up is paid out with nothing.
+create index donation_payable on donation (partner_id, organisation_id, settled_currency, id)
+    where settled_at is not null and disbursement_id is null and disputed_at is null
+      and withdrawn_minor = refunded_minor and (withdrawn_minor = 0 or withdrawn_minor < settled_minor);
+create index donation_with_gift_aid on donation (organisation_id, created_at, id)
+    where gift_aid_id is not null and status in ('RECEIVED_PAYMENT', 'DISBURSED');
+create index donation_of_donor on donation (partner_id, lower(email), id)
+    where email is not null and payment_id is not null;
+-- The few that are off by more than a second: a range of identifiers is a range of moments but for these.
+create index donation_drift on donation (partner_id, id_drift(id, created_at)) where id_drift(id, created_at) > 1000;
+-- Rows are picked and counted without a look at them. Each begins with another column: an index that begins as another
+-- does looks half sorted for its lists, and is preferred to it where its order is that of the table.
+create index donation_with_status on donation (status, partner_id, id) include (created_at);
+-- Who gave to an organisation, of all partners.
+create index donation_to_organisation on donation (organisation_id, partner_id, status, id) include (created_at);
+create index donation_of_user on donation (user_id, partner_id, id)
+    include (organisation_id, status, request_id, created_at) where user_id is not null;
+create index donation_of_request on donation (request_id, status, id)
+    include (partner_id, organisation_id, user_id, created_at) where request_id is not null;
+create index donation_unpaid on donation (created_at)
+    where status = 'REQUESTED_PAYMENT' and type = 'hosted' and confirmed_at is null;
+create index donation_awaited on donation (confirmed_at)
+    where status = 'REQUESTED_PAYMENT' and confirmed_at is not null;
+create index donation_of_session on donation (session_id, id) where session_id is not null;
+insert into lifecycle_move (resource, from_status, to_status) values
+    ('donation', 'ACTIVE', 'CANCELLED'),
+    ('donation', 'ACTIVE', 'REQUESTED_PAYMENT'),
+    ('donation', 'REQUESTED_PAYMENT', 'CANCELLED'),
+    ('donation', 'REQUESTED_PAYMENT', 'RECEIVED_PAYMENT'),
+    ('donation', 'RECEIVED_PAYMENT', 'DISBURSED'),
+    ('donation', 'DISBURSED', 'RECEIVED_PAYMENT');
+create trigger donation_status before update of status on donation for each row
+    when (old.status is distinct from new.status) execute function guard_status('donation');
+-- What was promised may change until it is paid; whose it is and what it was, never.
+create trigger donation_promise before update on donation for each row
+    when ((old.id, old.partner_id, old.type, old.created_at) is distinct from
+              (new.id, new.partner_id, new.type, new.created_at)
+          or old.session_id is distinct from new.session_id
+          or (old.status not in ('ACTIVE', 'REQUESTED_PAYMENT')
+              and (old.amount_minor, old.currency, old.payment_id) is distinct from
+                  (new.amount_minor, new.currency, new.payment_id)))
+    execute function guard_promise();
+
+-- Gifts come into a bucket while it is open, leave it before it is sent or when it came back, and are paid out with it.
+create function guard_paid_out() returns trigger language plpgsql as $$
+declare
+    payout text;
+begin
+    -- The lock lets no payout be sent while a gift comes in or leaves.
+    select status into payout from disbursement where id = coalesce(new.disbursement_id, old.disbursement_id) for share;
+    if (old.disbursement_id is distinct from new.disbursement_id and not case
+            when new.disbursement_id is null then payout in ('PENDING', 'RETURNED')
+            else old.disbursement_id is null and payout = 'PENDING' end)
+       or (old.status <> 'DISBURSED' and new.status = 'DISBURSED' and payout is distinct from 'PAID')
+       or (old.status = 'DISBURSED' and new.status <> 'DISBURSED' and payout is distinct from 'RETURNED') then
+        raise exception 'donation % does not go with its payout, which is %', new.id, payout
+            using errcode = 'check_violation', constraint = 'donation_payout';
+    end if;
+    return new;
+end $$;
+create trigger donation_payout before update on donation for each row
+    when (old.disbursement_id is distinct from new.disbursement_id
+          or (old.status = 'DISBURSED') <> (new.status = 'DISBURSED'))
+    execute function guard_paid_out();
+-- What was settled stays as it is; a gift changes hands only while its money is here and in no payout, or while nobody
+-- has been asked for it.
+create trigger donation_settlement before update on donation for each row
+    when ((old.settled_at is not null and (old.settled_at, old.settled_minor, old.settled_currency) is distinct from
+              (new.settled_at, new.settled_minor, new.settled_currency))
+          or (old.organisation_id is distinct from new.organisation_id
+              and not (old.status = 'ACTIVE' and new.status = 'ACTIVE')
+              and (new.status <> 'RECEIVED_PAYMENT' or old.disbursement_id is not null))
+          or (old.status not in ('ACTIVE', 'REQUESTED_PAYMENT')
+              and (old.cover_minor, old.message) is distinct from (new.cover_minor, new.message)))
+    execute function guard_promise();
+
+-- What a partner is asked for stays asked for, to the last minor unit: a direct donation is cancelled from ACTIVE only.
+create function guard_direct() returns trigger language plpgsql as $$
+begin
+    raise exception 'direct donation % is asked for and may not be changed or cancelled', new.id
+        using errcode = 'check_violation', constraint = 'donation_direct';
+end $$;
+create trigger donation_direct before update on donation for each row
+    when (old.type = 'direct' and ((old.amount_minor, old.currency) is distinct from (new.amount_minor, new.currency)
+          or (old.status not in ('ACTIVE', 'CANCELLED') and new.status = 'CANCELLED')))
+    execute function guard_direct();
+
+-- Gifts come into a request while it gathers, and stay.
+create function guard_requested() returns trigger language plpgsql as $$
+begin
+    if old.request_id is not null
+            or not exists (select from donation_request where id = new.request_id and gathering) then
+        raise exception 'donation % may not come into request % now', new.id, new.request_id
+            using errcode = 'check_violation', constraint = 'donation_gathered';
+    end if;
+    return new;
+end $$;
+create trigger donation_gathered before update on donation for each row
+    when (old.request_id is distinct from new.request_id) execute function guard_requested();
+
+create function guard_withdrawn() returns trigger language plpgsql as $$
+begin
+    raise exception 'donation % may not go back, or be paid out, as it stands', new.id
+        using errcode = 'check_violation', constraint = 'donation_withdrawal';
+end $$;
+create trigger donation_withdrawal before update on donation for each row
+    when ((old.withdrawn_minor <> new.withdrawn_minor
+           and (new.status <> 'RECEIVED_PAYMENT' or old.disbursement_id is not null or new.disbursement_id is not null))
+          or (new.disbursement_id is not null and old.disbursement_id is distinct from new.disbursement_id
+              and (new.disputed_at is not null or new.withdrawn_minor <> new.refunded_minor
+                   or (new.withdrawn_minor > 0 and new.withdrawn_minor >= new.settled_minor))))
+    execute function guard_withdrawn();
+
+-- While its donor's bank wants it back, a gift goes to no other nonprofit; nor is a refund of it begun (count_refund).
+create function guard_disputed() returns trigger language plpgsql as $$
+begin
+    raise exception 'donation % is disputed and stays where it is', new.id
+        using errcode = 'check_violation', constraint = 'donation_disputed';
+end $$;
+create trigger donation_disputed before update on donation for each row
+    when (old.disputed_at is not null and new.disputed_at is not null
+          and old.organisation_id is distinct from new.organisation_id)
+    execute function guard_disputed();
+
+create function tally_made() returns trigger language plpgsql as $$
+begin
+    insert into donation_tally_change (partner_id, organisation_id, status, day, n)
+    select partner_id, organisation_id, status, (created_at at time zone 'UTC')::date, count(*)
+    from made group by 1, 2, 3, 4;
+    return null;
+end $$;
+create trigger donation_tally_made after insert on donation referencing new table as made
+    for each statement execute function tally_made();
+
+create function tally_changed() returns trigger language plpgsql as $$
+begin
+    insert into donation_tally_change (partner_id, organisation_id, status, day, n)
+    select partner_id, organisation_id, status, (created_at at time zone 'UTC')::date, sum(n)
+    from (
+        select partner_id, organisation_id, status, created_at, -1 as n from before
+        union all select partner_id, organisation_id, status, created_at, 1 from after
+    ) moved group by 1, 2, 3, 4 having sum(n) <> 0;
+    return null;
+end $$;
+create trigger donation_tally_changed after update on donation
+    referencing old table as before new table as after
+    for each statement execute function tally_changed();
+
+-- Whoever cancels a declaration holds it: one of the two waits for the other, and sees what it did.
+create function guard_gift_aid() returns trigger language plpgsql as $$
+begin
+    perform from gift_aid_declaration
+    where id = new.gift_aid_id and new.created_at >= covers_from
+      and (covers_to is null or new.created_at < covers_to)
+      and (cancelled_from is null or new.created_at < cancelled_from)
+    for share;
+    if not found then
+        raise exception 'declaration % does not cover donation %', new.gift_aid_id, new.id
+            using errcode = 'check_violation', constraint = 'donation_gift_aid_holds';
+    end if;
+    return new;
+end $$;
+create trigger donation_gift_aid_holds before insert on donation for each row
+    when (new.gift_aid_id is not null) execute function guard_gift_aid();
+create trigger donation_gift_aid_changes before update of gift_aid_id on donation for each row
+    when (new.gift_aid_id is not null and new.gift_aid_id is distinct from old.gift_aid_id)
+    execute function guard_gift_aid();
+
+-- A declaration names its charity: whoever gives a gift to another nonprofit takes it off.
+create function drop_gift_aid() returns trigger language plpgsql as $$
+begin
+    new.gift_aid_id := null;
+    return new;
+end $$;
+create trigger donation_gift_aid_passed_on before update of organisation_id on donation for each row
+    when (new.reassigned_at is distinct from old.reassigned_at and new.gift_aid_id is not null)
+    execute function drop_gift_aid();
+grant select, insert, update on donation to almoner_app;
+
+-- One attempt to be paid by a provider. The provider's idempotency key is made from the id.
+-- allowed: how many cards the provider may take on one attempt (H6); what was tried is in tries.
+create table payment (
+    id uuid primary key,
+    donation_id uuid not null references donation (id),
+    provider text not null,
+    provider_payment text,
+    url text,
+    status text not null check (status in ('starting', 'open', 'succeeded', 'held', 'failed', 'cancelled')),
+    amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
+    currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
+    description text not null check (length(description) between 1 and 500),
+    language text not null,
+    pages_url text not null,
+    api_url text not null,
+    tries smallint not null check (tries >= 0),
+    created_at timestamptz not null,
+    status_changed_at timestamptz not null,
+    allowed smallint not null default 5 check (allowed between 1 and 5),
+    tokened boolean not null default false,
+    constraint payment_of_provider unique (provider, provider_payment),
+    unique (id, donation_id, amount_minor, currency),
+    constraint payment_known check (status in ('starting', 'cancelled') or provider_payment is not null)
+);
+create unique index payment_one_live on payment (donation_id) where status in ('starting', 'open');
+create unique index payment_one_counted on payment (donation_id) where status = 'succeeded';
+create index payment_of_donation on payment (donation_id, id);
+create index payment_live on payment (created_at) where status in ('starting', 'open');
+comment on column payment.tokened is
+    'whether the return addresses that the provider was given name the payment by a token; false for those that a '
+    'version before began, so that asking the provider again asks for the same';
+insert into lifecycle_move (resource, from_status, to_status) values
+    ('payment', 'starting', 'open'),
+    ('payment', 'starting', 'succeeded'),
+    ('payment', 'starting', 'held'),
+    ('payment', 'starting', 'failed'),
+    ('payment', 'starting', 'cancelled'),
+    ('payment', 'open', 'succeeded'),
+    ('payment', 'open', 'held'),
+    ('payment', 'open', 'failed'),
+    ('payment', 'open', 'cancelled'),
+    ('payment', 'failed', 'succeeded'),
+    ('payment', 'failed', 'held'),
+    ('payment', 'cancelled', 'succeeded'),
+    ('payment', 'cancelled', 'held');
+create trigger payment_status before update of status on payment for each row
+    when (old.status is distinct from new.status) execute function guard_status('payment');
+create trigger payment_promise before update on payment for each row
+    when ((old.id, old.donation_id, old.provider, old.amount_minor, old.currency) is distinct from
+              (new.id, new.donation_id, new.provider, new.amount_minor, new.currency)
+          or (old.provider_payment is not null and old.provider_payment is distinct from new.provider_payment))
+    execute function guard_promise();
+grant select, insert, update on payment to almoner_app;
+
+-- What a provider told us, each notice once.
+create table provider_event (
+    provider text not null,
+    provider_event text not null,
+    type text not null,
+    provider_payment text not null,
+    received_at timestamptz not null,
+    constraint provider_event_once primary key (provider, provider_event)
+);
+grant select, insert on provider_event to almoner_app;
+
+-- Calls to the outside that are under way: a crash leaves the row, and its lease runs out by real time.
+create table flow_call (
+    flow text not null,
+    row_id uuid not null,
+    holder uuid not null,
+    leased_until timestamptz not null,
+    primary key (flow, row_id)
+);
+create index flow_call_lease on flow_call (flow, leased_until);
+grant select, insert, update, delete on flow_call to almoner_app;
+
+-- How many donations of a partner were made on a day (UTC) for a nonprofit and have a status now. The nonprofit with
+-- the zero id stands for all of them.
+create table donation_tally (
+    partner_id uuid not null,
+    organisation_id uuid not null,
+    status text not null,
+    day date not null,
+    n bigint not null,
+    primary key (partner_id, organisation_id, status, day)
+);
+grant select, insert, update on donation_tally to almoner_app;
+
+-- What has changed since and is not in the tallies yet: rows that nobody waits for. A reader adds both up.
+create table donation_tally_change (
+    id bigint generated always as identity primary key,
+    partner_id uuid not null,
+    organisation_id uuid not null,
+    status text not null,
+    day date not null,
+    n integer not null
+);
+create index donation_tally_change_of_partner on donation_tally_change (partner_id);
+grant select, insert, delete on donation_tally_change to almoner_app;
+
+-- What a partner's bank transfer brought: the part that the request takes, and the part that is over and held.
+-- What is over of a partner's transfer may pay another request: the part that goes on is a row of its own there
+-- (applied_from).
+create table request_payment (
+    id uuid primary key,
+    request_id uuid not null references donation_request (id),
+    currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
+    amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
+    applied_minor bigint not null check (applied_minor >= 0),
+    over_minor bigint not null check (over_minor >= 0),
+    bank_reference text not null check (length(bank_reference) between 1 and 140),
+    status text not null check (status in ('booked', 'held', 'returned', 'applied')),
+    received_at timestamptz not null,
+    noted_by text not null check (length(noted_by) between 1 and 255),
+    decided_at timestamptz,
+    decided_by text check (length(decided_by) between 1 and 255),
+    note text check (length(note) between 1 and 2000),
+    status_changed_at timestamptz not null,
+    applied_from uuid references request_payment (id),
+    constraint request_payment_parts check (applied_minor + over_minor = amount_minor),
+    constraint request_payment_over check ((status = 'booked') = (over_minor = 0)),
+    constraint request_payment_decided check (
+        (status in ('returned', 'applied')) = (decided_at is not null)
+        and num_nonnulls(decided_at, decided_by, note) in (0, 3)
+    ),
+    constraint request_payment_pays check (applied_from is null or applied_minor > 0)
+);
+create index request_payment_of_request on request_payment (request_id, id);
+create index request_payment_held on request_payment (id) where status = 'held';
+create unique index request_payment_once on request_payment (bank_reference) where applied_from is null;
+create unique index request_payment_applied_once on request_payment (applied_from) where applied_from is not null;
+insert into lifecycle_move (resource, from_status, to_status) values
+    ('request_payment', 'held', 'returned'),
+    ('request_payment', 'held', 'applied');
+create trigger request_payment_promise before update on request_payment for each row
+    when ((old.id, old.request_id, old.currency, old.amount_minor, old.applied_minor, old.over_minor,
+           old.bank_reference, old.received_at, old.noted_by) is distinct from
+          (new.id, new.request_id, new.currency, new.amount_minor, new.applied_minor, new.over_minor,
+           new.bank_reference, new.received_at, new.noted_by))
+    execute function guard_promise();
+create trigger request_payment_status before update of status on request_payment for each row
+    when (old.status is distinct from new.status) execute function guard_status('request_payment');
+create trigger request_payment_applied before update of applied_from on request_payment for each row
+    when (old.applied_from is distinct from new.applied_from) execute function guard_promise();
+grant select, insert, update (status, status_changed_at, decided_at, decided_by, note)
+    on request_payment to almoner_app;
+
+-- A link to a statement was mailed to the donor of a gift. Only ever added to.
+create table statement_link (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    donation_id uuid not null references donation (id),
+    mailed_at timestamptz not null
+);
+create index statement_link_of_gift on statement_link (donation_id, mailed_at);
+comment on column statement_link.mailed_at is 'real time: limits go by it';
+grant select, insert on statement_link to almoner_app;
+
+-- A session is completed by a donation of its own: the two tables name each other.
+alter table donation_session add constraint donation_session_donation
+    foreign key (donation_id, id) references donation (id, session_id);
+
+-- A donation is paid by a payment of its own, to the last minor unit: the two tables name each other.
+alter table donation add constraint donation_payment foreign key (payment_id, id, amount_minor, currency)
+    references payment (id, donation_id, amount_minor, currency);

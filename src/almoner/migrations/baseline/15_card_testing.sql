@@ -1,0 +1,53 @@
+-- Card testing: what is tried from where. Moments are real time; addresses and devices are keyed hashes of 16 bytes.
+
+-- One payment that a browser began. allowed - declined is what may still be tried on it until it has ended.
+create table card_attempt (
+    payment_id uuid primary key references payment (id),
+    partner_id uuid not null,
+    address bytea not null check (length(address) = 16),
+    device bytea check (length(device) = 16),
+    allowed smallint not null check (allowed between 1 and 5),
+    declined smallint not null default 0 check (declined >= 0),
+    paid boolean not null default false,
+    begun_at timestamptz not null,
+    ended_at timestamptz,
+    check (ended_at is not null or not paid)
+);
+create index card_attempt_address on card_attempt (address, begun_at);
+create index card_attempt_device on card_attempt (device, begun_at);
+create index card_attempt_begun on card_attempt (begun_at);
+create index card_attempt_paid on card_attempt (partner_id, ended_at) where paid;
+grant select, insert, update, delete on card_attempt to almoner_app;
+
+create table card_decline (
+    payment_id uuid not null references card_attempt (payment_id) on delete cascade,
+    number smallint not null check (number > 0),
+    partner_id uuid not null,
+    address bytea not null check (length(address) = 16),
+    device bytea check (length(device) = 16),
+    declined_at timestamptz not null,
+    primary key (payment_id, number)
+);
+create index card_decline_address on card_decline (address, declined_at);
+create index card_decline_device on card_decline (device, declined_at);
+create index card_decline_partner on card_decline (partner_id, declined_at);
+grant select, insert, update, delete on card_decline to almoner_app;
+
+create table card_pause (
+    source bytea primary key check (length(source) = 16),
+    paused_until timestamptz not null
+);
+create index card_pause_until on card_pause (paused_until);
+comment on column card_pause.source is 'an address or a device';
+grant select, insert, update, delete on card_pause to almoner_app;
+
+-- A partner whose donors are asked for a code until it is calm (H7).
+create table card_alert (
+    partner_id uuid primary key references partner (id),
+    raised_at timestamptz not null,
+    forced_until timestamptz not null,
+    declines integer not null check (declines > 0),
+    tries integer not null check (tries >= declines),
+    check (forced_until > raised_at)
+);
+grant select, insert, update, delete on card_alert to almoner_app;

@@ -1,0 +1,79 @@
+-- The ledger.
+
+-- Double entry (M1-M3). key names an account in a text, so that it is found by one index; its balances are written by
+-- the trigger below alone. What we owe and what is on its way can never fall below nothing.
+-- request_clearing: what partners paid and no whole gift takes yet.
+-- disputed: what banks have drawn from providers and may give back: an asset, never below nothing.
+create table ledger_account (
+    id bigint generated always as identity primary key,
+    kind text not null check (kind in (
+        'provider_clearing', 'donation_liability', 'fees', 'payout_in_transit', 'bank', 'suspense', 'refunds',
+        'request_clearing', 'disputed'
+    )),
+    currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
+    provider text check (provider ~ '^[a-z0-9_]{1,40}$'),
+    organisation_id uuid references organisation (id),
+    key text not null generated always as (
+        kind || ':' || currency::text || coalesce(':' || provider, '') || coalesce(':' || organisation_id::text, '')
+    ) stored unique,
+    debits_minor bigint not null default 0 check (debits_minor >= 0),
+    credits_minor bigint not null default 0 check (credits_minor >= 0),
+    unique (id, currency),
+    constraint ledger_account_owner check (
+        (kind in ('provider_clearing', 'fees', 'suspense', 'refunds', 'disputed')) = (provider is not null)
+        and (kind in ('donation_liability', 'payout_in_transit')) = (organisation_id is not null)
+    ),
+    constraint ledger_account_covered check (case
+        when kind in ('provider_clearing', 'bank', 'fees') then true
+        when kind = 'disputed' then debits_minor >= credits_minor
+        else credits_minor >= debits_minor end
+    )
+) with (fillfactor = 50);
+create trigger ledger_account_kept before delete or truncate on ledger_account
+    for each statement execute function refuse_change();
+-- key is generated and cannot be written: the grant only lets the service lock accounts in order.
+grant select, insert (kind, currency, provider, organisation_id), update (key) on ledger_account to almoner_app;
+
+-- owner_id is the row that moved (which table, the kind says); each of its moves is posted once.
+create table ledger_transfer (
+    id bigint generated always as identity primary key,
+    kind text not null check (kind in (
+        'payment_received', 'payment_held', 'settled', 'provider_fee', 'fee_charged', 'payout_sent', 'payout_paid',
+        'payout_returned', 'payout_undone', 'reassigned', 'refund_begun', 'refund_paid', 'refund_settled',
+        'held_dismissed', 'held_accepted', 'request_paid', 'request_over', 'request_covered', 'over_returned',
+        'over_applied',
+        'gift_refund_begun', 'gift_refund_topped_up', 'gift_refund_sent', 'gift_refund_undone', 'gift_refund_untopped',
+        'dispute_drawn', 'dispute_returned', 'dispute_lost', 'dispute_borne', 'dispute_recovered', 'dispute_settled',
+        'dispute_won_settled'
+    )),
+    owner_id uuid not null,
+    debit_account bigint not null,
+    credit_account bigint not null,
+    currency char(3) not null,
+    amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
+    posted_at timestamptz not null,
+    constraint ledger_transfer_once unique (owner_id, kind),
+    constraint ledger_transfer_two_accounts check (debit_account <> credit_account),
+    foreign key (debit_account, currency) references ledger_account (id, currency),
+    foreign key (credit_account, currency) references ledger_account (id, currency)
+);
+create index ledger_transfer_debit on ledger_transfer (debit_account, id);
+create index ledger_transfer_credit on ledger_transfer (credit_account, id);
+
+-- The lower id first, so that two postings between the same accounts wait for each other and never deadlock.
+create function post_balances() returns trigger language plpgsql security definer set search_path = public as $$
+begin
+    if new.debit_account < new.credit_account then
+        update ledger_account set debits_minor = debits_minor + new.amount_minor where id = new.debit_account;
+        update ledger_account set credits_minor = credits_minor + new.amount_minor where id = new.credit_account;
+    else
+        update ledger_account set credits_minor = credits_minor + new.amount_minor where id = new.credit_account;
+        update ledger_account set debits_minor = debits_minor + new.amount_minor where id = new.debit_account;
+    end if;
+    return null;
+end $$;
+create trigger ledger_transfer_balances after insert on ledger_transfer for each row execute function post_balances();
+-- A mistake is put right by another transfer.
+create trigger ledger_transfer_append_only before update or delete or truncate on ledger_transfer
+    for each statement execute function refuse_change();
+grant select, insert on ledger_transfer to almoner_app;

@@ -1,0 +1,258 @@
+-- Monetary donation verifications: whether a nonprofit may be paid.
+
+-- called: the partner asked for it; else it was begun when money came for the nonprofit. look_again_at: until then what
+-- was seen of a pending or approved one is taken for true.
+create table monetary_donation_verification (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    organisation_id uuid not null references organisation (id),
+    status text not null check (status in ('pending', 'approved', 'rejected', 'expired')),
+    rejection_reason text check (
+        rejection_reason in ('not_eligible', 'failed_compliance', 'no_response', 'declined_by_organisation', 'other')
+    ),
+    metadata jsonb check (jsonb_typeof(metadata) = 'object'),
+    created_at timestamptz not null,
+    updated_at timestamptz not null,
+    expires_at timestamptz,
+    processed_at timestamptz,
+    status_changed_at timestamptz not null,
+    called boolean not null default true,
+    look_again_at timestamptz,
+    unique (partner_id, id),
+    constraint monetary_donation_verification_rejected check ((status = 'rejected') = (rejection_reason is not null)),
+    constraint monetary_donation_verification_processed check ((status = 'pending') = (processed_at is null)),
+    constraint monetary_donation_verification_expiry
+        check ((status in ('pending', 'expired')) = (expires_at is not null))
+);
+-- One that counts for each organisation: who pays out must never find two answers.
+create unique index monetary_donation_verification_live on monetary_donation_verification (partner_id, organisation_id)
+    where status in ('pending', 'approved');
+create index monetary_donation_verification_of_organisation
+    on monetary_donation_verification (partner_id, organisation_id, id);
+create index monetary_donation_verification_due on monetary_donation_verification (expires_at) where status = 'pending';
+create index monetary_donation_verification_look on monetary_donation_verification (look_again_at)
+    where status in ('pending', 'approved') and look_again_at is not null;
+create index monetary_donation_verification_everybody on monetary_donation_verification (organisation_id)
+    where status in ('pending', 'approved');
+comment on column monetary_donation_verification.expires_at is 'pending until then; null once it was decided';
+insert into lifecycle_move (resource, from_status, to_status) values
+    ('monetary_donation_verification', 'pending', 'approved'),
+    ('monetary_donation_verification', 'pending', 'rejected'),
+    ('monetary_donation_verification', 'pending', 'expired'),
+    ('monetary_donation_verification', 'rejected', 'pending'),
+    ('monetary_donation_verification', 'expired', 'pending');
+create trigger monetary_donation_verification_status
+    before update of status on monetary_donation_verification for each row
+    when (old.status is distinct from new.status) execute function guard_status('monetary_donation_verification');
+
+-- Nobody is approved whose checks have not all succeeded, and no check moves but those of one that is pending.
+create function guard_approval() returns trigger language plpgsql as $$
+begin
+    if (select count(*) from monetary_donation_check where verification_id = new.id and status = 'succeeded') < 4 then
+        raise exception 'verification % has checks that have not succeeded', new.id
+            using errcode = 'check_violation', constraint = 'monetary_donation_verification_checked';
+    end if;
+    return new;
+end $$;
+create trigger monetary_donation_verification_approval
+    before insert or update of status on monetary_donation_verification for each row
+    when (new.status = 'approved') execute function guard_approval();
+-- Whose it is and for whom never changes; nor does what a check is of.
+create trigger monetary_donation_verification_promise before update on monetary_donation_verification for each row
+    when ((old.id, old.partner_id, old.organisation_id, old.created_at) is distinct from
+              (new.id, new.partner_id, new.organisation_id, new.created_at))
+    execute function guard_promise();
+grant select, insert, update on monetary_donation_verification to almoner_app;
+
+create table monetary_donation_check (
+    id uuid primary key,
+    verification_id uuid not null references monetary_donation_verification (id),
+    type text not null check (type in ('registration', 'compliance', 'bank_details', 'organisation_confirmation')),
+    status text not null check (status in ('pending', 'succeeded', 'failed')),
+    status_changed_at timestamptz not null,
+    constraint monetary_donation_check_once unique (verification_id, type)
+);
+insert into lifecycle_move (resource, from_status, to_status) values
+    ('monetary_donation_check', 'pending', 'succeeded'),
+    ('monetary_donation_check', 'pending', 'failed'),
+    ('monetary_donation_check', 'succeeded', 'pending'),
+    ('monetary_donation_check', 'failed', 'pending');
+create trigger monetary_donation_check_status before update of status on monetary_donation_check for each row
+    when (old.status is distinct from new.status) execute function guard_status('monetary_donation_check');
+
+create function guard_check() returns trigger language plpgsql as $$
+begin
+    -- The lock lets no approval pass by while its check moves.
+    perform from monetary_donation_verification
+        where id = new.verification_id and status = 'pending' for no key update;
+    if not found then
+        raise exception 'check % belongs to a verification that is not pending', new.id
+            using errcode = 'check_violation', constraint = 'monetary_donation_check_pending';
+    end if;
+    return new;
+end $$;
+create trigger monetary_donation_check_move before update on monetary_donation_check for each row
+    when (old.status is distinct from new.status) execute function guard_check();
+create trigger monetary_donation_check_promise before update on monetary_donation_check for each row
+    when ((old.id, old.verification_id, old.type) is distinct from (new.id, new.verification_id, new.type))
+    execute function guard_promise();
+grant select, insert, update on monetary_donation_check to almoner_app;
+
+-- What people decided, on what evidence; only ever added to.
+-- They bear both names, so that no way of storing them makes two of one person.
+create table monetary_donation_decision (
+    id uuid primary key,
+    verification_id uuid not null references monetary_donation_verification (id),
+    decision text not null check (decision in ('approved', 'rejected', 'reopened')),
+    reason text check (
+        reason in ('not_eligible', 'failed_compliance', 'no_response', 'declined_by_organisation', 'other')
+    ),
+    note text not null check (length(note) between 1 and 2000),
+    decided_by text not null check (length(decided_by) between 1 and 255),
+    decided_at timestamptz not null,
+    second_by text check (length(second_by) between 1 and 255),
+    second_note text check (length(second_note) between 1 and 2000),
+    constraint monetary_donation_decision_reason check ((decision = 'rejected') = (reason is not null)),
+    constraint monetary_donation_decision_two_people check (second_by <> decided_by),
+    constraint monetary_donation_decision_second check (
+        (second_by is null) = (second_note is null) and (second_by is null or decision = 'approved')
+    )
+);
+create index monetary_donation_decision_of on monetary_donation_decision (verification_id, id);
+create trigger monetary_donation_decision_alone before insert on monetary_donation_decision for each row
+    when (new.decision = 'approved' and new.second_by is null and new.decided_by ~ '^(sandbox_)?operator_')
+    execute function guard_alone();
+grant select, insert on monetary_donation_decision to almoner_app;
+
+-- What was seen of a check, by whom or what, and until when that counts; only ever added to.
+create table monetary_donation_finding (
+    id uuid primary key,
+    verification_id uuid not null references monetary_donation_verification (id),
+    type text not null check (type in ('registration', 'compliance', 'bank_details', 'organisation_confirmation')),
+    outcome text not null check (outcome in ('succeeded', 'failed', 'unclear')),
+    source text not null check (length(source) between 1 and 500),
+    reason text check (length(reason) between 1 and 100),
+    facts jsonb not null check (jsonb_typeof(facts) = 'object'),
+    data_as_of timestamptz,
+    seen_at timestamptz not null,
+    expires_at timestamptz,
+    unique (verification_id, id)
+);
+create index monetary_donation_finding_of on monetary_donation_finding (verification_id, type, id);
+create trigger monetary_donation_finding_append_only before update or delete or truncate on monetary_donation_finding
+    for each statement execute function refuse_change();
+grant select, insert on monetary_donation_finding to almoner_app;
+
+-- Something is other than it was when a check succeeded. While it is open the nonprofit is not paid; it takes two
+-- people to lift it. gone: what raised it was taken back.
+create table monetary_donation_flag (
+    id uuid primary key,
+    verification_id uuid not null,
+    finding_id uuid not null,
+    kind text not null check (
+        kind in (
+            'register_removed', 'register_renamed', 'new_match', 'payee_changed', 'holder_differs', 'account_denied',
+            'evidence_expired'
+        )
+    ),
+    status text not null check (status in ('open', 'lifted', 'gone')),
+    raised_at timestamptz not null,
+    first_by text check (length(first_by) between 1 and 255),
+    first_note text check (length(first_note) between 1 and 2000),
+    first_at timestamptz,
+    second_by text check (length(second_by) between 1 and 255),
+    second_note text check (length(second_note) between 1 and 2000),
+    second_at timestamptz,
+    status_changed_at timestamptz not null,
+    foreign key (verification_id, finding_id) references monetary_donation_finding (verification_id, id),
+    constraint monetary_donation_flag_once unique (finding_id, kind),
+    constraint monetary_donation_flag_looks check (
+        num_nonnulls(first_by, first_note, first_at) in (0, 3)
+        and num_nonnulls(second_by, second_note, second_at) in (0, 3) and (second_by is null or first_by is not null)
+    ),
+    constraint monetary_donation_flag_two_people check (
+        second_by <> first_by and (status = 'lifted') = (second_by is not null)
+    ),
+    constraint monetary_donation_flag_gone check (status <> 'gone' or first_by is not null)
+);
+create index monetary_donation_flag_open on monetary_donation_flag (verification_id) where status = 'open';
+create index monetary_donation_flag_of on monetary_donation_flag (verification_id, id);
+create index monetary_donation_flag_by_status on monetary_donation_flag (status, id);
+insert into lifecycle_move (resource, from_status, to_status) values
+    ('monetary_donation_flag', 'open', 'lifted'),
+    ('monetary_donation_flag', 'open', 'gone');
+
+create function is_flagged(of_partner uuid, to_organisation uuid) returns boolean language sql stable as $$
+    select exists (
+        select from monetary_donation_verification v join monetary_donation_flag f on f.verification_id = v.id
+        where v.partner_id = of_partner and v.organisation_id = to_organisation
+          and v.status in ('pending', 'approved') and f.status = 'open'
+    )
+$$;
+create trigger monetary_donation_flag_status before update of status on monetary_donation_flag for each row
+    when (old.status is distinct from new.status) execute function guard_status('monetary_donation_flag');
+create trigger monetary_donation_flag_promise before update on monetary_donation_flag for each row
+    when ((old.id, old.verification_id, old.finding_id, old.kind, old.raised_at) is distinct from
+              (new.id, new.verification_id, new.finding_id, new.kind, new.raised_at)
+          or (old.first_by is not null and (old.first_by, old.first_note, old.first_at)
+              is distinct from (new.first_by, new.first_note, new.first_at))
+          or (old.second_by is not null and (old.second_by, old.second_note, old.second_at)
+              is distinct from (new.second_by, new.second_note, new.second_at)))
+    execute function guard_promise();
+create trigger monetary_donation_flag_independent before update on monetary_donation_flag for each row
+    when (new.status = 'lifted' and old.status = 'open') execute function guard_apart();
+grant select, insert, update on monetary_donation_flag to almoner_app;
+
+-- The nonprofit is asked at its own address whether it wants the money. The link ends with the round of the
+-- verification that it was asked in. email, name, role: null once forgotten.
+create table monetary_donation_confirmation (
+    id uuid primary key,
+    verification_id uuid not null references monetary_donation_verification (id),
+    email text check (length(email) between 1 and 255),
+    source text not null check (length(source) between 1 and 500),
+    language text not null check (length(language) between 2 and 35),
+    asked_by text not null check (length(asked_by) between 1 and 255),
+    asked_at timestamptz not null,
+    expires_at timestamptz not null,
+    withdrawn boolean not null default false,
+    answer text check (answer in ('confirmed', 'declined')),
+    name text check (length(name) between 1 and 255),
+    role text check (length(role) between 1 and 255),
+    shown bytea check (length(shown) = 32),
+    answered_at timestamptz,
+    constraint monetary_donation_confirmation_answered check (
+        (answer is null) = (answered_at is null) and (answer is null) = (shown is null)
+        and (answer is not null or (name is null and role is null)) and (answer is null or not withdrawn)
+    )
+);
+create unique index monetary_donation_confirmation_open on monetary_donation_confirmation (verification_id)
+    where answer is null and not withdrawn;
+create unique index monetary_donation_confirmation_once on monetary_donation_confirmation (verification_id, expires_at)
+    where answer is not null;
+create index monetary_donation_confirmation_of on monetary_donation_confirmation (verification_id, id);
+create index monetary_donation_confirmation_kept
+    on monetary_donation_confirmation ((coalesce(answered_at, expires_at))) where email is not null;
+comment on column monetary_donation_confirmation.shown is 'hash of what the page showed when it was answered';
+create trigger monetary_donation_confirmation_promise before update on monetary_donation_confirmation for each row
+    when ((old.id, old.verification_id, old.source, old.language, old.asked_by, old.asked_at, old.expires_at)
+              is distinct from
+          (new.id, new.verification_id, new.source, new.language, new.asked_by, new.asked_at, new.expires_at)
+          or (old.answer is not null and (old.answer, old.answered_at, old.shown)
+              is distinct from (new.answer, new.answered_at, new.shown))
+          or (new.email is not null and old.email is distinct from new.email)
+          or (old.answer is not null and new.name is not null and (old.name, old.role) is distinct from
+              (new.name, new.role))
+          or (old.withdrawn and not new.withdrawn))
+    execute function guard_promise();
+grant select, insert, update on monetary_donation_confirmation to almoner_app;
+
+create table monetary_donation_confirmation_mail (
+    id uuid primary key,
+    confirmation_id uuid not null references monetary_donation_confirmation (id),
+    email_hash bytea not null check (length(email_hash) = 32),
+    sent_at timestamptz not null
+);
+create index monetary_donation_confirmation_mail_of on monetary_donation_confirmation_mail (confirmation_id, sent_at);
+create index monetary_donation_confirmation_mail_to on monetary_donation_confirmation_mail (email_hash, sent_at);
+comment on column monetary_donation_confirmation_mail.sent_at is 'real time';
+grant select, insert on monetary_donation_confirmation_mail to almoner_app;

@@ -1,0 +1,362 @@
+-- Disbursements: nonprofits' bank accounts, holds, payouts, and gifts that are given to another nonprofit.
+
+-- Where a nonprofit is paid in a currency. sealed: the numbers, encrypted; shown: as people may read them; fingerprint:
+-- a keyed hash, so that one account of several nonprofits is seen. is_change: it takes the place of another one.
+create table payee_account (
+    id uuid primary key,
+    organisation_id uuid not null references organisation (id),
+    currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
+    scheme text not null check (scheme in ('iban', 'gb', 'us', 'au', 'nz', 'ca')),
+    holder text not null check (length(holder) between 1 and 70),
+    sealed bytea not null,
+    shown text not null check (length(shown) between 1 and 60),
+    fingerprint bytea not null check (length(fingerprint) = 32),
+    street text check (length(street) between 1 and 70),
+    building text check (length(building) between 1 and 16),
+    postcode text check (length(postcode) between 1 and 16),
+    town text not null check (length(town) between 1 and 35),
+    country char(3) not null check (country ~ '^[A-Z]{3}$'),
+    name_score integer not null check (name_score between 0 and 100),
+    is_change boolean not null,
+    status text not null check (status in ('proposed', 'approved', 'refused', 'replaced')),
+    proposed_by text not null check (length(proposed_by) between 1 and 255),
+    proposed_note text not null check (length(proposed_note) between 1 and 2000),
+    proposed_at timestamptz not null,
+    first_by text check (length(first_by) between 1 and 255),
+    first_note text check (length(first_note) between 1 and 2000),
+    first_at timestamptz,
+    second_by text check (length(second_by) between 1 and 255),
+    second_note text check (length(second_note) between 1 and 2000),
+    second_at timestamptz,
+    refused_by text check (length(refused_by) between 1 and 255),
+    refused_note text check (length(refused_note) between 1 and 2000),
+    status_changed_at timestamptz not null,
+    denied_at timestamptz,
+    constraint payee_account_looks check (
+        num_nonnulls(first_by, first_note, first_at) in (0, 3)
+        and num_nonnulls(second_by, second_note, second_at) in (0, 3) and (second_by is null or first_by is not null)
+    ),
+    -- Who proposed an account does not approve it; taking the place of another one takes two more people.
+    constraint payee_account_people check (
+        first_by <> proposed_by and second_by <> proposed_by and second_by <> first_by
+    ),
+    constraint payee_account_approved check (
+        status not in ('approved', 'replaced') or (first_by is not null and (not is_change or second_by is not null))
+    ),
+    constraint payee_account_refused check ((status = 'refused') = (refused_by is not null)
+        and (refused_by is null) = (refused_note is null)),
+    constraint payee_account_denied check (denied_at is null or status <> 'proposed')
+);
+create unique index payee_account_current on payee_account (organisation_id, currency) where status = 'approved';
+create unique index payee_account_open on payee_account (organisation_id, currency) where status = 'proposed';
+create index payee_account_by_status on payee_account (status, id);
+create index payee_account_same on payee_account (fingerprint);
+comment on column payee_account.denied_at is 'when the nonprofit said that the account is not its own';
+insert into lifecycle_move (resource, from_status, to_status) values
+    ('payee_account', 'proposed', 'approved'),
+    ('payee_account', 'proposed', 'refused'),
+    ('payee_account', 'approved', 'replaced');
+
+-- Whether an account takes two people beside who proposed it: it takes the place of another one, or is one more after
+-- somebody's verification has relied on what there was.
+create function payee_takes_two(of_organisation uuid, in_currency text) returns boolean language sql stable as $$
+    select exists (
+        select from payee_account
+        where organisation_id = of_organisation and currency = in_currency and status in ('approved', 'replaced')
+    ) or exists (
+        select from payee_account where organisation_id = of_organisation and status = 'approved'
+    ) and exists (
+        select from monetary_donation_verification v join monetary_donation_check c on c.verification_id = v.id
+        where v.organisation_id in (
+            with body as materialized (select coalesce(same_as, id) as id from organisation where id = of_organisation)
+            select id from body union all select o.id from body join organisation o on o.same_as = body.id
+        ) and v.status in ('pending', 'approved') and c.type = 'bank_details' and c.status = 'succeeded'
+    )
+$$;
+create trigger payee_account_status before update of status on payee_account for each row
+    when (old.status is distinct from new.status) execute function guard_status('payee_account');
+-- What was proposed stays as it was proposed, and a look as it was taken.
+create trigger payee_account_promise before update on payee_account for each row
+    when ((old.id, old.organisation_id, old.currency, old.scheme, old.holder, old.sealed, old.shown, old.fingerprint,
+           old.street, old.building, old.postcode, old.town, old.country, old.name_score, old.is_change,
+           old.proposed_by, old.proposed_note, old.proposed_at)
+          is distinct from
+          (new.id, new.organisation_id, new.currency, new.scheme, new.holder, new.sealed, new.shown, new.fingerprint,
+           new.street, new.building, new.postcode, new.town, new.country, new.name_score, new.is_change,
+           new.proposed_by, new.proposed_note, new.proposed_at)
+          or (old.first_by is not null and (old.first_by, old.first_note, old.first_at)
+              is distinct from (new.first_by, new.first_note, new.first_at))
+          or (old.second_by is not null and (old.second_by, old.second_note, old.second_at)
+              is distinct from (new.second_by, new.second_note, new.second_at)))
+    execute function guard_promise();
+
+create function guard_payee_change() returns trigger language plpgsql as $$
+begin
+    if new.second_by is null and payee_takes_two(new.organisation_id, new.currency) then
+        raise exception 'account % takes two people beside who proposed it', new.id
+            using errcode = 'check_violation', constraint = 'payee_account_change';
+    end if;
+    return new;
+end $$;
+create trigger payee_account_change before update of status on payee_account for each row
+    when (old.status = 'proposed' and new.status = 'approved') execute function guard_payee_change();
+create trigger payee_account_contact before insert on payee_account for each row
+    execute function guard_payee_contact();
+create trigger payee_account_independent before update on payee_account for each row
+    when (old.status = 'proposed' and new.status = 'proposed') execute function guard_apart();
+create trigger payee_account_denied before update of denied_at on payee_account for each row
+    when (old.denied_at is not null and old.denied_at is distinct from new.denied_at) execute function guard_promise();
+grant select, insert, update on payee_account to almoner_app;
+
+create table payee_notice (
+    account_id uuid primary key references payee_account (id),
+    partner_id uuid not null references partner (id),
+    language text not null check (length(language) between 2 and 35),
+    told_at timestamptz not null
+);
+grant select, insert on payee_notice to almoner_app;
+
+-- Who decided that a nonprofit is not paid, or is again, and why; without a partner: whosever gifts. The newest row
+-- counts. Only ever added to.
+create table payout_hold (
+    n bigint generated always as identity primary key,
+    partner_id uuid references partner (id),
+    organisation_id uuid not null references organisation (id),
+    held boolean not null,
+    note text not null check (length(note) between 1 and 2000),
+    decided_by text not null check (length(decided_by) between 1 and 255),
+    decided_at timestamptz not null,
+    second_by text check (length(second_by) between 1 and 255),
+    second_note text check (length(second_note) between 1 and 2000),
+    constraint payout_hold_two_people check (second_by <> decided_by),
+    constraint payout_hold_second check (
+        (second_by is null) = (second_note is null) and (second_by is null or not held)
+    )
+);
+create index payout_hold_of_organisation on payout_hold (organisation_id, partner_id, n);
+
+-- Whether payouts wait: somebody holds them back, an account is to take the place of another and two people have yet to
+-- look at it, or they have to look at a flag.
+create function payout_is_held(of_partner uuid, to_organisation uuid)
+returns boolean language sql stable as $$
+    select exists (
+        select from (
+            select distinct on (partner_id) held from payout_hold
+            where organisation_id = to_organisation and (partner_id is null or partner_id = of_partner)
+            order by partner_id, n desc
+        ) newest where held
+    ) or exists (
+        select from payee_account where organisation_id = to_organisation and status = 'proposed' and is_change
+    ) or is_flagged(of_partner, to_organisation)
+$$;
+create trigger payout_hold_append_only before update or delete or truncate on payout_hold
+    for each statement execute function refuse_change();
+create trigger payout_hold_alone before insert on payout_hold for each row
+    when (not new.held and new.second_by is null and new.decided_by ~ '^(sandbox_)?operator_')
+    execute function guard_alone();
+
+-- An operator who stopped payouts to a nonprofit does not let them go again alone, whatever is set.
+create function guard_release() returns trigger language plpgsql as $$
+begin
+    if exists (
+        select from payout_hold h
+        where h.organisation_id = new.organisation_id and h.partner_id is not distinct from new.partner_id and h.held
+            and h.decided_by = new.decided_by
+            and h.n > coalesce((
+                select max(r.n) from payout_hold r
+                where r.organisation_id = new.organisation_id and r.partner_id is not distinct from new.partner_id
+                    and not r.held
+            ), 0)
+    ) then
+        raise exception 'payouts to % were stopped by who lets them go alone', new.organisation_id
+            using errcode = 'check_violation', constraint = 'payout_hold_released_by_another';
+    end if;
+    return new;
+end $$;
+create trigger payout_hold_release before insert on payout_hold for each row
+    when (not new.held and new.second_by is null and new.decided_by ~ '^(sandbox_)?operator_')
+    execute function guard_release();
+grant select, insert on payout_hold to almoner_app;
+
+-- A payout: one bank transfer to one nonprofit. While PENDING it is the bucket that settled gifts come into.
+-- moving: its donations have yet to follow its status.
+create table disbursement (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    organisation_id uuid not null references organisation (id),
+    currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
+    amount_minor bigint not null check (amount_minor between 0 and 9007199254740991),
+    donations integer not null check (donations >= 0),
+    status text not null check (status in ('PENDING', 'SENT', 'PAID', 'RETURNED')),
+    waiting_reason text check (waiting_reason in (
+        'verification_missing', 'verification_pending', 'verification_rejected', 'verification_expired',
+        'organisation_inactive', 'below_threshold', 'on_hold'
+    )),
+    end_to_end_id text not null unique check (end_to_end_id ~ '^[0-9a-z]{1,35}$'),
+    created_at timestamptz not null,
+    ready_at timestamptz,
+    sent_at timestamptz,
+    paid_at timestamptz,
+    returned_at timestamptz,
+    return_reason text check (length(return_reason) between 1 and 500),
+    moving boolean not null default false,
+    status_changed_at timestamptz not null,
+    unique (id, partner_id, organisation_id, currency),
+    constraint disbursement_moments check (
+        (status = 'PENDING') = (sent_at is null)
+        and (paid_at is null or sent_at is not null) and (status <> 'PAID' or paid_at is not null)
+        and (status in ('PAID', 'RETURNED') or paid_at is null)
+        and (status = 'RETURNED') = (returned_at is not null) and (status = 'RETURNED') = (return_reason is not null)
+    ),
+    constraint disbursement_waiting check (
+        (waiting_reason is null or status = 'PENDING')
+        and (waiting_reason is not null or (amount_minor > 0 and ready_at is not null))
+    ),
+    constraint disbursement_moving check (not moving or status in ('PAID', 'RETURNED'))
+);
+create unique index disbursement_open on disbursement (partner_id, organisation_id, currency)
+    where status = 'PENDING';
+create index disbursement_of_partner on disbursement (partner_id, id);
+create index disbursement_of_organisation on disbursement (partner_id, organisation_id, id);
+create index disbursement_with_status on disbursement (partner_id, status, id);
+create index disbursement_by_status on disbursement (status, id);
+create index disbursement_moving on disbursement (id) where moving;
+insert into lifecycle_move (resource, from_status, to_status) values
+    ('disbursement', 'PENDING', 'SENT'),
+    ('disbursement', 'SENT', 'PAID'),
+    ('disbursement', 'SENT', 'RETURNED'),
+    ('disbursement', 'PAID', 'RETURNED');
+create trigger disbursement_status before update of status on disbursement for each row
+    when (old.status is distinct from new.status) execute function guard_status('disbursement');
+-- What was sent stays as it was sent.
+create trigger disbursement_promise before update on disbursement for each row
+    when ((old.id, old.partner_id, old.organisation_id, old.currency, old.end_to_end_id, old.created_at)
+              is distinct from
+          (new.id, new.partner_id, new.organisation_id, new.currency, new.end_to_end_id, new.created_at)
+          or (old.status <> 'PENDING' and (old.amount_minor, old.donations) is distinct from
+                                          (new.amount_minor, new.donations)))
+    execute function guard_promise();
+
+-- A payout begins as a bucket; it is sent for exactly what is owed of the gifts in it, to a nonprofit that was verified
+-- (settled 5) and that nobody holds back.
+create function guard_payout() returns trigger language plpgsql as $$
+begin
+    if tg_op = 'INSERT' then
+        raise exception 'disbursement % must begin as PENDING', new.id
+            using errcode = 'check_violation', constraint = 'disbursement_begins';
+    end if;
+    if (select (count(*), coalesce(sum(greatest(0, settled_minor - withdrawn_minor)), 0)) from donation
+        where disbursement_id = new.id) is distinct from (new.donations::bigint, new.amount_minor::numeric) then
+        raise exception 'disbursement % is not the sum of its donations', new.id
+            using errcode = 'check_violation', constraint = 'disbursement_sum';
+    end if;
+    if not exists (
+        select from monetary_donation_verification
+        where partner_id = new.partner_id and organisation_id = new.organisation_id and status = 'approved'
+    ) then
+        raise exception 'disbursement % is for an organisation that is not verified', new.id
+            using errcode = 'check_violation', constraint = 'disbursement_verified';
+    end if;
+    if payout_is_held(new.partner_id, new.organisation_id) then
+        raise exception 'disbursement % is for an organisation that is held back', new.id
+            using errcode = 'check_violation', constraint = 'disbursement_held';
+    end if;
+    return new;
+end $$;
+create trigger disbursement_begins before insert on disbursement for each row
+    when (new.status <> 'PENDING') execute function guard_payout();
+create trigger disbursement_sent before update of status on disbursement for each row
+    when (old.status = 'PENDING' and new.status = 'SENT') execute function guard_payout();
+
+-- Nothing is PAID because one person says so, or imports a file that says so: it went in a file that was released, or
+-- people confirmed this very amount.
+create function guard_payout_paid() returns trigger language plpgsql as $$
+begin
+    if not exists (
+        select from bank_file_payment p join bank_file f on f.id = p.file_id
+        where p.disbursement_id = new.id and p.live and f.status = 'released'
+    ) and not exists (
+        select from payout_confirmation where disbursement_id = new.id and amount_minor = new.amount_minor
+    ) then
+        raise exception 'nothing tells that payout % was paid', new.id
+            using errcode = 'check_violation', constraint = 'disbursement_confirmed';
+    end if;
+    return new;
+end $$;
+create trigger disbursement_confirmed before update of status on disbursement for each row
+    when (old.status = 'SENT' and new.status = 'PAID') execute function guard_payout_paid();
+
+-- What left by a line of our bank comes back by a line of our bank.
+create function guard_payout_left() returns trigger language plpgsql as $$
+begin
+    if exists (select from bank_line where disbursement_id = new.id and matched_as = 'payout')
+       and not exists (select from bank_line where disbursement_id = new.id and matched_as = 'payout_return') then
+        raise exception 'payout % has left by a line of our bank, and no line tells of its return', new.id
+            using errcode = 'check_violation', constraint = 'disbursement_left';
+    end if;
+    return new;
+end $$;
+create trigger disbursement_left before update of status on disbursement for each row
+    when (old.status <> 'RETURNED' and new.status = 'RETURNED') execute function guard_payout_left();
+grant select, insert, update on disbursement to almoner_app;
+
+-- Somebody says that our bank has paid a payout that no file of ours and no line of the bank tells of. alone_minor: up
+-- to this one person says so. In the sandbox the run itself does. Only ever added to.
+create table payout_confirmation (
+    disbursement_id uuid primary key references disbursement (id),
+    amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
+    alone_minor bigint not null check (alone_minor >= 0),
+    confirmed_by text not null check (length(confirmed_by) between 1 and 255),
+    note text check (length(note) between 1 and 2000),
+    second_by text check (length(second_by) between 1 and 255),
+    second_note text check (length(second_note) between 1 and 2000),
+    confirmed_at timestamptz not null,
+    constraint payout_confirmation_seconded check (num_nonnulls(second_by, second_note) in (0, 2))
+);
+-- Not valid: confirmations are held to it as they are written.
+alter table payout_confirmation add constraint payout_confirmation_two_people check (
+    second_by <> confirmed_by and (second_by is not null or confirmed_by = 'sandbox' or amount_minor <= alone_minor)
+) not valid;
+create trigger payout_confirmation_append_only before update or delete or truncate on payout_confirmation
+    for each statement execute function refuse_change();
+grant select, insert on payout_confirmation to almoner_app;
+
+-- What was in a payout that came back: its gifts go into other payouts. Only ever added to.
+-- amount_minor: what each came to when it was sent; it may be refunded since.
+create table returned_gift (
+    disbursement_id uuid not null references disbursement (id),
+    donation_id uuid not null references donation (id),
+    amount_minor bigint not null,
+    primary key (disbursement_id, donation_id),
+    constraint returned_gift_amount check (amount_minor between 0 and 9007199254740991)
+);
+-- The private page of a gift says when a payout of it came back.
+create index returned_gift_of_donation on returned_gift (donation_id);
+create trigger returned_gift_append_only before update or delete or truncate on returned_gift
+    for each statement execute function refuse_change();
+grant select, insert on returned_gift to almoner_app;
+
+-- Whose gift was given to whom instead, and why; only ever added to.
+create table reassignment (
+    id uuid primary key,
+    donation_id uuid not null references donation (id),
+    from_organisation uuid not null references organisation (id),
+    to_organisation uuid not null references organisation (id),
+    amount_minor bigint not null check (amount_minor between 0 and 9007199254740991),
+    currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
+    reason text not null check (length(reason) between 1 and 500),
+    reassigned_by text not null check (length(reassigned_by) between 1 and 255),
+    reassigned_at timestamptz not null,
+    ground text check (ground in ('failed_compliance', 'payment_impossible', 'merged')),
+    check (from_organisation <> to_organisation)
+);
+create index reassignment_of_donation on reassignment (donation_id, id);
+comment on column reassignment.ground is 'what the donor is told of the reason; none: before it was asked for';
+create trigger reassignment_append_only before update or delete or truncate on reassignment
+    for each statement execute function refuse_change();
+grant select, insert on reassignment to almoner_app;
+
+-- A payout holds gifts of its own partner, nonprofit and currency alone; and is created after them.
+alter table donation add constraint donation_disbursement
+    foreign key (disbursement_id, partner_id, organisation_id, settled_currency)
+    references disbursement (id, partner_id, organisation_id, currency);

@@ -1,0 +1,143 @@
+-- Gift aid: declarations and claims.
+
+-- A UK taxpayer's word that gifts made from covers_from on, up to covers_to if there is one, are to have gift aid.
+-- cancelled_from: of gifts made from then on it holds no more. It is never changed otherwise: a change is a new one.
+create table gift_aid_declaration (
+    id uuid primary key,
+    partner_id uuid not null references partner (id),
+    user_id uuid,
+    title text not null check (length(title) between 1 and 255),
+    first_name text check (length(first_name) between 1 and 255),
+    last_name text not null check (length(last_name) between 1 and 255),
+    building_name_number text not null check (length(building_name_number) between 1 and 255),
+    road_name text not null check (length(road_name) between 1 and 255),
+    city text not null check (length(city) between 1 and 255),
+    country text not null check (length(country) between 1 and 255),
+    postcode text not null check (length(postcode) between 1 and 255),
+    covers_from timestamptz not null,
+    covers_to timestamptz,
+    cancelled_from timestamptz,
+    created_at timestamptz not null,
+    deleted_at timestamptz,
+    unique (partner_id, id),
+    foreign key (partner_id, user_id) references giving_user (partner_id, id),
+    constraint gift_aid_declaration_span check (covers_to > covers_from),
+    constraint gift_aid_declaration_past check (covers_from >= created_at - interval '4 years 1 day'),
+    constraint gift_aid_declaration_cancelled check ((cancelled_from is null) = (deleted_at is null))
+);
+create index gift_aid_declaration_of_user on gift_aid_declaration (partner_id, user_id, id) where user_id is not null;
+comment on column gift_aid_declaration.deleted_at is 'when its cancellation was noted';
+create trigger gift_aid_declaration_promise before update on gift_aid_declaration for each row
+    when ((old.id, old.partner_id, old.title, old.last_name, old.building_name_number, old.road_name, old.city,
+           old.country, old.postcode, old.covers_from, old.created_at) is distinct from
+          (new.id, new.partner_id, new.title, new.last_name, new.building_name_number, new.road_name, new.city,
+           new.country, new.postcode, new.covers_from, new.created_at)
+          or old.user_id is distinct from new.user_id or old.first_name is distinct from new.first_name
+          or old.covers_to is distinct from new.covers_to
+          or (old.deleted_at is not null and (old.deleted_at, old.cancelled_from) is distinct from
+                                             (new.deleted_at, new.cancelled_from)))
+    execute function guard_promise();
+-- Deleted is only what was declared for a gift that never came (V6).
+grant select, insert, update (cancelled_from, deleted_at), delete on gift_aid_declaration to almoner_app;
+
+-- What one charity claims at once. amount_minor: the gifts of it. deducted_minor: gifts of earlier claims that were
+-- paid for and are gifts no more; the tax on them is taken off this claim.
+create table gift_aid_claim (
+    id uuid primary key,
+    organisation_id uuid not null references organisation (id),
+    made_before timestamptz not null,
+    status text not null check (status in ('drafted', 'submitted', 'paid', 'rejected', 'withdrawn')),
+    donations integer not null check (donations between 1 and 10000),
+    lines integer not null check (lines between 1 and 1000),
+    amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
+    deducted_minor bigint not null check (deducted_minor between 0 and amount_minor),
+    drafted_at timestamptz not null,
+    drafted_by text not null check (length(drafted_by) between 1 and 255),
+    reference text check (length(reference) between 1 and 140),
+    paid_minor bigint check (paid_minor between 0 and 9007199254740991),
+    note text check (length(note) between 1 and 2000),
+    decided_by text check (length(decided_by) between 1 and 255),
+    status_changed_at timestamptz not null,
+    unique (id, organisation_id),
+    constraint gift_aid_claim_submitted check ((reference is null) = (status in ('drafted', 'withdrawn'))),
+    constraint gift_aid_claim_paid check ((paid_minor is null) = (status <> 'paid')),
+    constraint gift_aid_claim_why check (status not in ('rejected', 'withdrawn') or note is not null),
+    constraint gift_aid_claim_decided check ((decided_by is null) = (status = 'drafted'))
+);
+create unique index gift_aid_claim_drafted on gift_aid_claim (organisation_id) where status = 'drafted';
+create index gift_aid_claim_of_organisation on gift_aid_claim (organisation_id, id);
+comment on column gift_aid_claim.reference is 'what HMRC calls it';
+insert into lifecycle_move (resource, from_status, to_status) values
+    ('gift_aid_claim', 'drafted', 'submitted'),
+    ('gift_aid_claim', 'drafted', 'withdrawn'),
+    ('gift_aid_claim', 'submitted', 'paid'),
+    ('gift_aid_claim', 'submitted', 'rejected');
+create trigger gift_aid_claim_promise before update on gift_aid_claim for each row
+    when ((old.id, old.organisation_id, old.made_before, old.donations, old.lines, old.amount_minor, old.deducted_minor,
+           old.drafted_at, old.drafted_by) is distinct from
+          (new.id, new.organisation_id, new.made_before, new.donations, new.lines, new.amount_minor, new.deducted_minor,
+           new.drafted_at, new.drafted_by)
+          or old.reference is not null and old.reference is distinct from new.reference)
+    execute function guard_promise();
+create trigger gift_aid_claim_status before update of status on gift_aid_claim for each row
+    when (old.status is distinct from new.status) execute function guard_status('gift_aid_claim');
+grant select, insert, update (status, status_changed_at, reference, paid_minor, note, decided_by)
+    on gift_aid_claim to almoner_app;
+
+-- A gift in a claim: as it was claimed, and by which declaration. live: it is claimed for now; not once the claim came
+-- to nothing, or all of it was taken back. adjusted_minor: what was taken back.
+create table gift_aid_claimed (
+    claim_id uuid not null references gift_aid_claim (id),
+    donation_id uuid not null references donation (id),
+    declaration_id uuid not null references gift_aid_declaration (id),
+    line integer not null check (line between 1 and 1000),
+    amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
+    adjusted_minor bigint not null default 0,
+    live boolean not null default true,
+    primary key (claim_id, donation_id),
+    constraint gift_aid_claimed_adjusted check (adjusted_minor between 0 and amount_minor),
+    constraint gift_aid_claimed_ended check (not live or adjusted_minor < amount_minor)
+);
+-- A gift is claimed for once.
+create unique index gift_aid_claimed_once on gift_aid_claimed (donation_id) where live;
+create index gift_aid_claimed_of_declaration on gift_aid_claimed (declaration_id, donation_id);
+create trigger gift_aid_claimed_promise before update on gift_aid_claimed for each row
+    when ((old.claim_id, old.donation_id, old.declaration_id, old.line, old.amount_minor) is distinct from
+              (new.claim_id, new.donation_id, new.declaration_id, new.line, new.amount_minor)
+          or new.adjusted_minor < old.adjusted_minor or (new.live and not old.live))
+    execute function guard_promise();
+grant select, insert, update (adjusted_minor, live) on gift_aid_claimed to almoner_app;
+
+-- A gift of a claim that is no gift any more, or a smaller one, or another's.
+create table gift_aid_adjustment (
+    id uuid primary key,
+    claim_id uuid not null,
+    donation_id uuid not null,
+    amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
+    reason text not null check (reason in ('refunded', 'reassigned', 'cancelled')),
+    deducted_minor bigint not null default 0,
+    made_at timestamptz not null,
+    foreign key (claim_id, donation_id) references gift_aid_claimed (claim_id, donation_id),
+    constraint gift_aid_adjustment_deducted check (deducted_minor between 0 and amount_minor)
+);
+create index gift_aid_adjustment_of_gift on gift_aid_adjustment (claim_id, donation_id, id);
+create index gift_aid_adjustment_open on gift_aid_adjustment (claim_id, id) where deducted_minor < amount_minor;
+create trigger gift_aid_adjustment_promise before update on gift_aid_adjustment for each row
+    when ((old.id, old.claim_id, old.donation_id, old.amount_minor, old.reason, old.made_at) is distinct from
+          (new.id, new.claim_id, new.donation_id, new.amount_minor, new.reason, new.made_at))
+    execute function guard_promise();
+grant select, insert, update (deducted_minor) on gift_aid_adjustment to almoner_app;
+
+-- How much of an adjustment a later claim takes off.
+create table gift_aid_deduction (
+    claim_id uuid not null references gift_aid_claim (id),
+    adjustment_id uuid not null references gift_aid_adjustment (id),
+    amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
+    primary key (claim_id, adjustment_id)
+);
+create index gift_aid_deduction_of_adjustment on gift_aid_deduction (adjustment_id);
+grant select, insert on gift_aid_deduction to almoner_app;
+
+-- The declarations come after the donations that name them.
+alter table donation add constraint donation_gift_aid foreign key (partner_id, gift_aid_id)
+    references gift_aid_declaration (partner_id, id);
