@@ -311,18 +311,21 @@ grant execute on function warm_search() to almoner_app;
 create function search_learned() returns trigger language plpgsql as $$
 begin
     if tg_op = 'INSERT' then
-        insert into organisation_search select 
-    o.id, o.partner_id, o.registry_id, o.country_code, o.same_as is null, o.active, o.usa_group_exempt,
-    (case when 'nonprofit' = any(o.types) then 1 else 0 end
-        + case when 'social_impact' = any(o.types) then 2 else 0 end
-        + case when 'education' = any(o.types) then 4 else 0 end)::smallint,
-    (case when o.active then 0 else 200 end + case when o.is_branch_parent then 0 else 100 end
-        + 9 - least(o.prominence, 9))::smallint,
-    o.tag_ids, o.search_name, o.search_other, o.search_place, o.search_description
- from new_rows o;
+        insert into organisation_search
+        select
+            o.id, o.partner_id, o.registry_id, o.country_code, o.same_as is null, o.active, o.usa_group_exempt,
+            (case when 'nonprofit' = any(o.types) then 1 else 0 end
+                + case when 'social_impact' = any(o.types) then 2 else 0 end
+                + case when 'education' = any(o.types) then 4 else 0 end)::smallint,
+            (case when o.active then 0 else 200 end + case when o.is_branch_parent then 0 else 100 end
+                + 9 - least(o.prominence, 9))::smallint,
+            o.tag_ids, o.search_name, o.search_other, o.search_place, o.search_description
+        from new_rows o;
         insert into organisation_word as known (word, n)
         select word, count(*) from new_rows o
-        cross join unnest(string_to_array(concat_ws(' ', o.search_name, o.search_other, o.search_place, o.search_description), ' ')) word
+        cross join unnest(string_to_array(
+            concat_ws(' ', o.search_name, o.search_other, o.search_place, o.search_description), ' '
+        )) word
         where word <> '' group by word order by word
         on conflict (word) do update set n = known.n + excluded.n;
         return null;
@@ -333,15 +336,16 @@ begin
     set (
         id, partner_id, registry_id, country_code, listed, active, usa_group_exempt, kinds, rank, tag_ids,
         name, other, place, described
-    ) = (select 
-    o.id, o.partner_id, o.registry_id, o.country_code, o.same_as is null, o.active, o.usa_group_exempt,
-    (case when 'nonprofit' = any(o.types) then 1 else 0 end
-        + case when 'social_impact' = any(o.types) then 2 else 0 end
-        + case when 'education' = any(o.types) then 4 else 0 end)::smallint,
-    (case when o.active then 0 else 200 end + case when o.is_branch_parent then 0 else 100 end
-        + 9 - least(o.prominence, 9))::smallint,
-    o.tag_ids, o.search_name, o.search_other, o.search_place, o.search_description
-)
+    ) = (
+        select
+            o.id, o.partner_id, o.registry_id, o.country_code, o.same_as is null, o.active, o.usa_group_exempt,
+            (case when 'nonprofit' = any(o.types) then 1 else 0 end
+                + case when 'social_impact' = any(o.types) then 2 else 0 end
+                + case when 'education' = any(o.types) then 4 else 0 end)::smallint,
+            (case when o.active then 0 else 200 end + case when o.is_branch_parent then 0 else 100 end
+                + 9 - least(o.prominence, 9))::smallint,
+            o.tag_ids, o.search_name, o.search_other, o.search_place, o.search_description
+    )
     from new_rows o join old_rows b on b.id = o.id
     where s.id = o.id and (
         o.same_as, o.active, o.usa_group_exempt, o.types, o.is_branch_parent, o.prominence, o.tag_ids,
@@ -354,7 +358,9 @@ begin
     execute $statement$
     insert into organisation_word as known (word, n)
     select word, sum(change) from (
-        select concat_ws(' ', o.search_name, o.search_other, o.search_place, o.search_description) as after, concat_ws(' ', b.search_name, b.search_other, b.search_place, b.search_description) as before
+        select
+            concat_ws(' ', o.search_name, o.search_other, o.search_place, o.search_description) as after,
+            concat_ws(' ', b.search_name, b.search_other, b.search_place, b.search_description) as before
         from new_rows o join old_rows b on b.id = o.id
     ) moved
     cross join lateral (
