@@ -7,6 +7,7 @@ from functools import partial
 
 from starlette.routing import BaseRoute
 
+from almoner import migrations
 from almoner.access.accounts import pages as account_pages
 from almoner.access.accounts.domain import MEMBERS_HOME, OPERATORS_HOME, Link
 from almoner.access.accounts.gate import Gate
@@ -47,7 +48,6 @@ from almoner.giving.statements.pages import StatementPages
 from almoner.giving.users.routes import routes as users
 from almoner.giving.verifications.routes import routes as monetary_donation_verifications
 from almoner.kit.time import SystemClock
-from almoner.migrations import REVISIONS
 from almoner.nonprofits.activities.routes import routes as activities
 from almoner.nonprofits.categories.routes import routes as categories
 from almoner.nonprofits.countries.routes import routes as countries
@@ -394,6 +394,6 @@ async def open_house(
         provider_app,
         routes=routes,
         pages=pages,
-        checks=readiness.checks(db, REVISIONS[-1]),
+        checks=readiness.checks(db, lambda revision: migrations.State(revision).refusal),
         events=EVENT_TYPES,
     )

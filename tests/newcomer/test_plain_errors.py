@@ -45,25 +45,41 @@ def test_an_unreachable_database(installed: Clone) -> None:
         assert "hush" not in line
 
 
-def test_a_database_newer_than_the_code(installed: Clone, place: Path) -> None:
-    data = place / "newer"
-    assert installed.run(".venv/bin/almoner", "migrate", ALMONER_DATA_DIR=str(data)).returncode == 0
-    set_revision = (
-        "import asyncio, asyncpg; from almoner import settings; from almoner.cli import local\n"
-        "async def change(dsn):\n"
-        "    connection = await asyncpg.connect(dsn)\n"
-        "    await connection.execute(\"update alembic_version set version_num = '9999'\")\n"
-        "    await connection.close()\n"
-        "with local.completed(settings.read()) as complete: asyncio.run(change(complete.owner_dsn))\n"
-    )
-    changed = installed.run(".venv/bin/python", "-c", set_revision, ALMONER_DATA_DIR=str(data))
-    assert changed.returncode == 0, changed.stdout
-    for command in (("make", "run"), (".venv/bin/almoner", "serve"), (".venv/bin/almoner", "migrate")):
-        told = installed.run(*command, ALMONER_DATA_DIR=str(data))
-        assert told.returncode != 0
-        (line,) = _lines(told.stdout)
-        assert "The database is at revision 9999, newer than this version of Almoner" in line
-    assert installed.run("make", "clean", ALMONER_DATA_DIR=str(data)).returncode == 0
+SET_REVISION = """
+import asyncio, sys, asyncpg
+from almoner import settings
+from almoner.cli import local
+
+async def change(dsn):
+    connection = await asyncpg.connect(dsn)
+    await connection.execute("update alembic_version set version_num = $1", sys.argv[1])
+    await connection.close()
+
+with local.completed(settings.read()) as complete:
+    asyncio.run(change(complete.owner_dsn))
+"""
+
+
+def test_a_database_of_another_form_than_the_code(installed: Clone, place: Path) -> None:
+    data = str(place / "other")
+    assert installed.run(".venv/bin/almoner", "migrate", ALMONER_DATA_DIR=data).returncode == 0
+    for revision, wrong in {
+        "r9999": "The database is at revision r9999, newer than this version of Almoner",
+        "0001": "The database is at revision 0001, from before Almoner 0.1.0, and cannot be carried over",
+    }.items():
+        changed = installed.run(".venv/bin/python", "-c", SET_REVISION, revision, ALMONER_DATA_DIR=data)
+        assert changed.returncode == 0, changed.stdout
+        for command in (
+            ("make", "run"),
+            (".venv/bin/almoner", "serve"),
+            (".venv/bin/almoner", "worker"),
+            (".venv/bin/almoner", "migrate"),
+        ):
+            told = installed.run(*command, ALMONER_DATA_DIR=data)
+            assert told.returncode != 0
+            (line,) = _lines(told.stdout)
+            assert wrong in line
+    assert installed.run("make", "clean", ALMONER_DATA_DIR=data).returncode == 0
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""How revisions run: beside others who write, and by one process at a time."""
+"""How revisions run: beside others who write, by one process at a time, and on no database of another form."""
 
 import asyncio
 import sys
@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Final
 
 import asyncpg
+import pytest
 
 from almoner import migrations
 from almoner.platform.postgres import Server
-from tests.support.database import unmigrated
+from tests.support.database import TestDatabase, unmigrated
 from tests.support.eventually import eventually
 
 CHAIN: Final = {
@@ -73,3 +74,30 @@ async def test_an_index_is_built_while_others_write_and_two_migrate(postgres_ser
         assert await other.fetchval("select indisvalid from pg_index where indexrelid = 'thing_name'::regclass")
         await worker.close()
         await other.close()
+
+
+@pytest.mark.parametrize("revision", ["0001", "0001a", "0105"])
+async def test_a_database_from_before_the_first_release_is_refused(empty_database: TestDatabase, revision: str) -> None:
+    """Also by the name that its first revision had."""
+    owner = await asyncpg.connect(empty_database.owner_dsn)
+    await owner.execute("drop table donation_tally")
+    await owner.execute("update alembic_version set version_num = $1", revision)
+    with pytest.raises(migrations.MigrationRefused) as refused:
+        await asyncio.to_thread(migrations.migrate, empty_database.owner_dsn)
+    assert str(refused.value) == (
+        f"The database is at revision {revision}, from before Almoner 0.1.0, and cannot be carried over: start with an "
+        "empty one (`almoner clean` removes that of a sandbox), which `almoner registers import` fills again."
+    )
+    with pytest.raises(migrations.MigrationRefused) as kept_out:  # server, worker and commands ask so
+        (await migrations.state(empty_database.dsn)).refuse_unless_current()
+    assert str(kept_out.value) == str(refused.value)
+    assert await owner.fetchval("select version_num from alembic_version") == revision
+    assert await owner.fetchval("select to_regclass('donation_tally') is null"), "nothing was made"
+    await owner.close()
+
+
+def test_how_a_database_and_the_code_stand_to_each_other() -> None:
+    newest = migrations.REVISIONS[-1]
+    said = {None: "behind", newest: "current", "r9999": "newer", "0001": "before 0.1.0", "0001a": "before 0.1.0"}
+    assert {revision: migrations.State(revision).verdict for revision in said} == said
+    assert migrations.State(newest).refusal is None

@@ -5,6 +5,7 @@ for the state, which needs no Alembic.
 """
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ import asyncpg
 APP_ROLE = "almoner_app"
 _FOLDER = Path(__file__).parent
 REVISIONS = tuple(sorted(file.name.partition("_")[0] for file in (_FOLDER / "versions").glob("r[0-9]*_*.py")))
+_BEFORE_0_1_0 = re.compile(r"\d{4}a?")
+"""How revisions were named before the baseline; their tables are not carried over."""
 
 
 class MigrationRefused(Exception):
@@ -28,24 +31,37 @@ class State:
     revision: str | None
 
     @property
-    def verdict(self) -> Literal["current", "behind", "newer"]:
+    def verdict(self) -> Literal["current", "behind", "newer", "before 0.1.0"]:
         """How database and code stand to each other."""
-        if self.revision is not None and self.revision not in REVISIONS:
-            return "newer"
-        return "current" if self.revision == REVISIONS[-1] else "behind"
+        if self.revision is None or self.revision in REVISIONS:
+            return "current" if self.revision == REVISIONS[-1] else "behind"
+        return "before 0.1.0" if _BEFORE_0_1_0.fullmatch(self.revision) else "newer"
 
-    def refuse_unless_current(self) -> None:
-        """Raises MigrationRefused unless code and database fit."""
+    @property
+    def refusal(self) -> str | None:
+        """Why code and database do not fit, and what to do; None when they do."""
+        if self.verdict == "before 0.1.0":
+            return (
+                f"The database is at revision {self.revision}, from before Almoner 0.1.0, and cannot be carried over: "
+                "start with an empty one (`almoner clean` removes that of a sandbox), which `almoner registers import` "
+                "fills again."
+            )
         if self.verdict == "newer":
-            raise MigrationRefused(
+            return (
                 f"The database is at revision {self.revision}, newer than this version of Almoner, which ends at "
                 f"{REVISIONS[-1]}: start the version that migrated it, or use another database."
             )
         if self.verdict == "behind":
-            raise MigrationRefused(
+            return (
                 f"The database is at revision {self.revision or 'none'} and this version of Almoner needs "
                 f"{REVISIONS[-1]}: run `almoner migrate`."
             )
+        return None
+
+    def refuse_unless_current(self) -> None:
+        """Raises MigrationRefused unless code and database fit."""
+        if (refusal := self.refusal) is not None:
+            raise MigrationRefused(refusal)
 
 
 async def read_state(connection: "asyncpg.Connection[asyncpg.Record]") -> State:
@@ -67,7 +83,8 @@ async def state(dsn: str) -> State:
 def migrate(owner_dsn: str, *, tell: Callable[[str], None] | None = None) -> State:
     """Bring the database to the newest revision; ``tell`` hears the name of each. Not for use inside an event loop.
 
-    Raises MigrationRefused when the database is newer than the code or the role of the service is missing.
+    Raises MigrationRefused when the database is newer than the code or from before 0.1.0, or the role of the service is
+    missing.
     """
     from alembic import command
     from alembic.config import Config
@@ -85,7 +102,7 @@ async def _prepare(owner_dsn: str) -> State:
     connection = await asyncpg.connect(owner_dsn)
     try:
         found = await read_state(connection)
-        if found.verdict == "newer":
+        if found.verdict in ("newer", "before 0.1.0"):
             found.refuse_unless_current()
         if not await connection.fetchval("select exists (select from pg_roles where rolname = $1)", APP_ROLE):
             raise MigrationRefused(

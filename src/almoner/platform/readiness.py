@@ -1,6 +1,6 @@
 """What /readyz asks: whether this process can do its work now."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from almoner.platform import audit_chain, dispatcher
@@ -15,8 +15,11 @@ MOST_UNCHAINED_SECONDS: Final = 600.0
 _UNREACHABLE: Final = "the database cannot be reached"
 
 
-def checks(db: Database, revision: str) -> Mapping[str, Check]:
-    """Database, migrations (``revision`` is the one that this code needs), the lag of events and of the audit chain."""
+def checks(db: Database, refusal: Callable[[str | None], str | None]) -> Mapping[str, Check]:
+    """Database, migrations, the lag of events and of the audit chain.
+
+    ``refusal``: why this code does not fit a database of that revision; None when it does.
+    """
 
     async def database() -> str | None:
         try:
@@ -32,7 +35,7 @@ def checks(db: Database, revision: str) -> Mapping[str, Check]:
                 found = await tx.fetchval("select version_num from alembic_version")
         except UNAVAILABLE:
             return _UNREACHABLE
-        return None if found == revision else f"the database is at revision {found}, this code needs {revision}"
+        return refusal(found)
 
     async def worker() -> str | None:
         try:
