@@ -53,5 +53,5 @@ format:  ## Format the code and apply safe corrections.
 
 lock:  ## Pin the newest versions that requirements/*.in allow, with hashes.
 	@tools/bootstrap dev
-	cd requirements && for group in service dev peers; do ../$(python) -m uv pip compile --upgrade --universal --python-version 3.11 \
+	cd requirements && for group in pip service dev peers; do ../$(python) -m uv pip compile --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate --quiet $$group.in -o $$group.txt; done

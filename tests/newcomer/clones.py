@@ -67,7 +67,7 @@ class Clone:
     def environment(self, given: dict[str, str]) -> dict[str, str]:
         """What a login of the account has, and the settings given; most of what pip would compile is never used."""
         kept = {name: os.environ[name] for name in os.environ if name.startswith(("PIP_", "SSL_", "http", "no_proxy"))}
-        home = {"HOME": str(self.path.parent), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PIP_NO_COMPILE": "1"}
+        home = {"HOME": str(self.path.parent), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PIP_COMPILE": "0"}
         return {**kept, **home, "ALMONER_PORT": str(self.port), **given}
 
     def _identity(self) -> dict[str, Any]:
