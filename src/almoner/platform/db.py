@@ -28,6 +28,8 @@ _Item = TypeVar("_Item")
 
 _inside: ContextVar[bool] = ContextVar("almoner_inside_transaction", default=False)
 
+STATEMENTS: Final = 300
+"""That a connection keeps prepared: sweeps and the self-check have two hundred, which would push out all others."""
 REQUEST_SECONDS: Final = 10.0
 """How long a statement of a request may take."""
 BACKGROUND_SECONDS: Final = 300.0
@@ -374,6 +376,7 @@ async def open_pool(dsn: str, size: int) -> "asyncpg.Pool[Record]":
         init=_speak_json,
         reset=_keep_session,
         max_inactive_connection_lifetime=300,
+        statement_cache_size=STATEMENTS,
         server_settings={
             "application_name": "almoner",
             "timezone": "UTC",
