@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import Final
@@ -21,23 +22,30 @@ from almoner.platform.pages.headers import security_headers
 _SHARED: Final = Path(__file__).parent / "templates"
 
 
+@cache
+def _environment(templates: Path) -> Environment:
+    """The templates of a folder and the shared ones, compiled once in a process."""
+    made = Environment(
+        loader=ChoiceLoader([FileSystemLoader(templates), FileSystemLoader(_SHARED)]),
+        autoescape=select_autoescape(enabled_extensions=("html",), default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["bdi"] = isolated
+    made.filters["embed"] = embedded
+    made.filters["strong"] = stressed
+    made.filters["whole"] = unbroken
+    return made
+
+
 class Pages:
     """Renders the pages and mails of one slice: its own templates, then the shared ones."""
 
     def __init__(self, deployment: Deployment, templates: Path, catalogues: Catalogues | None = None) -> None:
         self.deployment = deployment
         self.catalogues = catalogues or Catalogues()
-        self._templates = Environment(
-            loader=ChoiceLoader([FileSystemLoader(templates), FileSystemLoader(_SHARED)]),
-            autoescape=select_autoescape(enabled_extensions=("html",), default_for_string=True),
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.filters["bdi"] = isolated
-        self._templates.filters["embed"] = embedded
-        self._templates.filters["strong"] = stressed
-        self._templates.filters["whole"] = unbroken
+        self._templates = _environment(templates)
 
     def language(self, tag: str | None) -> Language:
         """The language of an RFC 5646 tag; English when it is None or not offered."""
