@@ -15,7 +15,7 @@ import uvloop
 from almoner.access.credentials import hashing
 from almoner.platform import postgres
 from almoner.platform.postgres import Server
-from tests.support import closed_network, cluster, database, hanging, statements
+from tests.support import array_types, closed_network, cluster, database, hanging, statements
 from tests.support import given_files as outside
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -38,6 +38,7 @@ closed_network.close()
 hashing.take(LEAST_COST)
 asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # as the service runs
 recorded = statements.record()
+array_types.remember()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

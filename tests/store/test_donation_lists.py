@@ -130,6 +130,7 @@ async def test_tallies_are_the_donations_whatever_was_gathered_when(service: Ser
 
 async def test_the_plan_of_a_narrowed_page_is_kept(service: Service, tenant: Tenant) -> None:
     async with service.db.write() as tx:
+        await tx.execute("set local plan_cache_mode = auto")  # as the service runs, and no other test
         for _ in range(10):
             await store_lists.page(tx, tenant.partner, Page(25, descending=True), Filters(status="ACTIVE"))
         kept = await tx.fetchval(

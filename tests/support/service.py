@@ -8,6 +8,7 @@ import socket
 from collections.abc import AsyncIterator, Hashable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from tempfile import TemporaryDirectory
 
 from starlette.types import ASGIApp
@@ -115,6 +116,10 @@ def _description(house: wiring.House) -> bytes:
     return _descriptions[same]
 
 
+_catalogues = cache(Catalogues)
+"""Read once for all services."""
+
+
 def settings_for(database: TestDatabase, **given: object) -> configuration.Settings:
     """Settings of a sandbox without limits."""
     values: dict[str, object] = {
@@ -153,7 +158,9 @@ async def serving(
     documents = TemporaryDirectory(prefix="almoner-documents-")
     folders = {"audit_heads": heads.name, "documents_url": documents.name}
     given = settings_for(database, **{"provider_url": provider_url, **folders, **settings})
-    house = await wiring.open_house(given, clock=clock, telemetry=Telemetry(lines.append), catalogues=catalogues)
+    house = await wiring.open_house(
+        given, clock=clock, telemetry=Telemetry(lines.append), catalogues=catalogues or _catalogues()
+    )
     stop = asyncio.Event()
     try:
         async with asyncio.TaskGroup() as group:
@@ -168,6 +175,6 @@ async def serving(
         if listening.fileno() >= 0:  # the provider's server closes it, where it was begun
             asyncio.get_running_loop().remove_reader(listening)
         listening.close()
+        await house.close()
         heads.cleanup()
         documents.cleanup()
-        await house.close()
