@@ -15,10 +15,11 @@ import uvloop
 from almoner.access.credentials import hashing
 from almoner.platform import postgres
 from almoner.platform.postgres import Server
-from tests.support import array_types, closed_network, cluster, database, hanging, statements
+from tests.support import array_types, closed_network, cluster, database, emptied, hanging, statements
 from tests.support import given_files as outside
 from tests.support.client import Client
 from tests.support.database import TestDatabase
+from tests.support.emptied import Emptied
 from tests.support.figures import Figures
 from tests.support.people import LEAST_COST
 from tests.support.scim import ScimClient
@@ -139,6 +140,20 @@ async def service(session_database: TestDatabase) -> AsyncIterator[Service]:
     """The service of this worker: real commits, so every test brings its own partner."""
     async with serving(session_database) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+async def emptied_service(postgres_server: Server) -> AsyncIterator[Emptied]:
+    """The one that ``alone`` gives."""
+    async with database.copied(postgres_server) as made, serving(made) as service, emptied.emptied(service) as kept:
+        yield kept
+
+
+@pytest.fixture
+async def alone(emptied_service: Emptied) -> AsyncIterator[Service]:
+    """A service with nothing in its database, in which nobody else does anything."""
+    async with emptied_service.used() as service:
+        yield service
 
 
 @pytest.fixture

@@ -11,16 +11,8 @@ from almoner.giving.bank_lines.batches import at_once
 from almoner.kit.money import Money
 from tests.support import bank, camt, factories
 from tests.support.client import Client
-from tests.support.database import TestDatabase
 from tests.support.payouts import payouts, settled, verified
-from tests.support.service import Service, serving
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own."""
-    async with serving(empty_database) as made:
-        yield made
+from tests.support.service import Service
 
 
 @pytest.fixture

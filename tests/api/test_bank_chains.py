@@ -1,6 +1,5 @@
 """Statements of our bank follow each other: one that is missing is noticed, and none is invented (M7)."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from random import Random
 
@@ -11,17 +10,9 @@ from almoner.giving.bank_lines.domain import Gap, StatementRefused
 from almoner.kit.errors import NotFound
 from almoner.platform import selfcheck
 from tests.support import bank, camt
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 
 DAYS = 12
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own."""
-    async with serving(empty_database) as made:
-        yield made
 
 
 async def gaps(alone: Service) -> list[Gap]:

@@ -21,19 +21,17 @@ from almoner.platform import selfcheck
 from tests.support import bank, camt, factories
 from tests.support.bank import answer
 from tests.support.client import Client
-from tests.support.database import TestDatabase
 from tests.support.payouts import gift, payouts, settled, uuid_of, verified
-from tests.support.service import Service, serving
+from tests.support.service import Service
 
 SCHEMA = Path(__file__).parents[2] / "src/almoner/giving/bank_files/schemas/pain.001.001.09.xsd"
 SPACE = {"p": "urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"}
 
 
 @pytest.fixture
-async def service_alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
+def service_alone(alone: Service) -> Service:
     """A service of its own: a file takes every payout there is."""
-    async with serving(empty_database) as made:
-        yield made
+    return alone
 
 
 @pytest.fixture
@@ -292,7 +290,7 @@ async def test_m11_what_cannot_be_done_keeps_none_of_the_others_back_and_is_done
     told = await bank.heard(service_alone, answer(file, whole="ACSC"))
     assert (told.confirmed, [why for _, why in told.refused]) == (2, ["not this one"])
     assert Counter(one["status"] for one in await payouts(partner)) == {"PAID": 2, "SENT": 1}
-    await owner.execute("drop trigger faulty on disbursement")
+    await owner.execute("drop function faulty cascade")
     await owner.close()
     told = await bank.heard(service_alone, answer(file, whole="ACSC"))
     assert (told.confirmed, told.refused, told.contradicted) == (1, [], [])

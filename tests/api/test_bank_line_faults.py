@@ -20,20 +20,12 @@ from tests.support import bank, books, camt, factories
 from tests.support import giving as support
 from tests.support.camt import Entry
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
 from tests.support.giving import Giving
 from tests.support.payouts import payouts, settled, uuid_of, verified
 from tests.support.reports import imported, report
 from tests.support.requests import asked, paid, requests
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.transfers import begun, came, reference
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own."""
-    async with serving(empty_database) as made:
-        yield made
 
 
 @pytest.fixture

@@ -14,18 +14,10 @@ from almoner.giving.payouts.domain import Confirmation
 from tests.support import bank, camt, factories
 from tests.support.camt import Entry
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
 from tests.support.payouts import came_back, payouts, release, settled, uuid_of, verified
 from tests.support.reports import imported, report
 from tests.support.requests import asked, paid, requests
-from tests.support.service import Service, serving
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own."""
-    async with serving(empty_database) as made:
-        yield made
+from tests.support.service import Service
 
 
 @pytest.fixture

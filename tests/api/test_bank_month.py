@@ -16,13 +16,12 @@ from tests.support import bank, books, camt, factories, transfers
 from tests.support import giving as support
 from tests.support.camt import Entry
 from tests.support.client import Client
-from tests.support.database import TestDatabase
 from tests.support.figures import Figures
 from tests.support.giving import gift
 from tests.support.payouts import payouts, settled, verified
 from tests.support.reports import imported, report
 from tests.support.requests import asked, paid
-from tests.support.service import Service, serving
+from tests.support.service import Service
 
 DAYS: Final = 30
 OF_TRANSFERS: Final = (
@@ -37,9 +36,8 @@ KINDS: Final = (
 
 
 @pytest.fixture
-async def own(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as made:
-        yield made
+def own(alone: Service) -> Service:
+    return alone
 
 
 @pytest.fixture

@@ -27,13 +27,6 @@ SPACED = "<IBAN>nl91 abna 0417 1643 00</IBAN>"
 
 
 @pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own."""
-    async with serving(empty_database) as made:
-        yield made
-
-
-@pytest.fixture
 async def partner(alone: Service) -> AsyncIterator[Client]:
     """A partner's server."""
     api = alone.client((await alone.tenant()).secret)

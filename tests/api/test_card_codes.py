@@ -5,17 +5,26 @@ from datetime import timedelta
 
 import pytest
 
-from tests.support.card_testing import FORM, Street, code_asked, open_street
-from tests.support.database import TestDatabase
+from almoner.platform.postgres import Server
+from tests.support import database
+from tests.support.card_testing import FORM, Street, code_asked, open_street, open_town
+from tests.support.emptied import Emptied, emptied
 
 MARGIN = timedelta(seconds=20)
 """Real time passes while a test runs; the units prove the exact moments."""
 
 
+@pytest.fixture(scope="module")
+async def town(postgres_server: Server) -> AsyncIterator[Emptied]:
+    """A service of their own for these tests."""
+    async with database.copied(postgres_server) as made, open_town(made) as service, emptied(service) as kept:
+        yield kept
+
+
 @pytest.fixture
-async def street(empty_database: TestDatabase) -> AsyncIterator[Street]:
-    """A service of its own, with nobody on it."""
-    async with open_street(empty_database) as made:
+async def street(town: Emptied) -> AsyncIterator[Street]:
+    """A street with nobody on it."""
+    async with town.used() as service, open_street(service) as made:
         yield made
 
 

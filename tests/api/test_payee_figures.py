@@ -1,26 +1,15 @@
 """How many verifications, flags and accounts wait before nonprofits are paid, as the metrics tell it."""
 
 import re
-from collections.abc import AsyncIterator
-
-import pytest
 
 from almoner.giving.payees import service as payees
 from almoner.giving.verifications import service as verifications
 from tests.support import bank, factories
 from tests.support.client import Client
-from tests.support.database import TestDatabase
 from tests.support.payouts import verified
-from tests.support.service import Service, serving
+from tests.support.service import Service
 
 SET = re.compile(r'almoner_payee(s_open|_oldest_seconds)\{what="(\w+)"\} ([\d.]+)')
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service in which nothing waits yet."""
-    async with serving(empty_database) as service:
-        yield service
 
 
 async def measured(service: Service) -> dict[str, tuple[float, float]]:

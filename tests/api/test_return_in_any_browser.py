@@ -9,18 +9,29 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support import card_testing
+from almoner.platform.postgres import Server
+from tests.support import card_testing, database
 from tests.support.card_testing import DECLINED, FORM, GOOD, Browser, Street
-from tests.support.database import TestDatabase
+from tests.support.emptied import Emptied, emptied
 
 CERTAIN = "If you have already paid, please do not pay again. We will email you about your payment."
 PERSONAL = ("Amina", "amina@", "a•••@")
 CLAIMS = ("charged", "taken from you", "has not been paid", "has been completed")
 
 
+@pytest.fixture(scope="module")
+async def town(postgres_server: Server) -> AsyncIterator[Emptied]:
+    async with (
+        database.copied(postgres_server) as made,
+        card_testing.open_town(made, card_testing_brakes="loose") as service,
+        emptied(service) as kept,
+    ):
+        yield kept
+
+
 @pytest.fixture
-async def street(empty_database: TestDatabase) -> AsyncIterator[Street]:
-    async with card_testing.open_street(empty_database, card_testing_brakes="loose") as made:
+async def street(town: Emptied) -> AsyncIterator[Street]:
+    async with town.used() as service, card_testing.open_street(service) as made:
         yield made
 
 

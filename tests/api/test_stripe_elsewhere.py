@@ -14,19 +14,11 @@ from almoner.platform.work import Work
 from tests.support import bank
 from tests.support import refunds as back
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
 from tests.support.payouts import release, verified
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.stripe_giving import AtStripe, serving_at_stripe
 
 JOB = Job(0, FETCH, {}, attempt=1, failures=0, due_at=datetime(2026, 1, 1, tzinfo=UTC), lane=None)
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own: what Stripe has paid out is all there is."""
-    async with serving(empty_database) as made:
-        yield made
 
 
 @pytest.fixture

@@ -13,10 +13,9 @@ from almoner.giving.settlements.jobs import FETCH, fetch
 from almoner.platform.queue import Done, Job
 from almoner.platform.work import Work
 from tests.support.client import Client
-from tests.support.database import TestDatabase
 from tests.support.figures import Figures
 from tests.support.giving import gift
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.stripe_account import Thing
 from tests.support.stripe_giving import AtStripe, Stripe, serving_at_stripe
 
@@ -25,9 +24,8 @@ Fault = Callable[["Month", AtStripe], tuple[str, Mismatch]]
 
 
 @pytest.fixture
-async def own(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service_:
-        yield service_
+def own(alone: Service) -> Service:
+    return alone
 
 
 @pytest.fixture

@@ -12,18 +12,16 @@ from almoner.kit.money import Money
 from almoner.platform.queue import Done, Job, Retry
 from almoner.platform.work import Work
 from tests.support.client import Client
-from tests.support.database import TestDatabase
 from tests.support.giving import gift
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.stripe_giving import AtStripe, Stripe, serving_at_stripe
 
 JOB = Job(0, FETCH, {}, attempt=1, failures=0, due_at=datetime(2026, 1, 1, tzinfo=UTC), lane=None)
 
 
 @pytest.fixture
-async def own(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service_:
-        yield service_
+def own(alone: Service) -> Service:
+    return alone
 
 
 @pytest.fixture

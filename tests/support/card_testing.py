@@ -163,21 +163,27 @@ class Browser:
 
 
 @asynccontextmanager
-async def open_street(database: TestDatabase, **settings: Any) -> AsyncIterator[Street]:
+async def open_town(database: TestDatabase, **settings: Any) -> AsyncIterator[Service]:
     """The service on a port of its own until the block ends, behind a trusted proxy."""
     port = free_port()
     given = {"card_testing_brakes": "strict", "trusted_proxies": "127.0.0.1/32,::1/128", **settings}
-    async with serving(database, port=port, **given) as service, httpx.AsyncClient() as http:
+    async with serving(database, port=port, **given) as service:
         stop = asyncio.Event()
         async with asyncio.TaskGroup() as group:
             group.create_task(answer(service.app, listen("localhost", port), stop))
-            api = service.client((await service.tenant()).secret)
-            organisation = await factories.nonprofit(service)
             try:
-                yield Street(service, api, f"http://localhost:{port}", http, organisation)
+                yield service
             finally:
                 stop.set()
-                await api.close()
+
+
+@asynccontextmanager
+async def open_street(town: Service) -> AsyncIterator[Street]:
+    """A partner of the service, with one nonprofit."""
+    async with httpx.AsyncClient() as http:
+        api = town.client((await town.tenant()).secret)
+        yield Street(town, api, f"http://localhost:{town.house.settings.port}", http, await factories.nonprofit(town))
+        await api.close()
 
 
 async def code_asked(street: Street) -> Browser:

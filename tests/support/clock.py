@@ -42,6 +42,10 @@ class TestClock:
         """Move business time to a moment that is not yet past."""
         return self.advance(moment - self._now)
 
+    def set_back(self) -> None:
+        """Begin anew, for the next test of a service that stays."""
+        self._now, self._ahead = self._start, timedelta()
+
     def advance_wall(self, **amount: float) -> None:
         """Move real time: leases, limits and one-time passwords run out."""
         self._ahead += timedelta(**amount)

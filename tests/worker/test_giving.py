@@ -19,11 +19,10 @@ from almoner.platform.background import Background
 from almoner.platform.work import Duties
 from tests.support import giving as support
 from tests.support.client import Client
-from tests.support.database import TestDatabase
 from tests.support.fake_provider import FakeProvider
 from tests.support.figures import Figures
 from tests.support.giving import DAY, MOMENT, PAID, Giving, gift
-from tests.support.service import Service, serving
+from tests.support.service import Service
 
 
 @dataclass(slots=True)
@@ -48,16 +47,15 @@ class Ground:
 
 
 @pytest.fixture
-async def ground(empty_database: TestDatabase) -> AsyncIterator[Ground]:
+async def ground(alone: Service) -> AsyncIterator[Ground]:
     """The ground, with nothing on it."""
-    async with serving(empty_database) as service:
-        provider = FakeProvider()
-        schedules = (*session_jobs.schedules, *donation_jobs.schedules)
-        duties = Duties(handlers=donation_jobs.handlers(provider), schedules=schedules)
-        background = Background(service.db, duties, service.house.telemetry)
-        api = service.client((await service.tenant()).secret)
-        yield Ground(service, api, provider, background)
-        await api.close()
+    provider = FakeProvider()
+    schedules = (*session_jobs.schedules, *donation_jobs.schedules)
+    duties = Duties(handlers=donation_jobs.handlers(provider), schedules=schedules)
+    background = Background(alone.db, duties, alone.house.telemetry)
+    api = alone.client((await alone.tenant()).secret)
+    yield Ground(alone, api, provider, background)
+    await api.close()
 
 
 async def test_s4_sweeps_run_when_their_moment_has_come(ground: Ground) -> None:

@@ -13,11 +13,10 @@ from almoner.giving.payouts.domain import BY_RUN, Rules
 from tests.support import factories
 from tests.support import giving as givings
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
 from tests.support.fake_provider import FakeProvider
 from tests.support.payouts import events_of, gift, payouts, settled, simulate, uuid_of, verified
 from tests.support.reports import imported, reasons, report
-from tests.support.service import Service, serving
+from tests.support.service import Service
 
 MIDNIGHT = datetime(2026, 3, 3, tzinfo=UTC)
 MOMENT = timedelta(milliseconds=1)
@@ -37,12 +36,11 @@ class Ground:
 
 
 @pytest.fixture
-async def ground(empty_database: TestDatabase) -> AsyncIterator[Ground]:
+async def ground(alone: Service) -> AsyncIterator[Ground]:
     """The ground, with nothing on it, on 2 March 2026 at 9:30."""
-    async with serving(empty_database) as made:
-        api = made.client((await made.tenant()).secret)
-        yield Ground(made, api)
-        await api.close()
+    api = alone.client((await alone.tenant()).secret)
+    yield Ground(alone, api)
+    await api.close()
 
 
 async def test_payouts_run_every_day_as_the_clock_passes_midnight(ground: Ground) -> None:

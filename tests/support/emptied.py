@@ -1,0 +1,99 @@
+"""A service over a database with nothing in it, for one test after the other.
+
+To start one takes little; but each new database has every statement planned and every catalogue read anew, which is
+most of what a short test takes. So one stays, and what a test left is taken away: rows in the database, moved clocks,
+log lines, heads of the audit chains.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import asyncpg
+
+from tests.support import card_numbers
+from tests.support.service import Service
+
+# Rows that migrations and the start of the service made are kept beside, and put back where a test changed them.
+_REMEMBER: Final = """
+do $$
+declare
+    name text;
+    filled boolean;
+begin
+    create schema kept;
+    create table kept.columns (name text primary key, columns text);
+    for name in
+        select t.oid::regclass::text from pg_class t
+        where t.relnamespace in ('public'::regnamespace, 'provider_test'::regnamespace) and t.relkind = 'r'
+    loop
+        execute format('select exists (select from %s)', name) into filled;
+        if filled then
+            execute format('create table kept.%I as table %s', name, name);
+            insert into kept.columns select name, string_agg(quote_ident(attname), ', ')
+            from pg_attribute where attrelid = name::regclass and attnum > 0 and attgenerated = '' and not attisdropped;
+        end if;
+    end loop;
+end $$
+"""
+_EMPTY: Final = """
+do $$
+declare
+    name text;
+    same text;
+    changed boolean;
+begin
+    for name, same in
+        select t.oid::regclass::text, c.columns
+        from pg_class t left join kept.columns c on c.name = t.oid::regclass::text
+        where t.relnamespace in ('public'::regnamespace, 'provider_test'::regnamespace) and t.relkind = 'r'
+            and pg_relation_size(t.oid) > 0
+    loop
+        if same is null then
+            execute format('delete from %s', name);
+            continue;
+        end if;
+        execute format('select exists ((table %s except table kept.%I) union all (table kept.%I except table %s))',
+            name, name, name, name) into changed;
+        if changed then
+            execute format('delete from %s', name);
+            execute format('insert into %s (%s) overriding system value select %s from kept.%I',
+                name, same, same, name);
+        end if;
+    end loop;
+end $$
+"""
+
+
+class Emptied:
+    """A service that is emptied after each use."""
+
+    def __init__(self, service: Service, superuser: "asyncpg.Connection[asyncpg.Record]") -> None:
+        self._service = service
+        self._superuser = superuser
+
+    @asynccontextmanager
+    async def used(self) -> AsyncIterator[Service]:
+        """The service, with nothing in it."""
+        yield self._service
+        found = [*await card_numbers.in_database(self._service.database), *card_numbers.in_lines(self._service.lines)]
+        await self._superuser.execute(_EMPTY)
+        for heads in self._service.house.settings.heads_folder.iterdir():
+            heads.unlink()
+        self._service.lines.clear()
+        self._service.clock.set_back()
+        assert found == [], f"card numbers: {found}"
+
+
+@asynccontextmanager
+async def emptied(service: Service) -> AsyncIterator[Emptied]:
+    """Remember how it is now, before anybody used it."""
+    superuser = await asyncpg.connect(service.database.server.superuser_url(service.database.name))
+    try:
+        await superuser.execute("set session_replication_role = replica")  # neither keys nor triggers hinder it
+        await service.drain()  # a sweeper makes its rows once, with its first sweep
+        await superuser.execute("update schedule set ran_at = null where ran_at < now() + interval '1 year'")
+        await superuser.execute(_REMEMBER)
+        yield Emptied(service, superuser)
+    finally:
+        await superuser.close()
