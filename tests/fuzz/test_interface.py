@@ -20,9 +20,10 @@ def sandbox() -> Iterator[Running]:
 @pytest.mark.soak
 @pytest.mark.timeout(900)  # about a hundred operations, on machines that do something else, too
 def test_e1_nothing_answers_otherwise_than_described(sandbox: Running, figures: Figures, tmp_path: Path) -> None:
-    # Every value at its bounds, one after the other: four fifths of the requests of a short run.
-    phases = "examples,fuzzing,stateful" + (",coverage" if figures.soak else "")
-    examples = figures.count(1, 100)
+    # Each example of the description in turn, which tests/e2e/test_documents.py sends as well, and every value at its
+    # bounds: both are most of the time, and no part of a short run.
+    phases = "fuzzing,stateful" + (",examples,coverage" if figures.soak else "")
+    examples = figures.count(2, 100)
     outcome = campaign.run(sandbox, tmp_path / "st", phases=phases, examples=examples, seed=figures.seed)
     assert outcome.status == 0, outcome.said[-20_000:]
     share = len(outcome.succeeded) / len(outcome.seen)
