@@ -79,7 +79,7 @@ async def test_s4_sweeps_run_when_their_moment_has_come(ground: Ground) -> None:
 async def test_s4_more_than_one_batch_is_swept_to_the_end_within_a_minute(ground: Ground, figures: Figures) -> None:
     first = await ground.session()
     await first.begin()
-    due = figures.count(2500, 100_000)
+    due = figures.count(1100, 100_000)
     async with ground.service.db.write() as tx:
         await tx.execute(
             """
