@@ -26,6 +26,7 @@ from tests.support import (
 from tests.support import giving as support
 from tests.support.client import Client
 from tests.support.payouts import run, settled, simulate, verified
+from tests.support.planning import Connection
 from tests.support.request_faults import of_requests
 from tests.support.service import Service, serving
 from tests.support.suspense import held_for, work
@@ -381,21 +382,25 @@ def faults() -> Iterator[Fault]:
     yield from submission_faults.of_submissions()
 
 
+@pytest.fixture(scope="module")
+async def hand(lived: Service) -> AsyncIterator[Connection]:
+    """One that no trigger and no reference holds back."""
+    connection = await asyncpg.connect(lived.database.server.superuser_url(lived.database.name))
+    await connection.execute("set session_replication_role = replica")
+    yield connection
+    await connection.close()
+
+
 @asynccontextmanager
-async def planted(service: Service, fault: Fault | None) -> AsyncIterator[Tx]:
-    """The fault, by a hand that no trigger and no reference holds back, for as long as the block lasts."""
-    server = service.database.server
-    connection = await asyncpg.connect(server.superuser_url(service.database.name))
-    trial = connection.transaction(isolation="repeatable_read")
+async def planted(service: Service, hand: Connection, fault: Fault) -> AsyncIterator[Tx]:
+    """The fault, for as long as the block lasts."""
+    trial = hand.transaction(isolation="repeatable_read")
     await trial.start()
     try:
-        await connection.execute("set local session_replication_role = replica")
-        if fault:
-            await connection.execute(fault.sql)
-        yield Tx(connection, service.db.deployment, "read")  # type: ignore[arg-type]
+        await hand.execute(fault.sql)
+        yield Tx(hand, service.db.deployment, "read")  # type: ignore[arg-type]
     finally:
         await trial.rollback()
-        await connection.close()
 
 
 def told(outcome: Outcome) -> dict[str, int]:
@@ -420,10 +425,23 @@ async def test_nothing_is_found_after_the_usual_journeys(lived: Service) -> None
 
 
 @pytest.mark.parametrize("fault", list(faults()), ids=lambda fault: fault.check)
-async def test_m1_m2_m3_each_fault_is_named(lived: Service, fault: Fault) -> None:
-    async with planted(lived, fault) as tx:
-        found = told(await selfcheck.look(tx, CHECKS))
-    assert found.get(fault.check, 0) >= 1, found
+async def test_m1_m2_m3_each_fault_is_named(lived: Service, hand: Connection, fault: Fault) -> None:
+    asked = [check for check in CHECKS if check.name == fault.check]
+    async with planted(lived, hand, fault) as tx:
+        found = told(await selfcheck.look(tx, asked))
+    assert found.get(fault.check, 0) >= 1
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(one, marks=[pytest.mark.long] if number else []) for number, one in enumerate(faults())],
+    ids=lambda fault: fault.check,
+)
+async def test_m1_m2_m3_all_checks_are_answered_beside_a_fault(lived: Service, hand: Connection, fault: Fault) -> None:
+    async with planted(lived, hand, fault) as tx:
+        outcome = await selfcheck.look(tx, CHECKS)
+    assert told(outcome).get(fault.check, 0) >= 1
+    assert outcome.checks == len(CHECKS)
 
 
 def test_every_check_has_a_fault_that_it_finds() -> None:
