@@ -167,3 +167,26 @@ def test_ten_business_days(day: int, expected: int) -> None:
     made = datetime(2026, 3, day, 9, 30, tzinfo=UTC)
     assert domain.due(made) == datetime(2026, 3, expected, 9, 30, tzinfo=UTC)
     assert domain.due(made) - made >= timedelta(days=12)
+
+
+@pytest.mark.parametrize(
+    ("open_too", "change"),
+    [
+        (True, "text = null"),
+        (True, "text = 'Another'"),
+        (False, "text = 'Another'"),
+        (False, "decided_by = 'sandbox_operator_x'"),
+        (False, "overruled = '{compliance}'"),
+    ],
+)
+async def test_what_an_appeal_says_is_forgotten_after_its_decision_and_not_changed(
+    service: Service, api: Client, *, open_too: bool, change: str
+) -> None:
+    failed = await ended(service, api, await applied(api, organisationName="test_reject_other"))
+    one = await appeals.made(api, failed)
+    if not open_too:
+        await appeals.decide(service, one, "rejected")
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError) as refused:
+        async with service.db.write() as tx:
+            await tx.execute(f"update appeal set {change} where id = $1", appeals.id_of(service, one))
+    assert refused.value.constraint_name in {"appeal_promise", "appeal_says"}
