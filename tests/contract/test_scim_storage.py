@@ -2,31 +2,46 @@
 
 import asyncio
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import pytest
 from scim2_models import Bulk, ETag, Filter, ScimProvider, Sort
 from scim2_server.storage import ScimStorage
 from scim2_server.testing import AsyncScimStorageContract, BlockingStorage
 
-from almoner.platform.db import connect
+from almoner.platform.db import Database, connect
 from tests.support import scim_rows
 from tests.support.database import TestDatabase
+
+Connected: TypeAlias = tuple[asyncio.Runner, Database]
+
+
+@pytest.fixture(scope="module")
+def connected(session_database: TestDatabase) -> Iterator[Connected]:
+    """One connection, which has planned what it is asked, and the loop that it belongs to."""
+    with asyncio.Runner() as runner:
+        db = runner.run(connect(session_database.dsn, scim_rows.deployment(), size=1))
+        yield runner, db
+        runner.run(db.close())
 
 
 class TestPostgresStorage(AsyncScimStorageContract):
     """Each test has a partner of its own, and a transaction that is undone."""
 
     @pytest.fixture
-    def storage(self, session_database: TestDatabase) -> Iterator[ScimStorage]:
-        with asyncio.Runner() as runner:
-            db = runner.run(connect(session_database.dsn, scim_rows.deployment(), size=1))
-            writing = db.write()
-            tx = runner.run(writing.__aenter__())
-            partner = runner.run(scim_rows.partner(tx, "Directory"))
-            yield BlockingStorage(scim_rows.storage(tx, partner), runner)
-            undone = RuntimeError()
-            runner.run(writing.__aexit__(RuntimeError, undone, None))
-            runner.run(db.close())
+    def provider(self) -> ScimProvider:
+        """That of the suite, made once: no test changes it."""
+        return scim_rows.PROVIDER
+
+    @pytest.fixture
+    def storage(self, connected: Connected) -> Iterator[ScimStorage]:
+        runner, db = connected
+        writing = db.write()
+        tx = runner.run(writing.__aenter__())
+        partner = runner.run(scim_rows.partner(tx, "Directory"))
+        yield BlockingStorage(scim_rows.storage(tx, partner), runner)
+        undone = RuntimeError()
+        runner.run(writing.__aexit__(RuntimeError, undone, None))
 
     @pytest.fixture(autouse=True)
     def skips_nothing(self, provider: ScimProvider) -> None:
