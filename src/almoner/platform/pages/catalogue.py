@@ -87,10 +87,7 @@ class Catalogues:
     """Every offered language."""
 
     def __init__(self, folder: Path = LOCALE_FOLDER) -> None:
-        read: dict[str, dict[str, Message]] = {
-            path.stem: json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))
-        }
-        self._messages = {tag: read[FALLBACK] | messages for tag, messages in read.items()}
+        self._messages = _read(folder)
         self.language = cache(self._language)
 
     @property
@@ -103,6 +100,13 @@ class Catalogues:
         if tag is None or nearest is None:
             return Language(FALLBACK, FALLBACK, self._messages[FALLBACK])
         return Language(tag, nearest, self._messages[nearest])
+
+
+@cache
+def _read(folder: Path) -> Mapping[str, Mapping[str, Message]]:
+    """The messages of each language, English where there is none; once for all slices and commands of a process."""
+    read = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))}
+    return {tag: read[FALLBACK] | messages for tag, messages in read.items()}
 
 
 def _locale(tag: str) -> Locale | None:
