@@ -18,6 +18,8 @@ from hashlib import sha256
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1]
+SOAK, LONG = "soak", "not soak"
+RUN = ("-m", "pytest", "-q", "--soak", "--timeout=0", "-m")
 DONE = PROJECT / ".cache" / "soak" / "done.json"
 PAGES = PROJECT / "docs" / "evidence" / "pages.md"
 MUTATION = "mutation"
@@ -35,19 +37,32 @@ def code() -> str:
     return mark.hexdigest()
 
 
-def parts() -> dict[str, list[tuple[str, ...]]]:
-    """The commands of each part by its name, the quick ones first."""
-    marked = [path for path in (PROJECT / "tests").glob("*/test_*.py") if "mark.soak" in path.read_text()]
+def _tests(word: str, marked: str) -> list[str]:
+    """Those that are marked so, in modules that hold a word; all pages are a part of their own."""
+    tests = [path for path in (PROJECT / "tests").glob("*/test_*.py") if path.parent.name != "pages"]
+    modules = [path for path in sorted(tests) if re.search(word, path.read_text())]
     found = subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", "-q", "--soak", "-m", "soak", "-p", "no:randomly", *marked],
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", "--soak", "-m", marked, "-p", "no:randomly", *modules],
         cwd=PROJECT, capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
+    return re.findall(r"^tests/\S+::.*$", found, re.MULTILINE)
+
+
+def _part(test: str) -> str:
+    suite, module = re.match(r"tests/(\w+)/test_(\w+)\.py", test).groups()  # type: ignore[union-attr]
+    return f"{suite}-{module}".replace("_", "-")
+
+
+def parts() -> dict[str, list[tuple[str, ...]]]:
+    """The commands of each part by its name, the quick ones first."""
     made: dict[str, list[tuple[str, ...]]] = defaultdict(list)
-    for test in re.findall(r"^tests/\S+::.*$", found, re.MULTILINE):
-        suite, module = re.match(r"tests/(\w+)/test_(\w+)\.py", test).groups()  # type: ignore[union-attr]
-        made[f"{suite}-{module}".replace("_", "-")].append(
-            ("-m", "pytest", "-q", "--soak", "-m", "soak", "--timeout=0", test)
-        )
+    for test in _tests(r"mark\.soak", SOAK):
+        made[_part(test)].append((*RUN, SOAK, test))
+    # Many small tests, which share what they are given: one more of what others show, and properties of many examples.
+    for module in dict.fromkeys(
+        test.partition("::")[0] for test in _tests(r"mark\.long|import hypothesis|@given", LONG)
+    ):
+        made[_part(module)].append((*RUN, LONG, module))
     made["pages"] = [("-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "--soak", "tests/pages")]
     made[MUTATION] = [("-m", "tools.mutation")]
     return dict(made)
