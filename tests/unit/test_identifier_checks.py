@@ -3,7 +3,7 @@
 import string
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from almoner.nonprofits.registries import check_digits, domain
@@ -29,6 +29,8 @@ LABELS = {
     "FCRA": ["", "FCRA ", "IN-MHA-"],
 }
 DIGITS = string.digits
+of_each = settings(max_examples=settings().max_examples // 4)
+"""Examples of each register, of which there are many."""
 
 
 @st.composite
@@ -62,6 +64,7 @@ def spelled(draw: st.DrawFn, code: str, number: str) -> str:
 
 
 @pytest.mark.parametrize("code", LABELS)
+@of_each
 @given(data=st.data())
 def test_every_spelling_of_a_number_is_the_same_number(code: str, data: st.DataObject) -> None:
     number = data.draw(valid(code))
@@ -75,6 +78,7 @@ def test_every_spelling_of_a_number_is_the_same_number(code: str, data: st.DataO
 
 
 @pytest.mark.parametrize("code", ["ACNC", "CRA", "ANBI", "CNPJ", "COC"])
+@of_each
 @given(data=st.data())
 def test_one_wrong_digit_is_never_in_order(code: str, data: st.DataObject) -> None:
     number = data.draw(valid(code))
@@ -89,6 +93,7 @@ def test_one_wrong_digit_is_never_in_order(code: str, data: st.DataObject) -> No
 
 
 @pytest.mark.parametrize("code", NUMBERINGS)
+@of_each
 @given(text=st.text(max_size=120) | st.text("0123456789EINSCRNOWABCHY-./_+ ,'\u0661\u00b2\u2460", max_size=20))
 @example(text="\ud800")
 @example(text="\u00b2\u00b3\u00b9")

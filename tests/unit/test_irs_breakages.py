@@ -34,6 +34,7 @@ FILES: list[tuple[RegisterSource, bytes]] = [
     (Irs990N(), b"\n\n" + NOTICE * 3),
 ]
 """Each source with a small whole file."""
+of_each = settings(max_examples=settings().max_examples // 4)
 
 
 def read(source: RegisterSource, content: bytes) -> list[Entry | BadRow]:
@@ -128,7 +129,7 @@ def test_nul_is_never_passed_on(source: RegisterSource, content: bytes) -> None:
 def test_any_line_is_an_entry_or_a_bad_row(source: RegisterSource, content: bytes) -> None:
     whole = len(read(source, content))
 
-    @settings(max_examples=40, deadline=None)
+    @of_each
     @given(st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]), max_size=200))
     def check(line: str) -> None:
         assert len(read(source, content + line.encode() + b"\n")) == whole + bool(line.strip())
@@ -149,7 +150,7 @@ def test_any_row_of_the_right_width_is_an_entry_or_a_bad_row(source: RegisterSou
         st.text(st.characters(exclude_characters=f"\r\n{sign}", exclude_categories=["Cs"]), max_size=12),
     )
 
-    @settings(max_examples=40, deadline=None)
+    @of_each
     @given(st.lists(field, min_size=width, max_size=width))
     def check(fields: list[str]) -> None:
         line = sign.join(fields)
@@ -160,7 +161,7 @@ def test_any_row_of_the_right_width_is_an_entry_or_a_bad_row(source: RegisterSou
 
 @pytest.mark.parametrize(("source", "content"), FILES)
 def test_any_bytes_are_refused_or_read(source: RegisterSource, content: bytes) -> None:
-    @settings(max_examples=40, deadline=None)
+    @of_each
     @given(st.binary(max_size=300), st.integers(0, len(content)))
     def check(junk: bytes, place: int) -> None:
         for given_bytes in (junk, content[:place] + junk + content[place:]):
@@ -173,7 +174,6 @@ def test_any_bytes_are_refused_or_read(source: RegisterSource, content: bytes) -
 _DAMAGE = st.lists(st.tuples(st.sampled_from(["insert", "remove", "end"]), st.integers(0, 40)), max_size=3)
 
 
-@settings(max_examples=100, deadline=None)
 @given(_DAMAGE)
 def test_officers_are_in_nothing_that_is_made_of_a_damaged_notice(damage: list[tuple[str, int]]) -> None:
     line = NOTICE.decode()
@@ -187,7 +187,6 @@ def test_officers_are_in_nothing_that_is_made_of_a_damaged_notice(damage: list[t
     assert not any(part in repr(rows[9:]) for part in ("JANE", "ROE", "Roe"))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(["insert", "remove", "end", "quote"]), st.integers(0, 27))
 def test_nobody_in_whose_care_a_body_is_is_in_anything_made_of_a_damaged_row(kind: str, nth: int) -> None:
     line = ",".join(body("530196605", "A FUND", ICO="% JANE ROE").values())

@@ -138,7 +138,7 @@ def test_endless_names_are_read_too(written: str) -> None:
 
 
 @given(names, names)
-@settings(max_examples=400)
+@settings(max_examples=2 * settings().max_examples)
 def test_the_reasons_add_up_to_the_score(one: str, other: str) -> None:
     for loose in (False, True):
         found = compare(prepare(one), prepare(other), loose=loose)
@@ -147,7 +147,7 @@ def test_the_reasons_add_up_to_the_score(one: str, other: str) -> None:
 
 
 @given(names, names)
-@settings(max_examples=400)
+@settings(max_examples=2 * settings().max_examples)
 def test_it_does_not_matter_who_asks(one: str, other: str) -> None:
     here, there = compare(prepare(one), prepare(other)), compare(prepare(other), prepare(one))
     assert here.score == pytest.approx(there.score)

@@ -15,6 +15,8 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
+import pytest
+
 from almoner.adapters.watchlist_ofac import SAMPLE, SDN
 from almoner.screening.matching.service import ENGINE
 from almoner.screening.screenings.domain import Asked
@@ -30,8 +32,8 @@ SEED: Final = 20261122
 RECALL: Final = {ASKED_FROM[0]: 0.97, ASKED_FROM[1]: 0.97, ASKED_FROM[2]: 0.95}
 """At least so many are found, by where the body is that bears the name."""
 NOBODY: Final = UUID(int=0)
-ENTRIES: Final = 80
-"""So many of the shipped bodies are asked for."""
+SHORTER: Final = [pytest.param(1, marks=pytest.mark.long), 3]
+"""All are asked, or every third one."""
 
 
 @cache
@@ -56,37 +58,40 @@ def registered() -> Iterator[dict[str, str]]:
             yield from csv.DictReader(lines)
 
 
-def test_listed_names_are_found_again_in_other_forms() -> None:
+@pytest.mark.parametrize("share", SHORTER)
+def test_listed_names_are_found_again_in_other_forms(share: int) -> None:
     random = Random(SEED)
     asked, right = 0, Counter[str]()
-    for entry in random.sample(bodies(), ENTRIES):
+    for entry in random.sample(bodies(), 80 // share):
         for listed in entry.listed.names:
             for change in KINDS.values():
                 name = change(listed.text, random)
                 asked += 1
                 for way, countries in zip(ASKED_FROM, places(entry), strict=True):
                     right[way] += found(lists(), entry, "organisation", name, countries)
-    assert asked > 800
+    assert asked > 800 // share
     shares = {way: right[way] / asked for way in ASKED_FROM}
     assert all(shares[way] >= least for way, least in RECALL.items()), shares
 
 
-def test_hardly_any_registered_body_is_flagged() -> None:
-    rows = list(registered())
+@pytest.mark.parametrize("share", SHORTER)
+def test_hardly_any_registered_body_is_flagged(share: int) -> None:
+    rows = list(registered())[::share]
     flagged = [(row["NAME"], hit.listed) for row in rows for hit in lists().hits(asked_of(row))]
-    assert len(rows) > 20_000
+    assert len(rows) > 20_000 // share
     assert len(flagged) <= len(rows) / 10_000, flagged
 
 
-def test_no_registered_body_is_flagged_for_the_bare_name_of_somebody_abroad() -> None:
-    rows = [row for row in registered() if row["STATE"]][::7]
+@pytest.mark.parametrize("share", SHORTER)
+def test_no_registered_body_is_flagged_for_the_bare_name_of_somebody_abroad(share: int) -> None:
+    rows = [row for row in registered() if row["STATE"]][:: 7 * share]
     named = [
         Listed(row["EIN"], "organisation", (ListedName(f"{row['NAME']} LLC", "primary"),), ("RUS",)) for row in rows
     ]
     kept = [held(Entry("own", one, "sanction", b"", NOBODY)) for one in named]
     abroad = Lists([one for one in kept if one is not None], [version("own")])
     flagged = [row["NAME"] for row in rows if abroad.hits(asked_of(row))]
-    assert len(rows) > 2_500
+    assert len(rows) > 2_500 // share
     assert flagged == []
     there = Asked("organisation", (rows[0]["NAME"],), ("RUS",))
     assert [hit.entry_key for hit in abroad.hits(there)] == [rows[0]["EIN"]], "where it is at home it is found"

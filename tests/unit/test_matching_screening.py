@@ -138,7 +138,7 @@ def test_the_reasons_add_up(one: str, other: str, here: tuple[str, ...], there: 
 
 
 @given(lists(names, min_size=1, max_size=12), names)
-@settings(max_examples=300)
+@settings(max_examples=2 * settings().max_examples)
 def test_the_index_finds_what_going_through_all_finds(listed: list[str], sought: str) -> None:
     asked = prepare(sought)
     index = Index(map(prepare, listed))

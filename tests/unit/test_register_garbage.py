@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from almoner.adapters.registers_acnc import Acnc
@@ -46,7 +46,8 @@ JSON = st.recursive(
 )
 
 given_each = pytest.mark.parametrize("case", CASES)
-sparing = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+of_each = settings(max_examples=settings().max_examples // 4)
+"""Examples of each of many readers."""
 
 
 def texts(value: object) -> Iterator[str]:
@@ -78,7 +79,7 @@ def check(source: RegisterSource, file: File) -> None:
 
 
 @given_each
-@sparing
+@of_each
 @given(content=st.binary(max_size=400))
 def test_bytes_without_any_meaning(case: str, content: bytes) -> None:
     source, file = CASES[case]
@@ -86,7 +87,7 @@ def test_bytes_without_any_meaning(case: str, content: bytes) -> None:
 
 
 @given_each
-@sparing
+@of_each
 @given(data=st.data())
 def test_real_files_with_pieces_taken_out_and_put_in(case: str, data: st.DataObject) -> None:
     source, file = CASES[case]
@@ -100,14 +101,13 @@ def test_real_files_with_pieces_taken_out_and_put_in(case: str, data: st.DataObj
 
 
 @given_each
-@sparing
+@of_each
 @given(data=st.data())
 def test_real_files_that_were_cut_off(case: str, data: st.DataObject) -> None:
     source, file = CASES[case]
     check(source, File(file.content[: data.draw(st.integers(0, len(file.content)))], file.name))
 
 
-@sparing
 @given(records=st.lists(JSON, max_size=4), envelope=st.booleans())
 def test_any_json(records: list[object], envelope: bool) -> None:
     document = {"d": {"results": records}} if envelope else {"d": records}
@@ -126,14 +126,12 @@ MEMBERS = (
 )
 
 
-@sparing
 @given(record=st.dictionaries(st.sampled_from(MEMBERS), JSON), number=st.sampled_from(("CC12345", "CC1")))
 def test_members_of_any_type(record: dict[str, object], number: str) -> None:
     given = {"RegistrationStatus": "Registered", "Name": "A", **record, "CharityRegistrationNumber": number}
     check(Nzcs(), File(json.dumps({"d": [given]}).encode()))
 
 
-@sparing
 @given(
     record=st.fixed_dictionaries(
         {}, optional=dict.fromkeys(("name", "kurznamen", "anschrift", "internet", "zwecke"), JSON)
@@ -145,14 +143,12 @@ def test_json_lines_with_members_of_any_type(record: dict[str, object]) -> None:
     check(source, File(json.dumps(line).encode()))
 
 
-@sparing
 @given(text=st.text(max_size=200))
 def test_any_text_as_a_mapping(text: str) -> None:
     with pytest.raises(ImportRefused):
         mapping_of(text, "my.toml")
 
 
-@sparing
 @given(data=st.data())
 def test_mappings_with_values_of_any_type(data: st.DataObject) -> None:
     text = (MAPPINGS / "npo-like.toml").read_text("utf-8")
