@@ -1,5 +1,6 @@
 """The self-check: silent after the usual journeys, and each fault is named by the check that is for it."""
 
+import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
@@ -49,6 +50,8 @@ async def lived(postgres_server: Server) -> AsyncIterator[Service]:
         await dispute_faults.lived(service, api)
         await validation_faults.lived(service, api)
         await submission_faults.lived(service, api)
+        async with service.db.write() as tx:
+            await tx.execute("update schedule set ran_at = null where name = $1", selfcheck.NIGHTLY)
         await service.drain()
         yield service
         await api.close()
@@ -422,6 +425,11 @@ async def test_nothing_is_found_after_the_usual_journeys(lived: Service) -> None
         "reassigned",
         "request_covered",
     }
+
+
+def test_the_service_asks_by_itself(lived: Service) -> None:
+    *_, line = [entry for entry in map(json.loads, lived.lines) if entry["event"] == "selfcheck"]
+    assert (line["checks"], line["findings"]) == (len(CHECKS), [])
 
 
 @pytest.mark.parametrize("fault", list(faults()), ids=lambda fault: fault.check)
