@@ -66,6 +66,12 @@ async def fill(client: ScimClient, people: int) -> None:
     await client.post("/Groups", group("Nobody"))
 
 
+def of(kind: str) -> pytest.MarkDecorator:
+    """Each suite of checks meets both kinds of partner; in short the long ones meet one each."""
+    places = [pytest.param(one, marks=[] if one == kind else [pytest.mark.long]) for one in ("new", "used")]
+    return pytest.mark.parametrize("place", places, indirect=True, scope="module")
+
+
 @pytest.fixture(scope="module", params=["new", "used"])
 async def place(request: pytest.FixtureRequest, session_database: TestDatabase) -> AsyncIterator[tuple[str, str]]:
     """(base address, key) of a partner that is new or was used for a year."""
@@ -86,6 +92,7 @@ def checked(place: tuple[str, str]) -> list[CheckResult]:
         return check_server(SyncSCIMClient(http))
 
 
+@of("new")
 async def test_scim2_tester(place: tuple[str, str], subtests: pytest.Subtests) -> None:
     results = await asyncio.to_thread(checked, place)
     assert len(results) >= 100
@@ -94,6 +101,7 @@ async def test_scim2_tester(place: tuple[str, str], subtests: pytest.Subtests) -
             assert result.status in DONE, f"{result.reason}\n{result.data}"
 
 
+@of("used")
 async def test_scim2_test(place: tuple[str, str]) -> None:
     """The command of scim2-cli, which says everything with its exit status."""
     base, key = place
