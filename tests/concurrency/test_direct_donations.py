@@ -21,7 +21,7 @@ from tests.support.service import serving
 async def test_s4_many_direct_donations_are_asked_for_paid_and_paid_out(
     postgres_server: Server, figures: Figures
 ) -> None:
-    many = figures.count(1_000, 10_000)
+    many = figures.count(400, 10_000)
     async with database.copied(postgres_server) as copy, serving(copy) as service:
         tenant = await service.tenant()
         api = service.client(tenant.secret)

@@ -104,9 +104,10 @@ words = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C")), min
 whole = st.integers(1 - 2**53, 2**53 - 1).filter(lambda number: not card_numbers.found_in(str(number)))
 json_values = st.booleans() | whole | words
 attributes = st.dictionaries(words, json_values, min_size=2, max_size=6)
+drawn = settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@drawn
 @given(values=attributes, seed=st.randoms())
 async def test_i3_key_order_and_spacing_do_not_matter(api: Client, values: dict[str, Any], seed: random.Random) -> None:
     key, name = unique("i3"), unique("category")
@@ -128,7 +129,7 @@ async def test_i3_key_order_and_spacing_do_not_matter(api: Client, values: dict[
     assert again.content == first.content
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@drawn
 @given(values=attributes, change=st.data())
 async def test_i3_every_changed_value_is_told(api: Client, values: dict[str, Any], change: st.DataObject) -> None:
     key, name = unique("i3"), unique("category")

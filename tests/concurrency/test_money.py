@@ -34,7 +34,7 @@ async def test_m3_m4_m6_s1_the_books_show_what_happened_in_any_order_with_crashe
 ) -> None:
     commands = crashes = 0
     done: Counter[str] = Counter()
-    while commands < figures.count(480, 100_000):
+    while commands < figures.count(240, 100_000):
         seed = figures.seed + commands
         async with (
             database.copied(postgres_server) as copy,

@@ -128,7 +128,7 @@ async def test_s1_eight_writers_at_random(alone: Service, tmp_path: Path, figure
 
     async def writer() -> None:
         steps = tries.weighed()
-        for _ in range(figures.count(160, 2000) // WRITERS):
+        for _ in range(figures.count(80, 2000) // WRITERS):
             [step] = chance.choices(list(steps), list(steps.values()))
             with suppress(Problem, NotOpen):
                 await step()

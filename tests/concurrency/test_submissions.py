@@ -148,7 +148,7 @@ async def answered(service: Service, api: Client, made: dict[str, Any], status: 
 @pytest.mark.soak
 async def test_every_order_of_ends_gives_one_answer_once(service: Service, figures: Figures) -> None:
     chance = random.Random(figures.seed)
-    sample = EVERY if figures.soak else chance.sample(EVERY, 24)
+    sample = EVERY if figures.soak else chance.sample(EVERY, 10)
     for order, outcomes in sample:
         api = service.client((await service.tenant()).secret)
         restricted = await configured(api, allowedActivitySubTags=[CHOIRS])
@@ -174,7 +174,7 @@ async def test_checks_that_end_at_the_same_moment_in_two_workers(
 ) -> None:
     restricted = await configured(api, allowedActivitySubTags=[CHOIRS])
     chance = random.Random(figures.seed)
-    for _ in range(figures.count(12, 300)):
+    for _ in range(figures.count(6, 300)):
         order, outcomes = chance.choice(EVERY)
         ends = await begun(service, api, restricted, outcomes)
         for check in order[:2]:

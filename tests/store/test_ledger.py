@@ -225,7 +225,7 @@ async def test_m2_m3_sixteen_writers_leave_no_difference(service: Service, figur
     ids = service.db.deployment.ids
     causes = [ids.parse("organisation", await factories.nonprofit(service)) for _ in range(8)]
     providers = [f"w{uuid4().hex[:10]}{n}" for n in range(3)]
-    rounds = figures.count(5_000, 1_000_000) // WRITERS
+    rounds = figures.count(1_600, 1_000_000) // WRITERS
     async with service.db.read() as tx:
         before = await tx.fetchval(COUNT)
     began = monotonic()
