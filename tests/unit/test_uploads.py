@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
@@ -33,6 +34,12 @@ async def checker() -> AsyncIterator[Checker]:
     checker = Checker()
     yield checker
     checker.close()
+
+
+@cache
+def corpus() -> list[HostileFile]:
+    """It takes seconds to make."""
+    return list(hostile_files.corpus())
 
 
 @contextmanager
@@ -68,7 +75,7 @@ async def fate(checker: Checker, file: HostileFile) -> str:
 async def test_u2_u8_no_hostile_file_is_accepted_and_the_server_does_not_grow(checker: Checker) -> None:
     for declared, content in HONEST.items():
         assert (await checked(checker, content, declared))[0] == declared
-    files = list(hostile_files.corpus())
+    files = corpus()
     assert len(files) >= 200
     assert len({file.name for file in files}) == len(files)
     process, unexpected, most = psutil.Process(), [], 0
@@ -206,7 +213,7 @@ def living(nursery: psutil.Process) -> list[psutil.Process]:
 
 
 async def test_u8_a_child_that_is_killed_costs_its_file_only(checker: Checker) -> None:
-    slow = next(file for file in hostile_files.corpus() if file.name == "a JPEG: hundreds of scans")
+    slow = next(file for file in corpus() if file.name == "a JPEG: hundreds of scans")
     await checked(checker, HONEST[PDF], PDF)
     begun = checker._nursery._process
     assert begun is not None
