@@ -17,7 +17,7 @@ from almoner.kit.money import Money
 from almoner.kit.time import SystemClock
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment, Links
-from almoner.platform.pages.printing import Press
+from almoner.platform.pages.pdf import Press
 from almoner.platform.pages.rendering import Pages
 from bench.scale import FULL, Scale
 

@@ -22,8 +22,8 @@ from almoner.platform.http.probes import probe_routes
 from almoner.platform.http.service import Service
 from almoner.platform.http.signing_keys import signing_keys
 from almoner.platform.reference.page import reference_routes
-from almoner.scim.door import PREFIX as SCIM
-from almoner.scim.door import ScimDoor
+from almoner.scim.lazy_app import PREFIX as SCIM
+from almoner.scim.lazy_app import ScimDoor
 from almoner.wiring import House
 
 

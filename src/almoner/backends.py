@@ -1,6 +1,6 @@
 """What the settings name of the outside: where documents are kept, and who carries mails."""
 
-from almoner.adapters.on_use import StorageOnUse
+from almoner.adapters.lazy import StorageOnUse
 from almoner.platform.db import Database
 from almoner.platform.mail import ActiveMail, MailTransport
 from almoner.platform.storage import Storage

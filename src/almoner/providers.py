@@ -6,16 +6,16 @@ from typing import Protocol
 
 from starlette.routing import BaseRoute
 
-from almoner.adapters.on_use import stripe_provider
+from almoner.adapters.lazy import stripe_provider
+from almoner.adapters.payment_simulator_closed import ClosedTill
+from almoner.adapters.payment_simulator_test import TestTill
 from almoner.adapters.payments_test import TestProvider
-from almoner.adapters.till_closed import ClosedTill
-from almoner.adapters.till_test import TestTill
-from almoner.giving.bank_files import service as bank_files
-from almoner.giving.bank_files.domain import BankFileRefused
 from almoner.giving.disputes import flows as disputes
 from almoner.giving.disputes.flows import DisputeWork
 from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.donations.pages import callback_routes
+from almoner.giving.payment_files import service as bank_files
+from almoner.giving.payment_files.domain import BankFileRefused
 from almoner.giving.payments.domain import Tariff
 from almoner.giving.payments.ports import PaymentProvider
 from almoner.giving.payouts.domain import Rules

@@ -4,14 +4,14 @@ from typing import Final
 
 from almoner.access.credentials import checks as credential_checks
 from almoner.access.sign_ins import checks as sign_in_checks
-from almoner.giving.bank_files import checks as bank_file_checks
-from almoner.giving.bank_lines import checks as bank_line_checks
+from almoner.giving.bank_statements import checks as bank_line_checks
 from almoner.giving.claims import checks as claim_checks
-from almoner.giving.confirmations import checks as confirmation_checks
 from almoner.giving.disputes import checks as dispute_checks
 from almoner.giving.donations import checks as donation_checks
 from almoner.giving.giftaid import checks as gift_aid_checks
 from almoner.giving.ledger import checks as ledger_checks
+from almoner.giving.organisation_confirmations import checks as confirmation_checks
+from almoner.giving.payment_files import checks as bank_file_checks
 from almoner.giving.payments import checks as payment_checks
 from almoner.giving.payouts import checks as payout_checks
 from almoner.giving.reassignments import checks as reassignment_checks

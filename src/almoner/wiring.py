@@ -15,26 +15,25 @@ from almoner.access.guard import KeyGuard, Limits
 from almoner.access.members import pages as member_pages
 from almoner.access.operators import pages as operator_pages
 from almoner.access.providers import pages as provider_pages
+from almoner.adapters.lazy import MailHostsOnUse
 from almoner.adapters.mail_hosts_sandbox import MailHostsOfSandbox
-from almoner.adapters.on_use import MailHostsOnUse
 from almoner.adapters.scanner_clamd import Clamd
 from almoner.backends import mail_of, storage_of
-from almoner.duties import duties
 from almoner.giving.account_notices.pages import TEMPLATES as ACCOUNT_TEMPLATES
 from almoner.giving.account_notices.pages import AccountPages
-from almoner.giving.brakes.domain import LOOSE, STRICT, Figures
-from almoner.giving.confirmations.pages import TEMPLATES as CONFIRMATION_TEMPLATES
-from almoner.giving.confirmations.pages import ConfirmationPages
+from almoner.giving.card_testing.domain import LOOSE, STRICT, Figures
 from almoner.giving.disputes.flows import DisputeWork
 from almoner.giving.donations import flows
 from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.donations.routes import routes as donations
-from almoner.giving.gateway import embed
-from almoner.giving.gateway.code_pages import CodePages
-from almoner.giving.gateway.pages import TEMPLATES, GivePages
-from almoner.giving.gateway.ports import Checkout
-from almoner.giving.gateway.transfer_pages import TransferPages
 from almoner.giving.giftaid.routes import routes as gift_aid
+from almoner.giving.hosted_page import embed
+from almoner.giving.hosted_page.code_pages import CodePages
+from almoner.giving.hosted_page.pages import TEMPLATES, GivePages
+from almoner.giving.hosted_page.ports import Checkout
+from almoner.giving.hosted_page.transfer_pages import TransferPages
+from almoner.giving.organisation_confirmations.pages import TEMPLATES as CONFIRMATION_TEMPLATES
+from almoner.giving.organisation_confirmations.pages import ConfirmationPages
 from almoner.giving.payouts.domain import Rules
 from almoner.giving.payouts.routes import routes as disbursements
 from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
@@ -47,6 +46,7 @@ from almoner.giving.statements.pages import TEMPLATES as STATEMENT_TEMPLATES
 from almoner.giving.statements.pages import StatementPages
 from almoner.giving.users.routes import routes as users
 from almoner.giving.verifications.routes import routes as monetary_donation_verifications
+from almoner.job_registry import duties
 from almoner.kit.time import SystemClock
 from almoner.nonprofits.activities.routes import routes as activities
 from almoner.nonprofits.categories.routes import routes as categories
@@ -56,6 +56,7 @@ from almoner.nonprofits.registries.routes import routes as registries
 from almoner.platform import db as database
 from almoner.platform import readiness
 from almoner.platform.background import Background
+from almoner.platform.background_tasks import Duties
 from almoner.platform.business_clock import BusinessClock, MovableClock
 from almoner.platform.copy_watch import CopyWatch
 from almoner.platform.db import Database
@@ -66,13 +67,12 @@ from almoner.platform.http.receiving import Intake
 from almoner.platform.outbound import Outbound
 from almoner.platform.pages import assets, reports
 from almoner.platform.pages.catalogue import Catalogues
-from almoner.platform.pages.dead_ends import dead_ends
+from almoner.platform.pages.error_pages import dead_ends
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.ratelimit import Limit, RateLimiter
 from almoner.platform.storage import Blobs
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.uploads.checking import Checker
-from almoner.platform.work import Duties
 from almoner.provider_test.app import ProviderTest
 from almoner.providers import Provider, accounts_of, callbacks, provider_of, till_of
 from almoner.sandbox import (
@@ -93,7 +93,7 @@ from almoner.sandbox.pages import MailboxPages
 from almoner.sandbox.ports import Till
 from almoner.sandbox.routes import sandbox_routes
 from almoner.sandbox.simulate import Simulation
-from almoner.scim.door import ScimDoor
+from almoner.scim.lazy_app import ScimDoor
 from almoner.screening.matching.service import CERTAIN
 from almoner.screening.screenings.service import Screener
 from almoner.settings import Rate, Settings, deployment_of

@@ -5,18 +5,18 @@ from dataclasses import asdict
 from itertools import count
 from typing import Final
 
-from almoner.giving.bank_lines import service as bank_lines
-from almoner.giving.brakes import service as brakes
+from almoner.giving.bank_statements import service as bank_lines
+from almoner.giving.card_testing import service as brakes
 from almoner.giving.disputes import service as disputes
-from almoner.giving.payees import service as payees
+from almoner.giving.payee_bank_accounts import service as payees
 from almoner.giving.refunds import service as refunds
 from almoner.giving.verifications import service as verifications
 from almoner.nonprofits.registers import service as registers
 from almoner.platform import audit_chain, dispatcher, queue
-from almoner.platform.bell import rest
 from almoner.platform.business_clock import ClockWatch
 from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.processes import Pulse, Role
+from almoner.platform.wakeup import rest
 from almoner.screening.watchlists import service as watchlists
 from almoner.validation.reviews import service as reviews
 from almoner.wiring import House

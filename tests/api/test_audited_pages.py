@@ -16,7 +16,7 @@ from almoner.access.people.domain import OPERATORS, Person, members_of
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser as Device
 from almoner.access.sign_ins.service import links
-from almoner.platform.pages import dead_ends
+from almoner.platform.pages import error_pages
 from tests.support import people
 from tests.support.browsing import Browser
 from tests.support.people import PASSWORD
@@ -43,7 +43,7 @@ def place(path: str) -> str:
 def forms(service: Service) -> frozenset[str]:
     """The account pages that take a form."""
     routes = [page for page in service.house.pages if isinstance(page, Route) and "POST" in (page.methods or ())]
-    live = [route for route in routes if route.endpoint.__module__ != dead_ends.__name__]
+    live = [route for route in routes if route.endpoint.__module__ != error_pages.__name__]
     return frozenset(place(route.path) for route in live if route.path.startswith(("/account", "/operator")))
 
 

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from almoner.giving.bank_lines import checks, service
-from almoner.giving.bank_lines.domain import Gap, StatementRefused
+from almoner.giving.bank_statements import checks, service
+from almoner.giving.bank_statements.domain import Gap, StatementRefused
 from almoner.kit.errors import NotFound
 from almoner.platform import selfcheck
 from tests.support import bank, camt

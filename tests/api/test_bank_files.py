@@ -10,10 +10,10 @@ import asyncpg
 import pytest
 from lxml import etree
 
-from almoner.giving.bank_files import checks, service
-from almoner.giving.bank_files.domain import BankFileRefused
-from almoner.giving.bank_lines import checks as line_checks
-from almoner.giving.payees import service as payees
+from almoner.giving.bank_statements import checks as line_checks
+from almoner.giving.payee_bank_accounts import service as payees
+from almoner.giving.payment_files import checks, service
+from almoner.giving.payment_files.domain import BankFileRefused
 from almoner.giving.payouts import flows as payout_flows
 from almoner.giving.payouts import service as payout_service
 from almoner.giving.payouts.domain import PayoutRefused
@@ -24,7 +24,7 @@ from tests.support.client import Client
 from tests.support.payouts import gift, payouts, settled, uuid_of, verified
 from tests.support.service import Service
 
-SCHEMA = Path(__file__).parents[2] / "src/almoner/giving/bank_files/schemas/pain.001.001.09.xsd"
+SCHEMA = Path(__file__).parents[2] / "src/almoner/giving/payment_files/schemas/pain.001.001.09.xsd"
 SPACE = {"p": "urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"}
 
 

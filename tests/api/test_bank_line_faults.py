@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from almoner.giving.bank_lines import service
-from almoner.giving.bank_lines.checks import checks
-from almoner.giving.bank_lines.domain import BankLine, StatementRefused
-from almoner.giving.bank_lines.flows import Looked
+from almoner.giving.bank_statements import service
+from almoner.giving.bank_statements.checks import checks
+from almoner.giving.bank_statements.domain import BankLine, StatementRefused
+from almoner.giving.bank_statements.flows import Looked
 from almoner.giving.settlements import service as settlements
 from almoner.giving.settlements.domain import LineKind
 from almoner.giving.suspense import service as suspense

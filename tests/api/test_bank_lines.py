@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from almoner.giving.bank_lines import service
-from almoner.giving.bank_lines.domain import BankLine, Open, StatementRefused
-from almoner.giving.bank_lines.flows import Looked
+from almoner.giving.bank_statements import service
+from almoner.giving.bank_statements.domain import BankLine, Open, StatementRefused
+from almoner.giving.bank_statements.flows import Looked
 from almoner.giving.payouts import service as holding
 from almoner.giving.payouts.domain import Confirmation
 from tests.support import bank, camt, factories

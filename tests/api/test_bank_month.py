@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from almoner.giving.bank_lines import service
+from almoner.giving.bank_statements import service
 from almoner.giving.donations import service as donations
 from almoner.platform import selfcheck
 from almoner.selfchecks import CHECKS

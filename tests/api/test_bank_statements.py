@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.bank_lines import service
-from almoner.giving.bank_lines.domain import BankLine, Open, StatementRefused
+from almoner.giving.bank_statements import service
+from almoner.giving.bank_statements.domain import BankLine, Open, StatementRefused
 from almoner.giving.payouts import service as holding
 from almoner.giving.payouts.domain import Rules
 from almoner.giving.refunds import service as refunds

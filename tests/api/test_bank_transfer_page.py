@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.payees.domain import Numbers
+from almoner.giving.payee_bank_accounts.domain import Numbers
 from almoner.giving.suspense import service as suspense
 from almoner.giving.transfers import service as transfers
 from almoner.giving.transfers.domain import PayTo, Transfer, code

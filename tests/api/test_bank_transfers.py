@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.bank_lines import service as bank_lines
-from almoner.giving.bank_lines.domain import BankLine, StatementRefused
+from almoner.giving.bank_statements import service as bank_lines
+from almoner.giving.bank_statements.domain import BankLine, StatementRefused
 from almoner.giving.donations.domain import Standing
 from almoner.giving.suspense import service as suspense
 from almoner.giving.suspense.domain import Held, NotDecidable

@@ -11,9 +11,9 @@ from structlog.testing import capture_logs
 
 from almoner import settings as configuration
 from almoner import worker
-from almoner.giving.brakes import service as brakes
-from almoner.giving.brakes import store
-from almoner.giving.brakes.domain import CALM_AFTER, Recent, Visitor
+from almoner.giving.card_testing import service as brakes
+from almoner.giving.card_testing import store
+from almoner.giving.card_testing.domain import CALM_AFTER, Recent, Visitor
 from almoner.kit.time import iso
 from almoner.platform.db import Partner
 from almoner.platform.postgres import Server

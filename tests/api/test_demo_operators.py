@@ -6,7 +6,7 @@ from almoner.access.operators import service as operators
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS
 from almoner.access.sign_ins.domain import Browser, SecondNeeded
-from almoner.access.sign_ins.service import entrances
+from almoner.access.sign_ins.service import sign_in_methods
 from almoner.cli.demo_people import Login, operator_logins
 from tests.support.service import Service
 from tests.support.terminal import BY
@@ -16,10 +16,10 @@ HOME = Browser("192.0.2.31", "Firefox")
 
 async def enter(service: Service, login: Login) -> str:
     """Sign in as the pages do; the method."""
-    entered = await entrances.by_password(service.db, OPERATORS, login["userName"], login["password"], HOME)
+    entered = await sign_in_methods.by_password(service.db, OPERATORS, login["userName"], login["password"], HOME)
     assert isinstance(entered, SecondNeeded)
     code = pyotp.TOTP(login["totpSecret"]).at(service.clock.wall())
-    return (await entrances.by_code(service.db, OPERATORS, entered.ticket, code, HOME)).sign_in.method
+    return (await sign_in_methods.by_code(service.db, OPERATORS, entered.ticket, code, HOME)).sign_in.method
 
 
 async def test_two_operators_can_do_what_takes_two(service: Service) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from almoner.reviewed import CASES
+from almoner.review_cases import CASES
 from almoner.validation.reviews.domain import Kind
 from tests.support import agents, appeals, factories
 from tests.support.applications import Form, invited

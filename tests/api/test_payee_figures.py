@@ -2,7 +2,7 @@
 
 import re
 
-from almoner.giving.payees import service as payees
+from almoner.giving.payee_bank_accounts import service as payees
 from almoner.giving.verifications import service as verifications
 from tests.support import bank, factories
 from tests.support.client import Client

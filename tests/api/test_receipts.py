@@ -19,12 +19,12 @@ from almoner.giving.receipts.domain import Receipt
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.kit.time import iso
+from almoner.platform.background_tasks import Work
 from almoner.platform.db import Partner
 from almoner.platform.mail import Mail, MailDelayed, MailRefused
 from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Done, Drop, Job, Result, Retry
-from almoner.platform.work import Work
 from tests.support import factories
 from tests.support import payouts as support
 from tests.support import refunds as back

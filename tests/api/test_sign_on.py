@@ -11,7 +11,7 @@ from almoner.access.people.domain import members_of
 from almoner.access.sign_ins.service import links
 from almoner.access.sign_on import service as providers
 from almoner.access.sign_on.domain import NoProvider, Reason, Refused, WrongSettings
-from almoner.access.sign_on.service.journeys import Arrival
+from almoner.access.sign_on.service.oidc_flow import Arrival
 from tests.support import hostile_openid as forged
 from tests.support.hostile_openid import HostileProvider, hostile_provider
 from tests.support.service import Service

@@ -8,7 +8,7 @@ import pytest
 from almoner.access.credentials.service import passkeys
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Entered, SecondNeeded, TicketOver
-from almoner.access.sign_ins.service import account, entrances
+from almoner.access.sign_ins.service import account, sign_in_methods
 from almoner.access.sign_on.service import identities
 from tests.support.browsing import Browser
 from tests.support.hostile_openid import HostileProvider, hostile_provider
@@ -62,7 +62,7 @@ async def is_owner(here: House, one: Entered) -> bool:
 async def test_v8_the_code_is_asked_after_the_provider(here: House, ada: Account) -> None:
     await ada.add_app()
     ticket = (await needed(here)).ticket
-    one = await entrances.by_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
+    one = await sign_in_methods.by_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
     assert one.sign_in.method == "provider"
     assert await is_owner(here, one)
 
@@ -72,7 +72,7 @@ async def test_v8_a_recovery_code_stands_in_for_it(here: House, ada: Account) ->
     async with here.service.db.write() as tx:
         codes = await account.make_recovery_codes(tx, ada.person, ada.home)
     ticket = (await needed(here)).ticket
-    one = await entrances.by_code(here.service.db, ada.realm, ticket, codes[0], ada.home)
+    one = await sign_in_methods.by_code(here.service.db, ada.realm, ticket, codes[0], ada.home)
     assert one.sign_in.method == "provider"
     assert [subject for subject, _ in await ada.mails() if subject.startswith("A recovery code was used")]
 
@@ -86,7 +86,7 @@ async def test_v8_a_passkey_after_the_provider_is_a_sign_in_there_and_alone_is_n
     for given, method in ((ticket, "provider"), ("", "passkey"), ("rubbish", "passkey")):
         async with here.service.db.read() as tx:
             answer = key.get(await passkeys.to_use(tx, BINDING))
-        one = await entrances.by_passkey(here.service.db, ada.realm, BINDING, answer, ada.home, given)
+        one = await sign_in_methods.by_passkey(here.service.db, ada.realm, BINDING, answer, ada.home, given)
         assert one.sign_in.method == method
         assert await is_owner(here, one) == (method == "provider")
 
@@ -107,7 +107,7 @@ async def test_v8_unbinding_ends_a_sign_in_that_is_half_way(here: House, ada: Ac
     async with here.service.db.write() as tx:
         await identities.unbind(tx, ada.person, BY)
     with pytest.raises(TicketOver):
-        await entrances.by_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
+        await sign_in_methods.by_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
 
 
 async def test_v8_an_owner_by_the_provider_comes_to_sensitive_pages_by_a_code(here: House, ada: Account) -> None:

@@ -9,8 +9,8 @@ import pytest
 from almoner.giving.payouts import service as payouts
 from almoner.giving.refunds import flows as refunding
 from almoner.giving.settlements.jobs import FETCH, fetch
+from almoner.platform.background_tasks import Work
 from almoner.platform.queue import Done, Job
-from almoner.platform.work import Work
 from tests.support import bank
 from tests.support import refunds as back
 from tests.support.client import Client, data

@@ -10,8 +10,8 @@ import pytest
 from almoner.giving.settlements import service
 from almoner.giving.settlements.domain import Mismatch
 from almoner.giving.settlements.jobs import FETCH, fetch
+from almoner.platform.background_tasks import Work
 from almoner.platform.queue import Done, Job
-from almoner.platform.work import Work
 from tests.support.client import Client
 from tests.support.figures import Figures
 from tests.support.giving import gift

@@ -12,8 +12,8 @@ from almoner.giving.refunds import flows
 from almoner.giving.refunds import service as refunding
 from almoner.giving.refunds.domain import Refund, RefundNotPossible
 from almoner.giving.refunds.jobs import look
+from almoner.platform.background_tasks import Work
 from almoner.platform.queue import Done, Job, Retry
-from almoner.platform.work import Work
 from tests.support import books
 from tests.support import refunds as back
 from tests.support.client import Client

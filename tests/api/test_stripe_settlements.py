@@ -9,8 +9,8 @@ from almoner.giving.settlements import jobs, service
 from almoner.giving.settlements.domain import Mismatch, Unbooked
 from almoner.giving.settlements.jobs import FETCH, fetch
 from almoner.kit.money import Money
+from almoner.platform.background_tasks import Work
 from almoner.platform.queue import Done, Job, Retry
-from almoner.platform.work import Work
 from tests.support.client import Client
 from tests.support.giving import gift
 from tests.support.service import Service

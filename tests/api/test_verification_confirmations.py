@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.confirmations import service as confirmations
-from almoner.giving.confirmations.domain import Contact
+from almoner.giving.organisation_confirmations import service as confirmations
+from almoner.giving.organisation_confirmations.domain import Contact
 from almoner.giving.verifications.domain import InvalidState
 from tests.support import bank, factories
 from tests.support.agents import contact, link_in, mail_to, path_of

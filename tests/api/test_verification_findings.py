@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.payees import service as payees
+from almoner.giving.payee_bank_accounts import service as payees
 from almoner.giving.verifications import service as verifications
 from almoner.giving.verifications.domain import Evidence, InvalidState
 from almoner.giving.verifications.findings import Flag, Noted

@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from almoner.giving.bank_lines import camt, flows
-from almoner.giving.bank_lines.domain import Statement
-from almoner.giving.bank_lines.flows import Looked
+from almoner.giving.bank_statements import camt, flows
+from almoner.giving.bank_statements.domain import Statement
+from almoner.giving.bank_statements.flows import Looked
 from almoner.platform.db import Database, Tx
 from tests.chaos.money import connect
 from tests.chaos.victim import fork_each

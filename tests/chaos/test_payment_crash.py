@@ -13,7 +13,7 @@ from almoner.giving.donations.domain import Standing
 from almoner.giving.payments import service as payments
 from almoner.kit.time import iso
 from almoner.platform.background import Background
-from almoner.platform.work import Duties
+from almoner.platform.background_tasks import Duties
 from tests.support import giving as support
 from tests.support.built_in_provider import Till, serving_provider
 from tests.support.database import TestDatabase

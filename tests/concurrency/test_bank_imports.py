@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from almoner.giving.bank_lines import flows, service
-from almoner.giving.bank_lines.domain import BankLine
-from almoner.giving.bank_lines.flows import Looked
+from almoner.giving.bank_statements import flows, service
+from almoner.giving.bank_statements.domain import BankLine
+from almoner.giving.bank_statements.flows import Looked
 from almoner.giving.suspense import service as suspense
 from almoner.platform import selfcheck
 from almoner.selfchecks import CHECKS

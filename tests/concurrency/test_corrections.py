@@ -7,10 +7,10 @@ from uuid import UUID
 import pytest
 
 from almoner.platform.db import EVERYONE, Partner
-from almoner.reviewed import CASES
+from almoner.review_cases import CASES
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import Agent
-from almoner.validation.requests import deciding
+from almoner.validation.requests import evaluate
 from almoner.validation.requests import service as requests
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, NotOpen, NotShown
@@ -109,7 +109,7 @@ async def test_rules_that_look_as_a_number_is_corrected_see_one_of_the_two(servi
 
         async def look(request: UUID = request) -> None:
             async with service.db.write() as tx:
-                await deciding.evaluate(tx, 0.9, request, "register_loaded")
+                await evaluate.evaluate(tx, 0.9, request, "register_loaded")
 
         steps = [look(), correct(service, submission, after)]
         await asyncio.gather(*(steps if round_ % 2 else steps[::-1]))

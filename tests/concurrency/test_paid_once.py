@@ -9,8 +9,8 @@ import pytest
 
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import SameOperator
-from almoner.giving.bank_files import service as files
-from almoner.giving.bank_files.domain import BankFileRefused
+from almoner.giving.payment_files import service as files
+from almoner.giving.payment_files.domain import BankFileRefused
 from almoner.giving.payouts import flows as payout_flows
 from almoner.giving.payouts import service as holding
 from almoner.giving.payouts.domain import Confirmation, PayoutRefused, TakesTwo

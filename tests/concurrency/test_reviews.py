@@ -8,7 +8,7 @@ import pytest
 
 from almoner.kit.errors import Problem
 from almoner.platform.db import EVERYONE
-from almoner.reviewed import CASES
+from almoner.review_cases import CASES
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, HeldByAnother, NotOpen, NotShown, ReviewRefused
 from tests.support.client import Client, data

@@ -8,11 +8,11 @@ import pytest
 
 from almoner.access.credentials import hashing
 from almoner.access.credentials.domain import NoAuthenticator, TooBusy, TooSoon
-from almoner.access.credentials.service import authenticators, passkeys, recovery, tries
+from almoner.access.credentials.service import authenticators, login_attempts, passkeys, recovery
 from almoner.access.people import service as people
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import LinkClosed, WrongSignIn
-from almoner.access.sign_ins.service import account, entrances, links
+from almoner.access.sign_ins.service import account, links, sign_in_methods
 from almoner.platform.db import Tx
 from tests.support.eventually import eventually
 from tests.support.people import LEAST_COST
@@ -75,7 +75,7 @@ async def test_one_answer_of_a_passkey_signs_in_once(service: Service, tenant: T
 
     async def enter() -> bool:
         try:
-            await entrances.by_passkey(service.db, who.realm, b"browser", answer, who.home)
+            await sign_in_methods.by_passkey(service.db, who.realm, b"browser", answer, who.home)
         except WrongSignIn:
             return False
         return True
@@ -137,7 +137,7 @@ async def test_a_hundred_codes_at_once_are_five(service: Service, tenant: Tenant
 
     async def guess() -> type[Exception]:
         try:
-            await entrances.by_code(service.db, who.realm, ticket, "000000", who.home)
+            await sign_in_methods.by_code(service.db, who.realm, ticket, "000000", who.home)
         except (WrongSignIn, TooSoon) as refused:
             return type(refused)
         raise AssertionError("a wrong code let somebody in")
@@ -152,12 +152,12 @@ async def test_a_code_and_a_link_hold_person_and_tries_in_one_order(service: Ser
     await who.add_app()
     ticket = (await second(who)).ticket
     with pytest.raises(WrongSignIn):
-        await entrances.by_code(service.db, who.realm, ticket, "000000", who.home)
+        await sign_in_methods.by_code(service.db, who.realm, ticket, "000000", who.home)
     async with service.db.write() as tx:  # as links.set_password does
         await people.lock(tx, who.realm, who.person.id)
-        entering = asyncio.create_task(entrances.by_code(service.db, who.realm, ticket, who.code(), who.home))
+        entering = asyncio.create_task(sign_in_methods.by_code(service.db, who.realm, ticket, who.code(), who.home))
         await eventually(lambda: waits_for_somebody(service))
-        await tries.forget(tx, who.person)
+        await login_attempts.forget(tx, who.person)
     assert (await entering).sign_in.method == "password_totp"
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from almoner.platform.db import EVERYONE, Partner, Tx
-from almoner.validation.requests import deciding
+from almoner.validation.requests import evaluate
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, Asked, InvalidState
 from almoner.validation.requests.triggers import ACTIONS
@@ -40,8 +40,8 @@ def steps(chance: random.Random, partner: Partner, base: int) -> dict[str, Step]
         "create": lambda tx, _: requests.create(tx, partner, asked()),
         "accept": lambda tx, one: requests.accept(tx, EVERYONE, one, Decision("accepted", None, "tests", "Chance")),
         "reject": lambda tx, one: requests.reject(tx, partner, one, rejected()),
-        "evaluate": lambda tx, one: deciding.evaluate(tx, THRESHOLD, one, "register_loaded"),
-        "test value": lambda tx, one: deciding.evaluate(
+        "evaluate": lambda tx, one: evaluate.evaluate(tx, THRESHOLD, one, "register_loaded"),
+        "test value": lambda tx, one: evaluate.evaluate(
             tx, THRESHOLD, one, "created", chance.choice(list(ACTIONS.values()))
         ),
     }

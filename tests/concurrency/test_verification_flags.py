@@ -4,9 +4,9 @@ import asyncio
 from itertools import count
 from uuid import UUID
 
-from almoner.giving.confirmations import service as confirmations
-from almoner.giving.confirmations.domain import Changed, Contact
-from almoner.giving.payees import service as payees
+from almoner.giving.organisation_confirmations import service as confirmations
+from almoner.giving.organisation_confirmations.domain import Changed, Contact
+from almoner.giving.payee_bank_accounts import service as payees
 from almoner.giving.verifications import service as verifications
 from almoner.giving.verifications.domain import InvalidState
 from tests.support import bank, factories

@@ -12,12 +12,12 @@ from uuid import UUID
 
 import pytest
 
-from almoner.duties import Screened
-from almoner.giving.payees import service as payees
+from almoner.giving.payee_bank_accounts import service as payees
 from almoner.giving.verifications import checking
 from almoner.giving.verifications import service as verifications
 from almoner.giving.verifications.domain import CHECKS, VERIFICATION, Evidence, InvalidState, Outcome
 from almoner.giving.verifications.ports import Screening
+from almoner.job_registry import Screened
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.screening.screenings.service import Screener
 from tests.support import factories

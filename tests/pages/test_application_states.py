@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from almoner.platform.pages.catalogue import Catalogues
-from almoner.validation.applications import sending
+from almoner.validation.applications import submit
 from tests.pages.site import Site, shortcomings
 from tests.support import appeals, factories
 from tests.support.applications import PERSON, QUESTIONS, configured, invited
@@ -152,7 +152,7 @@ async def test_h8_axe_finds_nothing_wherever_an_application_stands(
             named = site.service.db.deployment.ids.parse("validationsubmission", made["id"])
             assert named is not None
             async with site.service.db.read() as tx:
-                link = sending.status_link(tx, named, tx.now)
+                link = submit.status_link(tx, named, tx.now)
             await page.goto(link)
             told = speech.text(f"applied.{state}.title", partner="", organisation="").strip()
             await expect(page.locator("h1")).to_contain_text(told)

@@ -9,10 +9,10 @@ from uuid import UUID
 import httpx
 from starlette.applications import Starlette
 
-from almoner.giving.brakes.domain import Visitor
+from almoner.giving.card_testing.domain import Visitor
 from almoner.giving.donations.domain import Gift, SessionDonation, Standing
-from almoner.giving.gateway.pages import TEMPLATES, GivePages
-from almoner.giving.gateway.ports import Checkout
+from almoner.giving.hosted_page.pages import TEMPLATES, GivePages
+from almoner.giving.hosted_page.ports import Checkout
 from almoner.giving.payments.domain import Tariff
 from almoner.kit.errors import ServiceUnavailable
 from almoner.platform.pages.rendering import Pages

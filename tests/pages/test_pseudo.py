@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Browser, Page
 
 from almoner.access.partners import service as partners
-from almoner.giving.payees import service as payees
+from almoner.giving.payee_bank_accounts import service as payees
 from almoner.giving.payments.domain import HoldReason
 from almoner.giving.reassignment_notices import service as reassignment_notices
 from almoner.giving.refund_notices import service as refund_notices

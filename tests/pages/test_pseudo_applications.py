@@ -14,9 +14,9 @@ import pytest
 from almoner.platform.db import EVERYONE, Partner
 from almoner.platform.pages.catalogue import LOCALE_FOLDER, Catalogues
 from almoner.platform.pages.rendering import Pages
-from almoner.validation.applications import sending
 from almoner.validation.applications import service as applications
 from almoner.validation.applications import store as drafts
+from almoner.validation.applications import submit
 from almoner.validation.documents.domain import MOST_BYTES, MOST_BYTES_A_DAY
 from almoner.validation.invites import service as invites
 from tests.support import agents, appeals, factories, pseudo
@@ -381,7 +381,7 @@ async def link(service: Service, submission: dict[str, Any]) -> str:
     async with service.db.read() as tx:
         named = tx.ids.parse("validationsubmission", submission["id"])
         assert named is not None
-        return sending.status_link(tx, named, tx.now)
+        return submit.status_link(tx, named, tx.now)
 
 
 async def read_mails(service: Service, reader: Reader) -> None:

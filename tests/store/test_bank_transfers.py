@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 from asyncpg import CheckViolationError, UniqueViolationError
 
-from almoner.giving.bank_lines import store as bank_lines
-from almoner.giving.bank_lines.domain import BankLine, Movement, Open
+from almoner.giving.bank_statements import store as bank_lines
+from almoner.giving.bank_statements.domain import BankLine, Movement, Open
 from almoner.giving.donations import store as donations
 from almoner.giving.suspense import store as suspense
 from almoner.platform.db import EVERYONE, Tx

@@ -9,11 +9,11 @@ from almoner.access.accounts import service as accounts
 from almoner.access.credentials.service import authenticators, passkeys, passwords
 from almoner.access.people import service as people
 from almoner.access.sign_ins.domain import Browser, LinkClosed, SecondNeeded, TicketOver, WrongSignIn
-from almoner.access.sign_ins.service import account, entrances, links
+from almoner.access.sign_ins.service import account, links, sign_in_methods
+from almoner.platform.background_tasks import Work
 from almoner.platform.mail import MailDelayed
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Drop, Job, Result, Retry
-from almoner.platform.work import Work
 from tests.support.security_key import SecurityKey
 from tests.support.service import Service, Tenant
 from tests.support.signing_in import BY, FIREFOX, NEW, Account, factors_of, found, member, second, tried
@@ -72,7 +72,7 @@ async def test_who_lost_the_second_factor_begins_anew_by_the_mailbox_alone(ada: 
     with pytest.raises(WrongSignIn):
         await ada.enter()
     with pytest.raises(TicketOver):
-        await entrances.still_open(ada.service.db, ada.realm, half.ticket)
+        await sign_in_methods.still_open(ada.service.db, ada.realm, half.ticket)
     with pytest.raises(LinkClosed, match="void"):
         await links.set_password(ada.service.db, old, "reset", NEW, ada.home)
     mails = dict(await ada.mails())
@@ -92,9 +92,9 @@ async def test_a_reset_helps_who_lost_the_passkey_and_has_no_password(service: S
         codes = await account.make_recovery_codes(tx, who.person, who.home)
     assert [subject for subject in await ask_reset(who) if subject.startswith("A new password")]
     await links.set_password(service.db, await reset_token(who), "reset", NEW, who.home)
-    needed = await entrances.by_password(service.db, who.realm, who.name, NEW, who.home)
+    needed = await sign_in_methods.by_password(service.db, who.realm, who.name, NEW, who.home)
     assert isinstance(needed, SecondNeeded)
-    entered = await entrances.by_code(service.db, who.realm, needed.ticket, codes[0], who.home)
+    entered = await sign_in_methods.by_code(service.db, who.realm, needed.ticket, codes[0], who.home)
     assert entered.sign_in.method == "password_recovery"
 
 
@@ -105,7 +105,7 @@ async def test_a_passkey_whose_count_goes_back_at_a_proof_is_told(ada: Account) 
     entered = await ada.begun()
     key.count = 0
     answer = await shown(ada, key)
-    await entrances.prove_by_passkey(ada.service.db, ada.person, entered.sign_in, BROWSER, answer, ada.home)
+    await sign_in_methods.prove_by_passkey(ada.service.db, ada.person, entered.sign_in, BROWSER, answer, ada.home)
     assert [subject for subject, _ in await ada.mails() if "may have been copied" in subject]
 
 

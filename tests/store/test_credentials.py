@@ -18,7 +18,7 @@ from almoner.access.credentials.domain import (
     PasskeyRefused,
     WeakPassword,
 )
-from almoner.access.credentials.service import authenticators, passkeys, passwords, recovery, tries
+from almoner.access.credentials.service import authenticators, login_attempts, passkeys, passwords, recovery
 from almoner.access.sign_ins.domain import WrongSignIn
 from almoner.access.sign_ins.service import account
 from tests.support.database import TestDatabase
@@ -380,13 +380,13 @@ async def test_tries_and_used_challenges_are_forgotten(empty_database: TestDatab
             await who.enter(WRONG)
         service.clock.advance_wall(minutes=6)
         async with service.db.write() as tx:
-            assert await tries.next_due(tx) is not None
-            assert await tries.forget_old(tx) == 1
-            assert await tries.forget_old(tx) == 0
+            assert await login_attempts.next_due(tx) is not None
+            assert await login_attempts.forget_old(tx) == 1
+            assert await login_attempts.forget_old(tx) == 0
         service.clock.advance_wall(hours=24)
         async with service.db.write() as tx:
-            due = await tries.next_due(tx)
+            due = await login_attempts.next_due(tx)
             assert due is not None
             assert due <= tx.now < due + timedelta(hours=1)
-            assert await tries.forget_old(tx) > 0
-            assert await tries.next_due(tx) is None
+            assert await login_attempts.forget_old(tx) > 0
+            assert await login_attempts.next_due(tx) is None

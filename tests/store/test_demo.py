@@ -11,7 +11,7 @@ from almoner.access.keys import service as keys
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Realm, members_of
 from almoner.access.sign_ins.domain import Browser, SecondNeeded
-from almoner.access.sign_ins.service import entrances
+from almoner.access.sign_ins.service import sign_in_methods
 from almoner.cli.demo import sandbox_content
 from almoner.platform.db import Database, Partner, connect
 from tests.support.database import TestDatabase
@@ -30,10 +30,10 @@ async def db(empty_database: TestDatabase, service: Service) -> AsyncIterator[Da
 
 async def enters(db: Database, realm: Realm, login: dict[str, Any]) -> bool:
     """Whether the login opens its place, by all that it says."""
-    found = await entrances.by_password(db, realm, login["userName"], login["password"], HERE)
+    found = await sign_in_methods.by_password(db, realm, login["userName"], login["password"], HERE)
     if isinstance(found, SecondNeeded):
         code = pyotp.TOTP(login["totpSecret"]).at(db.deployment.clock.wall())
-        found = await entrances.by_code(db, realm, found.ticket, code, HERE)
+        found = await sign_in_methods.by_code(db, realm, found.ticket, code, HERE)
     return found.person.roles == set(login["roles"])
 
 

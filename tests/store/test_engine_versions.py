@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
+from almoner.platform.background_tasks import Work
 from almoner.platform.db import EVERYONE
 from almoner.platform.queue import Done, Job
-from almoner.platform.work import Work
 from almoner.screening.matching.service import ENGINE
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Match

@@ -1,9 +1,9 @@
 """Whoever has something done to them is told of it: by mail, and on their own page (V8)."""
 
 from almoner.access.credentials.domain import By
-from almoner.access.letters import service as letters
 from almoner.access.members import service as members
 from almoner.access.people import service as people
+from almoner.access.security_emails import service as letters
 from almoner.platform import audit
 from almoner.platform.audit import Actor
 from tests.support.service import Service, Tenant

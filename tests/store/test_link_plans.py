@@ -9,9 +9,9 @@ import pytest
 
 from almoner.giving.donations import store as donations
 from almoner.nonprofits.categories import store as categories
-from almoner.nonprofits.links import store as links
+from almoner.nonprofits.legal_status import store as standing
+from almoner.nonprofits.merges import store as links
 from almoner.nonprofits.organisations import store, store_history
-from almoner.nonprofits.standing import store as standing
 from almoner.platform.db import EVERYONE, Tx
 from almoner.platform.http.paging import Page
 from tests.support.plans import Explaining

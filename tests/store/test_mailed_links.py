@@ -10,7 +10,7 @@ from almoner.access.sign_ins.domain import (
     LinkClosed,
     SecondNeeded,
 )
-from almoner.access.sign_ins.service import entrances, links
+from almoner.access.sign_ins.service import links, sign_in_methods
 from tests.support.service import Service, Tenant
 from tests.support.signing_in import (
     NEW,
@@ -102,7 +102,7 @@ async def test_a_reset_does_not_take_the_second_factor_away(ada: Account) -> Non
     await ada.add_app()
     await ask_reset(ada)
     await links.set_password(ada.service.db, await mailed_token(ada, "A new password"), "reset", NEW, ada.home)
-    needed = await entrances.by_password(ada.service.db, ada.realm, ada.name, NEW, ada.home)
+    needed = await sign_in_methods.by_password(ada.service.db, ada.realm, ada.name, NEW, ada.home)
     assert isinstance(needed, SecondNeeded)
 
 

@@ -7,9 +7,9 @@ import asyncpg
 import pytest
 
 from almoner.access.operators import service as operators
-from almoner.giving.bank_files.domain import BankFileRefused
-from almoner.giving.payees import service as payees
-from almoner.giving.payees.domain import PayeeRefused
+from almoner.giving.payee_bank_accounts import service as payees
+from almoner.giving.payee_bank_accounts.domain import PayeeRefused
+from almoner.giving.payment_files.domain import BankFileRefused
 from almoner.giving.verifications import service as verifications
 from tests.support import bank, factories
 from tests.support.database import TestDatabase

@@ -15,7 +15,7 @@ from uuid import UUID
 import pytest
 
 from almoner.kit.errors import NotFound
-from almoner.nonprofits.links.domain import Ending, Step, successors
+from almoner.nonprofits.merges.domain import Ending, Step, successors
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import rollback
 from almoner.nonprofits.registers.domain import Entry, Link

@@ -15,7 +15,7 @@ from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadQuarantined, Progress
-from almoner.nonprofits.registers.guards import exchanged, shrunken, too_many_bad
+from almoner.nonprofits.registers.load_checks import exchanged, shrunken, too_many_bad
 from almoner.platform.db import EVERYONE, Database
 from tests.support.bmf import bodies, body, write
 from tests.support.database import TestDatabase

@@ -15,7 +15,7 @@ from almoner.access.sign_ins.domain import (
     Browser,
     WrongSignIn,
 )
-from almoner.access.sign_ins.service import entrances, links
+from almoner.access.sign_ins.service import links, sign_in_methods
 from tests.support.database import TestDatabase
 from tests.support.service import Service, Tenant, serving
 from tests.support.signing_in import AWAY, PASSWORD, WRONG, Account, member, second, tried, wrong
@@ -38,7 +38,7 @@ async def test_the_same_answer_for_unknown_names_wrong_passwords_and_the_deactiv
         (gone.realm, gone.name, PASSWORD),
     ):
         with pytest.raises(WrongSignIn) as error:
-            await entrances.by_password(ada.service.db, realm, name, password, ada.home)
+            await sign_in_methods.by_password(ada.service.db, realm, name, password, ada.home)
         raised.append(str(error.value))
     assert len(set(raised)) == 1
 
@@ -51,7 +51,7 @@ async def test_an_unknown_name_takes_as_long_as_a_wrong_password(ada: Account, t
         for kind, name in (("known", ada.name), ("unknown", f"nobody-{tenant.name}-{round_}")):
             began = process_time()
             with pytest.raises(WrongSignIn):
-                await entrances.by_password(ada.service.db, ada.realm, name, WRONG, ada.home)
+                await sign_in_methods.by_password(ada.service.db, ada.realm, name, WRONG, ada.home)
             took[kind].append(process_time() - began)
     assert 1 / 3 < median(took["known"]) / median(took["unknown"]) < 3
 
@@ -72,7 +72,7 @@ async def test_after_five_wrong_passwords_even_the_right_one_waits(ada: Account)
 
 async def test_waits_are_the_same_for_a_name_that_nobody_has(ada: Account) -> None:
     async def attempt() -> None:
-        await entrances.by_password(ada.service.db, ada.realm, f"no-{ada.name}", WRONG, ada.home)
+        await sign_in_methods.by_password(ada.service.db, ada.realm, f"no-{ada.name}", WRONG, ada.home)
 
     for _ in range(5):
         with pytest.raises(WrongSignIn):
@@ -163,16 +163,16 @@ async def test_codes_are_slowed_apart_from_passwords(ada: Account) -> None:
     needed = await second(ada)
     for _ in range(5):
         with pytest.raises(WrongSignIn):
-            await entrances.by_code(ada.service.db, ada.realm, needed.ticket, "000000", ada.home)
+            await sign_in_methods.by_code(ada.service.db, ada.realm, needed.ticket, "000000", ada.home)
     with pytest.raises(TooSoon):
-        await entrances.by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
+        await sign_in_methods.by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
     await second(ada)
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\0b", "half \ud800", "x" * 60_000])
 async def test_what_can_be_nobodys_name_is_refused_like_any_other(ada: Account, name: str) -> None:
     with pytest.raises(WrongSignIn):
-        await entrances.by_password(ada.service.db, ada.realm, name, f"{name}\0", ada.home)
+        await sign_in_methods.by_password(ada.service.db, ada.realm, name, f"{name}\0", ada.home)
     async with ada.service.db.write() as tx:
         await links.ask_reset(tx, ada.realm, name, ada.home.address)
     await ada.service.drain()

@@ -19,7 +19,7 @@ from almoner.access.sign_ins.domain import (
     TicketOver,
     WrongSignIn,
 )
-from almoner.access.sign_ins.service import account, entrances, links
+from almoner.access.sign_ins.service import account, links, sign_in_methods
 from tests.support.database import TestDatabase
 from tests.support.security_key import SecurityKey
 from tests.support.service import Service, Tenant, serving
@@ -67,10 +67,10 @@ async def test_a_password_signs_in_whoever_has_nothing_more(ada: Account) -> Non
 
 async def test_names_are_compared_without_regard_to_case_and_within_one_partner(ada: Account) -> None:
     other = members_of((await ada.service.tenant()).partner)
-    entered = await entrances.by_password(ada.service.db, ada.realm, ada.name.upper(), PASSWORD, ada.home)
+    entered = await sign_in_methods.by_password(ada.service.db, ada.realm, ada.name.upper(), PASSWORD, ada.home)
     assert isinstance(entered, Entered)
     with pytest.raises(WrongSignIn):
-        await entrances.by_password(ada.service.db, other, ada.name, PASSWORD, ada.home)
+        await sign_in_methods.by_password(ada.service.db, other, ada.name, PASSWORD, ada.home)
     async with ada.service.db.single() as tx:
         assert await sign_ins.find(tx, other, entered.secret) is None, "a cookie is of one realm"
 
@@ -80,13 +80,13 @@ async def test_an_app_is_asked_for_after_the_password(ada: Account) -> None:
     needed = await second(ada)
     assert needed.factors.authenticator
     db = ada.service.db
-    assert await entrances.still_open(db, ada.realm, needed.ticket) == needed
+    assert await sign_in_methods.still_open(db, ada.realm, needed.ticket) == needed
     with pytest.raises(WrongSignIn):
-        await entrances.by_code(db, ada.realm, needed.ticket, "000000", ada.home)
-    entered = await entrances.by_code(db, ada.realm, needed.ticket, ada.code(), ada.home)
+        await sign_in_methods.by_code(db, ada.realm, needed.ticket, "000000", ada.home)
+    entered = await sign_in_methods.by_code(db, ada.realm, needed.ticket, ada.code(), ada.home)
     assert entered.sign_in.method == "password_totp"
     with pytest.raises(WrongSignIn):
-        await entrances.by_code(db, ada.realm, needed.ticket, ada.code(), ada.home)
+        await sign_in_methods.by_code(db, ada.realm, needed.ticket, ada.code(), ada.home)
 
 
 async def test_a_recovery_code_stands_in_once_and_is_told_of(ada: Account) -> None:
@@ -94,10 +94,10 @@ async def test_a_recovery_code_stands_in_once_and_is_told_of(ada: Account) -> No
     async with ada.service.db.write() as tx:
         codes = await account.make_recovery_codes(tx, ada.person, ada.home)
     needed = await second(ada)
-    entered = await entrances.by_code(ada.service.db, ada.realm, needed.ticket, codes[3], ada.home)
+    entered = await sign_in_methods.by_code(ada.service.db, ada.realm, needed.ticket, codes[3], ada.home)
     assert entered.sign_in.method == "password_recovery"
     with pytest.raises(WrongSignIn):
-        await entrances.by_code(ada.service.db, ada.realm, needed.ticket, codes[3], ada.home)
+        await sign_in_methods.by_code(ada.service.db, ada.realm, needed.ticket, codes[3], ada.home)
     assert any("codes that are left: 9" in text for _, text in await ada.mails())
 
 
@@ -107,10 +107,10 @@ async def test_a_ticket_is_of_one_realm_and_ten_minutes(ada: Account) -> None:
     other = members_of((await ada.service.tenant()).partner)
     for realm, ticket in ((other, needed.ticket), (ada.realm, needed.ticket[:-4] + "AAAA"), (ada.realm, "")):
         with pytest.raises(TicketOver):
-            await entrances.by_code(ada.service.db, realm, ticket, ada.code(), ada.home)
+            await sign_in_methods.by_code(ada.service.db, realm, ticket, ada.code(), ada.home)
     ada.service.clock.advance_wall(minutes=10)
     with pytest.raises(TicketOver):
-        await entrances.by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
+        await sign_in_methods.by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
 
 
 async def add_passkey(who: Account) -> SecurityKey:
@@ -131,14 +131,14 @@ async def answer_of(who: Account, key: SecurityKey) -> str:
 async def test_a_passkey_alone_signs_in(service: Service) -> None:
     who = await operator(service)
     key = await add_passkey(who)
-    entered = await entrances.by_passkey(service.db, who.realm, BROWSER, await answer_of(who, key), who.home)
+    entered = await sign_in_methods.by_passkey(service.db, who.realm, BROWSER, await answer_of(who, key), who.home)
     assert (entered.sign_in.method, entered.person.id) == ("passkey", who.person.id)
     assert (await second(who)).factors.passkeys == 1, "the password alone is not enough any more"
     with pytest.raises(WrongSignIn):
-        await entrances.by_passkey(service.db, who.realm, b"other", await answer_of(who, key), who.home)
+        await sign_in_methods.by_passkey(service.db, who.realm, b"other", await answer_of(who, key), who.home)
     await who.deactivate()
     with pytest.raises(WrongSignIn):
-        await entrances.by_passkey(service.db, who.realm, BROWSER, await answer_of(who, key), who.home)
+        await sign_in_methods.by_passkey(service.db, who.realm, BROWSER, await answer_of(who, key), who.home)
 
 
 @pytest.mark.parametrize(("minutes", "live"), [(12 * 60 - 2, True), (12 * 60 + 1, False)])
@@ -210,26 +210,26 @@ async def test_a_proof_is_fresh_for_ten_minutes(ada: Account) -> None:
     clock.advance_wall(minutes=10)
     assert not await fresh(ada, entered.secret)
     with pytest.raises(WrongSignIn):
-        await entrances.prove_by_password(db, ada.person, entered.sign_in, WRONG, ada.home)
+        await sign_in_methods.prove_by_password(db, ada.person, entered.sign_in, WRONG, ada.home)
     assert not await fresh(ada, entered.secret)
-    secret = await entrances.prove_by_password(db, ada.person, entered.sign_in, PASSWORD, ada.home)
+    secret = await sign_in_methods.prove_by_password(db, ada.person, entered.sign_in, PASSWORD, ada.home)
     assert await fresh(ada, secret)
     key = await add_passkey(ada)
     await ada.add_app()
     clock.advance_wall(minutes=10)
     with pytest.raises(WrongSignIn):
-        await entrances.prove_by_code(db, ada.person, entered.sign_in, ada.code(), ada.home)
+        await sign_in_methods.prove_by_code(db, ada.person, entered.sign_in, ada.code(), ada.home)
     assert not await fresh(ada, secret)
     answer = await answer_of(ada, key)
     assert await fresh(
-        ada, await entrances.prove_by_passkey(db, ada.person, entered.sign_in, BROWSER, answer, ada.home)
+        ada, await sign_in_methods.prove_by_passkey(db, ada.person, entered.sign_in, BROWSER, answer, ada.home)
     )
 
 
 async def test_a_stolen_cookie_opens_nothing_after_a_proof(ada: Account) -> None:
     """ASVS 7.2.4: a thief who waits for the proof of somebody else gets nothing by it."""
     stolen = await ada.enter()
-    secret = await entrances.prove_by_password(ada.service.db, ada.person, stolen.sign_in, PASSWORD, ada.home)
+    secret = await sign_in_methods.prove_by_password(ada.service.db, ada.person, stolen.sign_in, PASSWORD, ada.home)
     assert [await found(ada, one) for one in (stolen.secret, secret)] == [False, True]
     async with ada.service.db.write() as tx:
         await sign_ins.end(tx, ada.person, stolen.sign_in.id, "revoked", BY)
@@ -243,9 +243,9 @@ async def test_who_has_no_password_proves_by_the_app(service: Service, tenant: T
     entered = await who.begun()
     service.clock.advance_wall(minutes=10)
     with pytest.raises(WrongSignIn):
-        await entrances.prove_by_code(service.db, who.person, entered.sign_in, "000000", who.home)
+        await sign_in_methods.prove_by_code(service.db, who.person, entered.sign_in, "000000", who.home)
     assert not await fresh(who, entered.secret)
-    secret = await entrances.prove_by_code(service.db, who.person, entered.sign_in, who.code(), who.home)
+    secret = await sign_in_methods.prove_by_code(service.db, who.person, entered.sign_in, who.code(), who.home)
     assert await fresh(who, secret)
 
 
@@ -262,7 +262,7 @@ async def test_nobody_proves_by_somebody_elses_passkey(ada: Account, tenant: Ten
     key, entered = await add_passkey(other), await ada.enter()
     answer = await answer_of(other, key)
     with pytest.raises(WrongSignIn):
-        await entrances.prove_by_passkey(ada.service.db, ada.person, entered.sign_in, BROWSER, answer, ada.home)
+        await sign_in_methods.prove_by_passkey(ada.service.db, ada.person, entered.sign_in, BROWSER, answer, ada.home)
 
 
 async def test_sign_ins_are_listed_and_revoked(ada: Account, tenant: Tenant) -> None:

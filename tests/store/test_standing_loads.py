@@ -10,12 +10,12 @@ from almoner.adapters.registers_irs_990n import Irs990N
 from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.adapters.registers_irs_pub78 import IrsPub78
 from almoner.adapters.registers_irs_revocations import IrsRevocations
+from almoner.nonprofits.legal_status import service as standing
+from almoner.nonprofits.legal_status.domain import Standing
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.ports import RegisterSource
-from almoner.nonprofits.standing import service as standing
-from almoner.nonprofits.standing.domain import Standing
 from almoner.platform.db import EVERYONE
 from almoner.platform.http.paging import Page
 from tests.support.bmf import bodies, body, write

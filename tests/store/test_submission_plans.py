@@ -21,7 +21,7 @@ from almoner.validation.applications import status_views
 from almoner.validation.applications import store as applications
 from almoner.validation.submission_documents import store as documents
 from almoner.validation.submissions import domain as submissions
-from almoner.validation.submissions import parts, store, store_earlier, store_forgetting
+from almoner.validation.submissions import loader, store, store_earlier, store_forgetting
 from almoner.validation.submissions.domain import Filters
 from tests.support import database, factories
 from tests.support.planning import Connection
@@ -165,7 +165,7 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
         asking = Explaining(reading)
         assert await store.page(asking, partner, Page(25, descending=True), nobody) == ([], 0)
         rows, _ = await store.page(reading, partner, Page(25, descending=True), Filters())
-        assert len(await parts.read(asking, partner, rows)) == len(rows)
+        assert len(await loader.read(asking, partner, rows)) == len(rows)
         assert await store.of_checks(asking, EVERYONE, "validation_request", [some["validation_request_id"]])
         assert await store.of_checks(asking, EVERYONE, "agent_verification", [some["agent_verification_id"]])
         assert await store.of_checks(asking, EVERYONE, "compliance", [uuid4()]) == []

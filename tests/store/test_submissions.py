@@ -8,7 +8,7 @@ import pytest
 
 from almoner.platform.db import Partner
 from almoner.platform.http.paging import Page
-from almoner.validation.submissions import parts, store
+from almoner.validation.submissions import loader, store
 from almoner.validation.submissions.domain import SUBMISSION, Filters
 from tests.support import factories
 from tests.support.client import Client, data
@@ -160,6 +160,6 @@ async def test_a_page_of_submissions_costs_a_handful_of_statements(service: Serv
                 f"select partner_id from {RECORD} where id = $1", await named(service, data(answer)[0])
             )
             rows, _ = await store.page(asking, Partner(tenant), Page(25, descending=True), Filters())
-            await parts.read(asking, Partner(tenant), rows)
+            await loader.read(asking, Partner(tenant), rows)
         counted.append(len(asking.plans))
     assert counted[0] == counted[1]

@@ -5,7 +5,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from almoner.giving.confirmations import store as confirmations
+from almoner.giving.organisation_confirmations import store as confirmations
 from almoner.giving.verifications import findings, store_findings
 from almoner.giving.verifications import service as verifications
 from tests.support import bank, factories

@@ -7,7 +7,7 @@ import pytest
 from almoner.access.people import service as people
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser, Entered, LinkClosed, Purpose, TicketOver
-from almoner.access.sign_ins.service import account, entrances, links
+from almoner.access.sign_ins.service import account, links, sign_in_methods
 from tests.support.service import Service, Tenant
 from tests.support.signing_in import AWAY, BY, FIREFOX, NEW, PASSWORD, Account, found, member, second
 
@@ -100,12 +100,12 @@ async def test_the_second_step_ends_with_the_password_it_followed(ada: Account) 
     needed = await second(ada)
     async with ada.service.db.write() as tx:
         entered = await sign_ins.begin(tx, ada.person, "passkey", ada.home)
-    assert (await entrances.still_open(ada.service.db, ada.realm, needed.ticket)).person.id == ada.person.id
+    assert (await sign_in_methods.still_open(ada.service.db, ada.realm, needed.ticket)).person.id == ada.person.id
     await account.change_password(ada.service.db, ada.person, entered.sign_in, NEW, ada.home)
     with pytest.raises(TicketOver):
-        await entrances.still_open(ada.service.db, ada.realm, needed.ticket)
+        await sign_in_methods.still_open(ada.service.db, ada.realm, needed.ticket)
     with pytest.raises(TicketOver):
-        await entrances.by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
+        await sign_in_methods.by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
 
 
 async def test_the_second_step_ends_with_all_sign_ins(ada: Account) -> None:
@@ -114,7 +114,7 @@ async def test_the_second_step_ends_with_all_sign_ins(ada: Account) -> None:
     async with ada.service.db.write() as tx:
         await sign_ins.end_all(tx, ada.person, "revoked", BY)
     with pytest.raises(TicketOver):
-        await entrances.by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
+        await sign_in_methods.by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
 
 
 async def test_a_thiefs_browser_is_unknown_again_after_the_password_was_changed(ada: Account) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from almoner.platform.db import EVERYONE
-from almoner.reviewed import CASES
+from almoner.review_cases import CASES
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, Verdict
 from tests.support.client import Client, data

@@ -6,15 +6,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from almoner.giving.bank_files import flows, service
-from almoner.giving.bank_files.domain import BankFile, OwnAccount, Verdict
-from almoner.giving.bank_files.flows import Told
-from almoner.giving.bank_files.service import Made
-from almoner.giving.bank_lines import flows as lines
-from almoner.giving.bank_lines.domain import Statement
-from almoner.giving.bank_lines.flows import Looked
-from almoner.giving.payees import service as payees
-from almoner.giving.payees.domain import Address, PayeeAccount, Proposal
+from almoner.giving.bank_statements import flows as lines
+from almoner.giving.bank_statements.domain import Statement
+from almoner.giving.bank_statements.flows import Looked
+from almoner.giving.payee_bank_accounts import service as payees
+from almoner.giving.payee_bank_accounts.domain import Address, PayeeAccount, Proposal
+from almoner.giving.payment_files import flows, service
+from almoner.giving.payment_files.domain import BankFile, OwnAccount, Verdict
+from almoner.giving.payment_files.flows import Told
+from almoner.giving.payment_files.service import Made
 from almoner.giving.payouts import flows as payouts
 from almoner.giving.payouts import service as payout_service
 from almoner.giving.payouts.domain import Rules

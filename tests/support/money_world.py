@@ -13,14 +13,13 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from almoner.duties import Screened
 from almoner.giving.claims import jobs as claim_jobs
 from almoner.giving.disputes import jobs as dispute_jobs
 from almoner.giving.donations import flows as paying
 from almoner.giving.donations import jobs as donation_jobs
 from almoner.giving.donations.domain import CannotAcceptDonations, InvalidState, WrongTargetCurrency
 from almoner.giving.donations.flows import PaymentWork
-from almoner.giving.payees import service as payees
+from almoner.giving.payee_bank_accounts import service as payees
 from almoner.giving.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
 from almoner.giving.payouts import flows as payouts
 from almoner.giving.payouts import jobs as payout_jobs
@@ -39,13 +38,14 @@ from almoner.giving.settlements import jobs as settlement_jobs
 from almoner.giving.settlements.domain import ImportInterrupted, ReportRefused
 from almoner.giving.suspense import jobs as suspense_jobs
 from almoner.giving.verifications import jobs as verification_jobs
+from almoner.job_registry import Screened
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money
 from almoner.platform import db as databases
 from almoner.platform.background import Background
+from almoner.platform.background_tasks import Duties
 from almoner.platform.db import EVERYONE
 from almoner.platform.flow import StillRunning
-from almoner.platform.work import Duties
 from almoner.screening.screenings.service import Screener
 from tests.support import factories
 from tests.support import giving as support

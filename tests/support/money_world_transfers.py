@@ -8,10 +8,10 @@ from itertools import count
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from almoner.giving.bank_lines import flows as bank
-from almoner.giving.bank_lines import service as bank_lines
-from almoner.giving.bank_lines.domain import Statement
-from almoner.giving.bank_lines.flows import Looked
+from almoner.giving.bank_statements import flows as bank
+from almoner.giving.bank_statements import service as bank_lines
+from almoner.giving.bank_statements.domain import Statement
+from almoner.giving.bank_statements.flows import Looked
 from almoner.giving.donations import flows as paying
 from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.payments.domain import BANK

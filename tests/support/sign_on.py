@@ -16,7 +16,7 @@ from almoner.access.people.domain import Person, members_of, profile_of
 from almoner.access.sign_ins.domain import Browser, Entered, SignIn
 from almoner.access.sign_on import service as providers
 from almoner.access.sign_on.domain import Provider, Refused, Wanted
-from almoner.access.sign_on.service.journeys import Arrival, Departure, Return, SignOn
+from almoner.access.sign_on.service.oidc_flow import Arrival, Departure, Return, SignOn
 from almoner.access.sign_on.state import Purpose
 from almoner.platform.addresses import Policy
 from almoner.platform.audit import Actor

@@ -9,13 +9,13 @@ import pytest
 
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import By, Factors, TooSoon
-from almoner.access.credentials.service import authenticators, passwords, tries
-from almoner.access.credentials.service.tries import Source
+from almoner.access.credentials.service import authenticators, login_attempts, passwords
+from almoner.access.credentials.service.login_attempts import Source
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Person, Realm, Role, members_of, profile_of
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser, Entered, SecondNeeded, WrongSignIn
-from almoner.access.sign_ins.service import account, entrances
+from almoner.access.sign_ins.service import account, sign_in_methods
 from almoner.platform.audit import Actor
 from tests.support.service import Service, Tenant
 
@@ -50,7 +50,9 @@ class Account:
 
     async def enter(self, password: str = PASSWORD, browser: Browser | None = None) -> Entered:
         """Sign in by the password alone."""
-        entered = await entrances.by_password(self.service.db, self.realm, self.name, password, browser or self.home)
+        entered = await sign_in_methods.by_password(
+            self.service.db, self.realm, self.name, password, browser or self.home
+        )
         assert isinstance(entered, Entered)
         return entered
 
@@ -154,7 +156,7 @@ async def wrong(who: Account, browser: Browser | None = None, *, times: int = 1)
 
 async def second(who: Account, browser: Browser | None = None) -> SecondNeeded:
     """The password of somebody who has a second factor."""
-    needed = await entrances.by_password(who.service.db, who.realm, who.name, PASSWORD, browser or who.home)
+    needed = await sign_in_methods.by_password(who.service.db, who.realm, who.name, PASSWORD, browser or who.home)
     assert isinstance(needed, SecondNeeded)
     return needed
 
@@ -164,4 +166,4 @@ async def tried(who: Account, browser: Browser, *, times: int = 1, name: str | N
     for _ in range(times):
         async with who.service.db.write() as tx:
             known = await passwords.look_up(tx, who.realm, name or who.name)
-            await tries.of_password(tx, who.realm, name or who.name, known.person, Source(browser.address))
+            await login_attempts.of_password(tx, who.realm, name or who.name, known.person, Source(browser.address))

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from almoner.adapters.mail_mailbox import Mailbox
-from almoner.giving.brakes.domain import LOOSE
+from almoner.giving.card_testing.domain import LOOSE
 from almoner.giving.donations import jobs as donation_jobs
 from almoner.giving.payments.domain import ProviderStatus
 from almoner.giving.refund_notices import jobs as notices
@@ -14,8 +14,8 @@ from almoner.giving.suspense import service as suspense
 from almoner.giving.suspense.domain import Held
 from almoner.kit.money import Money
 from almoner.platform.background import Background
+from almoner.platform.background_tasks import Duties
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.work import Duties
 from tests.support.giving import DAY, Giving, gift
 
 MOMENT = timedelta(seconds=1)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from almoner.reviewed import CASES
+from almoner.review_cases import CASES
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, Verdict
 from tests.support import agents, eligibility, monitoring

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from almoner.validation.agents import codes, domain, offices, triggers
+from almoner.validation.agents import codes, domain, official_contacts, triggers
 from almoner.validation.agents.codes import CODE_TRIES, MAILS_A_DAY, MAILS_IN_ALL, Confirmation, TypedCode
 from almoner.validation.agents.domain import (
     EVENTS,
@@ -203,13 +203,13 @@ def test_a_guesser_is_right_less_than_once_in_5000_verifications() -> None:
     "office", ["info@a.example", "Contact@a.example", "head.office@a.example", "sekretariat@a.example"]
 )
 def test_an_office_is_asked(office: str) -> None:
-    offices.ensure_office(office)
+    official_contacts.ensure_office(office)
 
 
 @pytest.mark.parametrize("person", ["ada@a.example", "ada.byron@a.example", "a.b-1815@a.example", "informal@a.example"])
 def test_a_person_is_not_asked(person: str) -> None:
     with pytest.raises(ContactRefused):
-        offices.ensure_office(person)
+        official_contacts.ensure_office(person)
 
 
 def test_unknown_codes_are_no_reason() -> None:

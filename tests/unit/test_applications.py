@@ -8,7 +8,7 @@ import pytest
 
 from almoner.validation.applications import drafts
 from almoner.validation.applications.drafts import Draft, Person, Unlisted
-from almoner.validation.applications.sending import returned
+from almoner.validation.applications.submit import returned
 from almoner.validation.configurations.domain import Choice, Configuration, PartnerField
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)

@@ -9,9 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.bank_files.domain import OwnAccount
-from almoner.giving.bank_lines import service
-from almoner.giving.bank_lines.domain import (
+from almoner.giving.bank_statements import service
+from almoner.giving.bank_statements.domain import (
     Movement,
     Named,
     Open,
@@ -25,6 +24,7 @@ from almoner.giving.bank_lines.domain import (
     references,
 )
 from almoner.giving.donations.domain import Bucket
+from almoner.giving.payment_files.domain import OwnAccount
 from almoner.giving.payouts.domain import opened
 from almoner.kit.money import Money
 from tests.support import camt

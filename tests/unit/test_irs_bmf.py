@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from almoner.adapters.capitals import readable
 from almoner.adapters.registers_irs_bmf import NEEDED, IrsBmf, types_of
+from almoner.adapters.title_case import readable
 from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
 from tests.support.bmf import COLUMNS, body
 from tests.support.register_files import File

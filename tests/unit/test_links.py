@@ -7,7 +7,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.nonprofits.links.domain import Body, Step, Successor, principals, successors
+from almoner.nonprofits.merges.domain import Body, Step, Successor, principals, successors
 
 DAY = datetime(2020, 1, 1, tzinfo=UTC)
 A, B, C, D, E = (UUID(int=nth) for nth in range(1, 6))

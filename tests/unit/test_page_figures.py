@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.kit import money
-from almoner.platform.pages import figures, formats
-from almoner.platform.pages.figures import Unreadable
+from almoner.platform.pages import formats
+from almoner.platform.pages import numbers as figures
+from almoner.platform.pages.numbers import Unreadable
 
 READ = [
     ("en", "USD", "25", 2500),

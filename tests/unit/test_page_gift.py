@@ -4,10 +4,10 @@ import pytest
 from babel import Locale
 
 from almoner.giving.donations.domain import Gift
-from almoner.giving.gateway import domain
-from almoner.giving.gateway.schemas import TypedGift
-from almoner.giving.gateway.views import masked
 from almoner.giving.giftaid.domain import Declarer
+from almoner.giving.hosted_page import domain
+from almoner.giving.hosted_page.schemas import TypedGift
+from almoner.giving.hosted_page.views import masked
 from almoner.giving.payments.domain import Tariff
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 

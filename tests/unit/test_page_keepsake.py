@@ -7,8 +7,8 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
-from almoner.giving.gateway import keepsake
-from almoner.giving.gateway.schemas import TypedGift
+from almoner.giving.hosted_page import form_cookie
+from almoner.giving.hosted_page.schemas import TypedGift
 from almoner.platform.crypto import Vault
 
 VAULT = Vault(b"k" * 32)
@@ -19,13 +19,13 @@ TYPED = TypedGift(amount="other", typed="12.34", first_name="سلمى", email="a
 def kept(name: str = "s") -> str:
     """The cookie that is set."""
     response = Response()
-    keepsake.keep(response, VAULT, ONE, name, TYPED, seconds=60)
+    form_cookie.keep(response, VAULT, ONE, name, TYPED, seconds=60)
     return response.headers["set-cookie"]
 
 
 def recalled(cookie: str, session: UUID = ONE, vault: Vault = VAULT) -> TypedGift | None:
     request = Request({"type": "http", "headers": [(b"cookie", cookie.encode("latin-1"))]})
-    return keepsake.recall(request, vault, session, "s")
+    return form_cookie.recall(request, vault, session, "s")
 
 
 def test_what_was_typed_comes_back() -> None:
@@ -54,7 +54,7 @@ def test_the_longest_texts_of_every_script_come_back(first: int, count: int) -> 
         postcode="SW1A 1AA",
     )  # fmt: skip
     response = Response()
-    keepsake.keep(response, VAULT, ONE, "s", typed, seconds=60)
+    form_cookie.keep(response, VAULT, ONE, "s", typed, seconds=60)
     cookies = response.headers.getlist("set-cookie")
     assert max(map(len, cookies)) < 4096
     assert recalled("; ".join(cookie.split(";")[0] for cookie in cookies)) == typed
@@ -63,7 +63,7 @@ def test_the_longest_texts_of_every_script_come_back(first: int, count: int) -> 
 
 def test_a_shorter_text_takes_the_place_of_a_longer_one() -> None:
     response = Response()
-    keepsake.keep(response, VAULT, ONE, "s", TYPED, seconds=60)
+    form_cookie.keep(response, VAULT, ONE, "s", TYPED, seconds=60)
     assert response.headers.getlist("set-cookie")[1].startswith('__Host-gift-s-more="";')
 
 
@@ -81,7 +81,7 @@ def test_a_made_up_cookie_gives_nothing(value: str) -> None:
 
 def test_the_cookie_is_taken_away_once_the_gift_is_made() -> None:
     response = Response()
-    keepsake.forget(response, "s")
+    form_cookie.forget(response, "s")
     first, more = response.headers.getlist("set-cookie")
     assert first.startswith('__Host-gift-s="";')
     assert more.startswith('__Host-gift-s-more="";')

@@ -22,7 +22,7 @@ from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment, Environment, Links
-from almoner.platform.pages import printing
+from almoner.platform.pages import pdf
 from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.pages.rendering import Pages
 from tests.support.clock import TestClock
@@ -242,12 +242,12 @@ async def test_names_from_right_to_left_have_every_letter(name: str) -> None:
     ],
 )
 def test_what_no_font_shows_is_written_in_plain_letters(name: str, shown: str) -> None:
-    assert printing.printable(name).strip() == shown
+    assert pdf.printable(name).strip() == shown
 
 
 async def test_every_character_that_we_say_is_shown_has_a_glyph() -> None:
     """Both standards forbid a character without one, and typst refuses it."""
-    covered = [chr(code) for code in sorted(printing._covered()) if not chr(code).isspace()]
+    covered = [chr(code) for code in sorted(pdf._covered()) if not chr(code).isspace()]
     assert len(covered) > 9000
     for begin in range(0, len(covered), 2000):
         name = " ".join(covered[begin : begin + 2000])
@@ -259,7 +259,7 @@ async def test_every_character_that_we_say_is_shown_has_a_glyph() -> None:
 async def test_no_name_stops_a_receipt(seed: int, figures: Figures) -> None:
     """Marks on letters of other scripts, which no font has together, lose their marks."""
     chance = random.Random(seed)
-    covered = sorted(printing._covered())
+    covered = sorted(pdf._covered())
     marks = [code for code in covered if unicodedata.category(chr(code)) in ("Mn", "Cf")]
     for language in ("en", "ar", "ja", "he") * figures.count(2, 10):
         name = "".join(chr(chance.choice(marks if chance.random() < 0.4 else covered)) for _ in range(30))
@@ -275,6 +275,6 @@ async def test_long_names_go_over_several_lines_and_pages() -> None:
 
 
 async def test_a_value_keeps_its_own_direction() -> None:
-    assert printing.piece("12-3456789", rtl=True) == {"text": "12-3456789", "rtl": False}
-    assert printing.piece("(أمينة) A", rtl=False) == {"text": "(أمينة) A", "rtl": True}
-    assert printing.piece("–", rtl=True) == {"text": "–", "rtl": True}
+    assert pdf.piece("12-3456789", rtl=True) == {"text": "12-3456789", "rtl": False}
+    assert pdf.piece("(أمينة) A", rtl=False) == {"text": "(أمينة) A", "rtl": True}
+    assert pdf.piece("–", rtl=True) == {"text": "–", "rtl": True}

@@ -7,9 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from almoner.access.letters import domain as letters
-from almoner.access.letters.domain import Kind
 from almoner.access.people.domain import OPERATORS, Realm
+from almoner.access.security_emails import domain as letters
+from almoner.access.security_emails.domain import Kind
 from almoner.access.sign_ins import domain, service
 from almoner.access.sign_ins.domain import Link, SignIn
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.nonprofits.standing.domain import (
+from almoner.nonprofits.legal_status.domain import (
     BMF,
     E_POSTCARD,
     PUB_78,

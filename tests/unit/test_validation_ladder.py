@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.nonprofits.organisations.domain import Organisation, Source
-from almoner.nonprofits.registries.domain import WHOLE, Registry, check
-from almoner.nonprofits.standing.domain import (
+from almoner.nonprofits.legal_status.domain import (
     BMF,
     E_POSTCARD,
     PUB_78,
@@ -25,9 +23,12 @@ from almoner.nonprofits.standing.domain import (
     of_listed,
     of_us_body,
 )
-from almoner.validation.requests import ladder, ladder_registers, triggers
+from almoner.nonprofits.organisations.domain import Organisation, Source
+from almoner.nonprofits.registries.domain import WHOLE, Registry, check
+from almoner.validation.requests import ladder_registers, triggers
+from almoner.validation.requests import rules as ladder
 from almoner.validation.requests.domain import REJECTION_REASONS, REVIEW_REASONS, SENTENCES, Asked, Step
-from almoner.validation.requests.ladder import Climbed, Rules, Seen
+from almoner.validation.requests.rules import Climbed, Rules, Seen
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 APRIL = datetime(2026, 4, 13, tzinfo=UTC)

@@ -7,9 +7,9 @@ from uuid import UUID
 import pytest
 from lxml import etree
 
-from almoner.giving.bank_files import checks
 from almoner.giving.ledger import domain as ledger
 from almoner.giving.ledger import service as posting
+from almoner.giving.payment_files import checks
 from almoner.kit.money import Money
 from almoner.platform import selfcheck
 from tests.support import bank, books, factories

@@ -8,11 +8,11 @@ import pytest
 from almoner.kit.time import SystemClock
 from almoner.platform import business_clock, processes, queue
 from almoner.platform.background import Background
+from almoner.platform.background_tasks import Duties, Work
 from almoner.platform.business_clock import BusinessClock, ClockWatch
 from almoner.platform.db import Database
 from almoner.platform.processes import Pulse
 from almoner.platform.queue import Done, Job, Result
-from almoner.platform.work import Duties, Work
 from almoner.sandbox.clock import AlreadyMoving, Reading, SandboxClock
 from tests.support.clock import TestClock
 from tests.support.eventually import eventually

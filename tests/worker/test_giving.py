@@ -16,7 +16,7 @@ from almoner.giving.payments.ports import Order
 from almoner.giving.sessions import jobs as session_jobs
 from almoner.platform import flow
 from almoner.platform.background import Background
-from almoner.platform.work import Duties
+from almoner.platform.background_tasks import Duties
 from tests.support import giving as support
 from tests.support.client import Client
 from tests.support.fake_provider import FakeProvider

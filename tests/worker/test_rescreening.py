@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from almoner.platform.background_tasks import Work
 from almoner.platform.queue import Done, Job
-from almoner.platform.work import Work
 from almoner.screening.screenings.service import Screener
 from almoner.validation.matches import jobs
 from almoner.validation.matches.service import RESCREEN

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 from almoner.platform import selfcheck
 from almoner.platform.background import Background
+from almoner.platform.background_tasks import Duties
 from almoner.platform.selfcheck import EXAMPLES, Check
-from almoner.platform.work import Duties
 from tests.worker.conftest import Ground
 
 FINE = Check("toy.fine", "Nothing", "Nothing", "select 'x' where false")

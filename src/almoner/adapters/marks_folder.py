@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from almoner.platform.beside import beside
+from almoner.platform.sidecar import beside
 from almoner.platform.storage import StorageAway
 
 _FOLDER: Final = "marks"  # as adapters.storage_objects has it

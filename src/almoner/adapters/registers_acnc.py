@@ -11,7 +11,6 @@ from typing import Final
 
 from stdnum.au import abn
 
-from almoner.adapters.capitals import readable
 from almoner.adapters.registers_tables import Row, Table
 from almoner.adapters.registers_values import (
     Reading,
@@ -25,6 +24,7 @@ from almoner.adapters.registers_values import (
     websites,
     written_day,
 )
+from almoner.adapters.title_case import readable
 from almoner.nonprofits.registers import ports
 from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Unnumbered
 from almoner.nonprofits.registers.ports import SourceFile

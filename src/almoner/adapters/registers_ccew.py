@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Final, Literal
 
 from almoner.adapters import registers_uk as uk
-from almoner.adapters.capitals import readable
 from almoner.adapters.registers_ccew_join import Charity, Join, joining
 from almoner.adapters.registers_ccew_tables import (
     AREAS,
@@ -33,6 +32,7 @@ from almoner.adapters.registers_ccew_tables import (
     rows,
 )
 from almoner.adapters.registers_values import Reading, amount_of, any_day, websites, written_day
+from almoner.adapters.title_case import readable
 from almoner.nonprofits.registers import ports
 from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Note, Unread
 from almoner.nonprofits.registers.ports import SourceFile

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Final
 
 from almoner.adapters import registers_uk as uk
-from almoner.adapters.capitals import readable
 from almoner.adapters.registers_tables import Table
 from almoner.adapters.registers_values import Reading, websites, written_day
+from almoner.adapters.title_case import readable
 from almoner.nonprofits.registers.domain import BadRow, Entry, Unnumbered
 from almoner.nonprofits.registers.ports import Row, SourceFile
 from almoner.nonprofits.registries.domain import number_key

@@ -12,7 +12,6 @@ from typing import Final
 
 from stdnum import luhn
 
-from almoner.adapters.capitals import readable
 from almoner.adapters.registers_rulings import latest
 from almoner.adapters.registers_tables import Row, Table
 from almoner.adapters.registers_values import (
@@ -25,6 +24,7 @@ from almoner.adapters.registers_values import (
     two_lines,
     written_day,
 )
+from almoner.adapters.title_case import readable
 from almoner.nonprofits.registers import ports
 from almoner.nonprofits.registers.domain import BadRow, Entry
 from almoner.nonprofits.registers.ports import SourceFile

@@ -15,7 +15,6 @@ from typing import Any, BinaryIO, Final, cast
 
 from defusedxml.common import DefusedXmlException
 
-from almoner.adapters.capitals import readable
 from almoner.adapters.registers_values import (
     Reading,
     in_one_line,
@@ -25,6 +24,7 @@ from almoner.adapters.registers_values import (
     shown,
     without_contacts,
 )
+from almoner.adapters.title_case import readable
 from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
 from almoner.nonprofits.registers.ports import Row, SourceFile
 

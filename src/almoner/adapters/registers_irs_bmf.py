@@ -14,8 +14,8 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from almoner.adapters import irs
-from almoner.adapters.capitals import readable
 from almoner.adapters.registers_values import Reading, tidied
+from almoner.adapters.title_case import readable
 from almoner.nonprofits.registers.domain import Entry, ImportRefused
 from almoner.nonprofits.registers.ports import Row, SourceFile
 from almoner.nonprofits.registries import domain as registries

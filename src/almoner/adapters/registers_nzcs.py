@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, Final
 
 from almoner.adapters import registers_json
-from almoner.adapters.capitals import readable
 from almoner.adapters.registers_tables import Table
 from almoner.adapters.registers_values import (
     Reading,
@@ -22,6 +21,7 @@ from almoner.adapters.registers_values import (
     websites,
     written_day,
 )
+from almoner.adapters.title_case import readable
 from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
 from almoner.nonprofits.registers.ports import Row, SourceFile
 

@@ -13,7 +13,7 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 
-from almoner.platform.beside import beside
+from almoner.platform.sidecar import beside
 from almoner.platform.storage import BlobMissing, Listed, StorageAway, Trashed
 
 _PART: Final = 5 * 1024 * 1024  # the least that S3 takes as a part of several

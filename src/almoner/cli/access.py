@@ -16,7 +16,7 @@ from almoner.access.partners import service as partner_service
 from almoner.access.partners.domain import PartnerAccount
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Officer, administer
-from almoner.giving.brakes import service as brakes
+from almoner.giving.card_testing import service as brakes
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Issuer
 from almoner.kit.text import one_line

@@ -12,10 +12,10 @@ from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide, ensure_apart, named
-from almoner.giving.bank_files import flows, service
-from almoner.giving.bank_files.domain import BankFile, BankFileRefused, OwnAccount, Verdict
-from almoner.giving.bank_files.flows import Told
-from almoner.giving.bank_files.service import Made
+from almoner.giving.payment_files import flows, service
+from almoner.giving.payment_files.domain import BankFile, BankFileRefused, OwnAccount, Verdict
+from almoner.giving.payment_files.flows import Told
+from almoner.giving.payment_files.service import Made
 from almoner.giving.payouts.domain import Disbursement
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_or_none

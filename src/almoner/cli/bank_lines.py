@@ -13,10 +13,10 @@ from almoner.cli.amounts import decimal
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide
 from almoner.cli.progress import Line
-from almoner.giving.bank_files import service as bank_files
-from almoner.giving.bank_lines import flows, service
-from almoner.giving.bank_lines.domain import BankLine, Gap, Open, Statement, StatementRefused, Unbanked
-from almoner.giving.bank_lines.flows import Looked
+from almoner.giving.bank_statements import flows, service
+from almoner.giving.bank_statements.domain import BankLine, Gap, Open, Statement, StatementRefused, Unbanked
+from almoner.giving.bank_statements.flows import Looked
+from almoner.giving.payment_files import service as bank_files
 from almoner.giving.requests import service as requests
 from almoner.kit.errors import NotFound
 from almoner.platform.audit import DEPLOYMENT

@@ -11,11 +11,11 @@ import pyotp
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import STEP_SECONDS
 from almoner.access.credentials.service import authenticators, passwords
-from almoner.access.letters import service as letters
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import LONGEST_LIFE, TokenRefused
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Person, Realm, Role, members_of, profile_of
+from almoner.access.security_emails import service as letters
 from almoner.cli.officer import MACHINE
 from almoner.platform import audit
 from almoner.platform.db import Database, Partner

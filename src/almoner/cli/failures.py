@@ -14,12 +14,12 @@ from almoner.access.operators.service import NoSuchToken
 from almoner.access.partners.service import NoSuchPartner
 from almoner.access.people.domain import NoSuchPerson
 from almoner.cli.ports import PortBusy
-from almoner.giving.bank_files.domain import BankFileRefused
-from almoner.giving.bank_lines.domain import StatementRefused
+from almoner.giving.bank_statements.domain import StatementRefused
 from almoner.giving.claims.domain import ClaimRefused
 from almoner.giving.disputes.domain import DisputeRefused
 from almoner.giving.giftaid.domain import GiftAidRefused
-from almoner.giving.payees.domain import PayeeRefused
+from almoner.giving.payee_bank_accounts.domain import PayeeRefused
+from almoner.giving.payment_files.domain import BankFileRefused
 from almoner.giving.payouts.domain import PayoutRefused
 from almoner.giving.refunds.domain import RefundNotPossible
 from almoner.giving.requests.domain import RequestRefused
@@ -30,7 +30,7 @@ from almoner.migrations import MigrationRefused
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.platform.audit_heads import NotExported
 from almoner.platform.programs import DatabaseUnavailable
-from almoner.platform.published import FetchRefused
+from almoner.platform.remote_files import FetchRefused
 from almoner.screening.watchlists.domain import WatchlistRefused
 from almoner.validation.reviews.domain import ReviewRefused
 

@@ -8,8 +8,8 @@ from almoner.cli.access import read_id, table
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Note, Officer, decide, ensure_apart, named
 from almoner.giving.account_notices import service as account_notices
-from almoner.giving.payees import service
-from almoner.giving.payees.domain import ALIKE, Address, PayeeAccount, PayeeRefused, PayeeStatus
+from almoner.giving.payee_bank_accounts import service
+from almoner.giving.payee_bank_accounts.domain import ALIKE, Address, PayeeAccount, PayeeRefused, PayeeStatus
 from almoner.kit.errors import NotFound
 from almoner.kit.text import one_line
 from almoner.kit.time import iso

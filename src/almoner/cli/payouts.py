@@ -16,7 +16,7 @@ from almoner.cli.amounts import amount, decimal
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Agreed, Note, Officer, acting, decide, look, look_by_two, named
 from almoner.cli.progress import Line
-from almoner.giving.bank_files import service as bank_files
+from almoner.giving.payment_files import service as bank_files
 from almoner.giving.payouts import flows, service
 from almoner.giving.payouts.domain import (
     MAX_NOTE_LENGTH,

@@ -14,7 +14,7 @@ from almoner.cli.officer import Note, Officer, decide, named
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.db import Tx
-from almoner.reviewed import CASES
+from almoner.review_cases import CASES
 from almoner.validation.documents import service as documents
 from almoner.validation.documents.domain import Document
 from almoner.validation.reviews import service

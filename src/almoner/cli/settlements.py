@@ -13,8 +13,8 @@ from almoner.cli.amounts import amount, decimal
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide
 from almoner.cli.progress import Line
-from almoner.giving.bank_lines import service as bank_lines
-from almoner.giving.bank_lines.domain import Waiting
+from almoner.giving.bank_statements import service as bank_lines
+from almoner.giving.bank_statements.domain import Waiting
 from almoner.giving.settlements import flows, service
 from almoner.giving.settlements.domain import LineKind, Settlement, Sum, Unbooked
 from almoner.giving.settlements.flows import COLUMNS, Progress

@@ -10,7 +10,7 @@ from almoner.access.people.domain import members_of
 from almoner.access.sign_on import service
 from almoner.access.sign_on.domain import ASKED, Metadata, Provider, Refused, Wanted
 from almoner.access.sign_on.service import identities
-from almoner.access.sign_on.service.journeys import SignOn
+from almoner.access.sign_on.service.oidc_flow import SignOn
 from almoner.cli.access import partner_of
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.named_members import Member, member_of

@@ -8,8 +8,8 @@ import typer
 from almoner.cli.access import read_id, table
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Agreed, Note, Officer, decide, ensure_apart, look, named
-from almoner.giving.confirmations import service as confirmations
-from almoner.giving.confirmations.domain import Contact
+from almoner.giving.organisation_confirmations import service as confirmations
+from almoner.giving.organisation_confirmations.domain import Contact
 from almoner.giving.verifications import service
 from almoner.giving.verifications.domain import (
     CHECKS,

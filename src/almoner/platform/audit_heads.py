@@ -25,9 +25,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from almoner.kit.ids import Ids
 from almoner.platform import audit
 from almoner.platform.audit import DEPLOYMENT
+from almoner.platform.background_tasks import Schedule
 from almoner.platform.crypto import Vault
 from almoner.platform.db import Tx
-from almoner.platform.work import Schedule
 
 SUFFIX: Final = ".jsonl"
 _DEPLOYMENT_NAME: Final = "deployment"

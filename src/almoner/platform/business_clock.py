@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from almoner.kit.time import Clock
-from almoner.platform.bell import Bell, Pace
 from almoner.platform.db import Database, Tx
 from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.processes import Pulse
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.wakeup import Bell, Pace
 
 BELL: Final = Bell()
 """Rung after this process moved the clock."""

@@ -5,13 +5,13 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from almoner.platform import copies
-from almoner.platform.bell import rest
 from almoner.platform.copies import Claim, Generation, Server
 from almoner.platform.db import Database
 from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.identity import ADVICE, Copy, Identity, UnreleasedCopy
 from almoner.platform.storage import Marks, StorageAway
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.wakeup import rest
 
 _LOOK_SECONDS: Final = 1.0
 _TELL_AGAIN: Final = timedelta(hours=1)

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urljoin
 
-from almoner.platform import published
+from almoner.platform import remote_files
 from almoner.platform.addresses import AddressRefused, read
 from almoner.platform.db import Database
 from almoner.platform.outbound import Outbound, OutboundFailure, Refused, Streamed
-from almoner.platform.published import FetchRefused as FetchRefused
+from almoner.platform.remote_files import FetchRefused as FetchRefused
 
 _OWNER: Final = "fetching"
 _MOST_HOPS: Final = 5
@@ -146,7 +146,7 @@ class _Version:
 
     @classmethod
     def of(cls, url: str, headers: Mapping[str, str], total: int | None) -> "_Version":
-        return cls(published.name(url, headers), headers.get("ETag"), headers.get("Last-Modified"), total)
+        return cls(remote_files.name(url, headers), headers.get("ETag"), headers.get("Last-Modified"), total)
 
     @property
     def validator(self) -> str | None:
@@ -225,10 +225,10 @@ class _Download:
             case 304 if known is not None:
                 return known
             case 200:
-                total = published.length(answer.headers)
+                total = remote_files.length(answer.headers)
                 return await self._write(answer, _Version.of(self.url, answer.headers, total), 0)
             case 206 if begun is not None:
-                start, total = published.content_range(answer.headers)
+                start, total = remote_files.content_range(answer.headers)
                 if start == self._came() and total == begun.total and self._same(begun, answer):
                     return await self._write(answer, begun, start)
                 self._partial.unlink()
@@ -272,13 +272,13 @@ class _Download:
 
     def _finish(self, version: _Version) -> Fetched:
         """Judge what came, and give it its name. Raises FetchRefused."""
-        if (fault := published.fault(self._partial)) is not None:
+        if (fault := remote_files.fault(self._partial)) is not None:
             self._partial.unlink()
             raise FetchRefused(f"{self.url} {fault}")
         with self._partial.open("rb+") as file:
             digest = file_digest(file, "sha256").digest()
             os.fsync(file.fileno())
-        path = self.folder / published.with_suffix(version.name, self._partial)
+        path = self.folder / remote_files.with_suffix(version.name, self._partial)
         for older in self.folder.iterdir():
             if not older.name.startswith("."):
                 older.unlink()

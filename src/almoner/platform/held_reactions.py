@@ -9,10 +9,10 @@ from typing import Final
 from uuid import UUID
 
 from almoner.platform import outbox
+from almoner.platform.background_tasks import Handler, Work
 from almoner.platform.db import Partner
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Drop, Job, NewJob, Result
-from almoner.platform.work import Handler, Work
 
 REACT: Final = "events.react"
 

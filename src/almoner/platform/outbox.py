@@ -19,9 +19,9 @@ from asyncpg import Record
 
 from almoner.kit.time import iso
 from almoner.platform import event_blocks
-from almoner.platform.bell import Bell
 from almoner.platform.db import Partner, Tx
 from almoner.platform.event_types import EVENT_TYPES as EVENT_TYPES
+from almoner.platform.wakeup import Bell
 
 INTERNAL: Final = "internal."
 EVERY_TYPE: Final = "*"

@@ -23,9 +23,9 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from almoner.platform import memory
-from almoner.platform.bell import rest
 from almoner.platform.os_processes import has_ended, process_column
 from almoner.platform.programs import Account, DatabaseUnavailable, NoRoom, Programs, cause_in, open_to_all, unavailable
+from almoner.platform.wakeup import rest
 
 SUPERUSER = "postgres"
 _log = logging.getLogger("almoner.postgres")

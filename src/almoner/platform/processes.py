@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID, uuid4
 
-from almoner.platform.bell import rest
 from almoner.platform.db import Database, Tx
 from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.wakeup import rest
 
 Role = Literal["server", "worker", "server and worker"]
 

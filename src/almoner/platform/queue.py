@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
-from almoner.platform.bell import Bell
 from almoner.platform.db import Tx
+from almoner.platform.wakeup import Bell
 
 LEASE: Final = timedelta(seconds=60)
 MOST_FAILURES: Final = 20

@@ -7,13 +7,13 @@ from time import monotonic
 from typing import Final
 
 from almoner.platform import queue
-from almoner.platform.bell import Pace, heard
+from almoner.platform.background_tasks import Handler, Work
 from almoner.platform.db import BACKGROUND_SECONDS, statement_limit
 from almoner.platform.failures import TIMED_OUT, TROUBLE, failure
 from almoner.platform.identity import UnreleasedCopy
 from almoner.platform.queue import Done, Drop, Failed, Finish, Job, Result, Retry
 from almoner.platform.telemetry import Telemetry
-from almoner.platform.work import Handler, Work
+from almoner.platform.wakeup import Pace, heard
 
 PLACES: Final = 24
 """Jobs of no lane that one process runs at once."""

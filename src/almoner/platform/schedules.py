@@ -6,11 +6,11 @@ from datetime import datetime
 from time import monotonic
 from typing import Final
 
-from almoner.platform.bell import rest
+from almoner.platform.background_tasks import Schedule
 from almoner.platform.db import Database, Tx
 from almoner.platform.failures import TIMED_OUT, TROUBLE, UNAVAILABLE, failure
 from almoner.platform.telemetry import Telemetry
-from almoner.platform.work import Schedule
+from almoner.platform.wakeup import rest
 
 _LOOK_SECONDS: Final = 1.0
 _REST_SECONDS: Final = 5.0

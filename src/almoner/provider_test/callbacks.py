@@ -5,11 +5,11 @@ import hmac
 from datetime import timedelta
 from typing import Final
 
-from almoner.platform.bell import Pace, rest
 from almoner.platform.db import Database
 from almoner.platform.failures import TROUBLE
 from almoner.platform.outbound import Outbound, OutboundFailure
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.wakeup import Pace, rest
 from almoner.provider_test import store
 from almoner.provider_test.domain import GIVE_UP_AFTER, Callback, next_attempt
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.bank_lines import service as bank_lines
+from almoner.giving.bank_statements import service as bank_lines
 from almoner.giving.donations import flows
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import (

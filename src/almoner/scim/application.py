@@ -30,8 +30,8 @@ from almoner.platform.http import errors
 from almoner.platform.http.caller import Caller, Guard, KeyKind, RateState
 from almoner.platform.http.replies import RawHeaders, Reply, allowed, options, rate_headers, send_reply
 from almoner.platform.http.requests import read_up_to
-from almoner.scim.door import PREFIX
 from almoner.scim.handler import Handler
+from almoner.scim.lazy_app import PREFIX
 from almoner.scim.protocol import Protocol
 from almoner.scim.provider import make_provider
 from almoner.scim.storage import PostgresStorage

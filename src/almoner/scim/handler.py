@@ -9,7 +9,7 @@ from scim2_server.requests import ScimRequest
 from scim2_server.responses import ScimResponse
 from scim2_server.routing import Operation
 
-from almoner.scim import aside, membership, resources
+from almoner.scim import membership, offload, resources
 from almoner.scim.protocol import Protocol
 from almoner.scim.storage import PostgresStorage
 
@@ -28,35 +28,35 @@ class Handler(AsyncScimHandler):
 
     async def create(self, request: ScimRequest) -> ScimResponse:
         """As the parent's."""
-        service, long = self.service, len(request.body) > aside.LONG_BODY
+        service, long = self.service, len(request.body) > offload.LONG_BODY
         target = service.route(request, Operation.create)
         resource_type = service.resource_type_at(cast("str", target.endpoint))
         kind = request.header("Content-Type")
-        resource = await aside.run(long, service.read_creation, resource_type, request.body, kind)
+        resource = await offload.run(long, service.read_creation, resource_type, request.body, kind)
         async with self.storage.operation():
             created = await self.storage.create(resource_type, resource)
-        return await aside.run(long, service.creation_response, request.base_url, created)
+        return await offload.run(long, service.creation_response, request.base_url, created)
 
     async def replace(self, request: ScimRequest) -> ScimResponse:
         """As the parent's."""
-        service, long = self.service, len(request.body) > aside.LONG_BODY
+        service, long = self.service, len(request.body) > offload.LONG_BODY
         target = service.route(request, Operation.replace)
         resource_type = service.resource_type_at(cast("str", target.endpoint))
         parameters = service.read_response_parameters(resource_type, request.query)
         kind, conditions = request.header("Content-Type"), service.read_conditions(request)
         async with self.storage.operation():
             current = await self.storage.get(resource_type, cast("str", target.resource_id))
-            replacement = await aside.run(long, service.read_replacement, resource_type, request.body, kind)
+            replacement = await offload.run(long, service.read_replacement, resource_type, request.body, kind)
             resource = await self.replace_resource(resource_type, current, replacement, conditions)
-        return await aside.run(long, service.replacement_response, request.base_url, resource, parameters)
+        return await offload.run(long, service.replacement_response, request.base_url, resource, parameters)
 
     async def patch(self, request: ScimRequest) -> ScimResponse:
         """As the parent's; what is answered is read as any GET reads it."""
-        service, long = self.service, len(request.body) > aside.LONG_BODY
+        service, long = self.service, len(request.body) > offload.LONG_BODY
         target = service.route(request, Operation.patch)
         resource_type = service.resource_type_at(cast("str", target.endpoint))
         parameters = service.read_response_parameters(resource_type, request.query)
-        patch_op = await aside.run(
+        patch_op = await offload.run(
             long, service.read_patch, resource_type, request.body, request.header("Content-Type")
         )
         id_, conditions = cast("str", target.resource_id), service.read_conditions(request)
@@ -83,8 +83,8 @@ class Handler(AsyncScimHandler):
         async with self.storage.operation():
             page = await self.storage.search(types, search_request, position=position)
         # Whole resources are documents already; of parts models are dumped, each attribute by all names.
-        long = resources.is_part(search_request) and len(page.resources) > aside.FEW
-        return await aside.run(long, self.service.search_response, request.base_url, types, page, search_request)
+        long = resources.is_part(search_request) and len(page.resources) > offload.FEW
+        return await offload.run(long, self.service.search_response, request.base_url, types, page, search_request)
 
     async def replace_resource(
         self,
@@ -95,7 +95,7 @@ class Handler(AsyncScimHandler):
     ) -> Resource[Any]:
         """As the parent's."""
         long, apply = _is_long(current) or _is_long(replacement), self.service.apply_replacement
-        replaced = await aside.run(long, apply, current, replacement, conditions)
+        replaced = await offload.run(long, apply, current, replacement, conditions)
         return await self._stored(resource_type, current, replaced)
 
     async def patch_resource(
@@ -106,8 +106,8 @@ class Handler(AsyncScimHandler):
         if changes is None:
             current = await self.storage.get(resource_type, resource_id)
             # The time of many operations, and of many values in one, goes up by more than their square.
-            long = _is_long(current) or len(patch_op.operations or ()) > aside.FEW or _is_wide(patch_op)
-            patched = await aside.run(long, self.service.apply_patch, current, patch_op, conditions)
+            long = _is_long(current) or len(patch_op.operations or ()) > offload.FEW or _is_wide(patch_op)
+            patched = await offload.run(long, self.service.apply_patch, current, patch_op, conditions)
             return await self._stored(resource_type, current, patched)
 
         def check(current: Resource[Any]) -> None:
@@ -123,9 +123,9 @@ class Handler(AsyncScimHandler):
 
 
 def _is_long(resource: Resource[Any]) -> bool:
-    return aside.is_many(getattr(resource, "members", None))
+    return offload.is_many(getattr(resource, "members", None))
 
 
 def _is_wide(patch_op: "PatchOp[Any]") -> bool:
     values = (operation.value for operation in patch_op.operations or ())
-    return any(aside.is_many(value) for value in values if isinstance(value, list | dict))
+    return any(offload.is_many(value) for value in values if isinstance(value, list | dict))

@@ -34,9 +34,9 @@ from scim2_server.storage import SearchPage
 from almoner.kit.errors import Problem
 from almoner.platform.http.endpoints import MAX_JSON_BODY
 from almoner.platform.http.errors import status_of
-from almoner.scim import bounds
+from almoner.scim import scim_limits
+from almoner.scim.idp_quirks import Tolerance
 from almoner.scim.provider import MOST_OPERATIONS
-from almoner.scim.tolerance import Tolerance
 
 LONGEST_FILTER: Final = 4_000
 """Characters; real clients ask for one or two values."""
@@ -57,8 +57,8 @@ def _members(value: Any) -> Iterable[tuple[str, Any]]:
 def _check(payload: Any) -> int:
     """How many changes a PATCH asks for, after what bounds a body of any kind. Raises SCIMException."""
     if any(name.casefold() == "operations" for name, _ in _members(payload)):
-        return bounds.check_patch(payload)
-    bounds.check_values(payload)
+        return scim_limits.check_patch(payload)
+    scim_limits.check_values(payload)
     return 0
 
 
@@ -100,7 +100,7 @@ class Protocol(ScimService):
         Raises PayloadTooLargeException.
         """
         wrong: dict[int, SCIMException] = {}
-        operations, changes = bounds.operations_of(payload, MOST_OPERATIONS), 0
+        operations, changes = scim_limits.operations_of(payload, MOST_OPERATIONS), 0
         for index, operation in enumerate(operations):
             try:
                 operations[index] = right = self._tolerance.apply(operation)
@@ -108,8 +108,8 @@ class Protocol(ScimService):
             except SCIMException as refused:
                 wrong[index] = refused
                 operations[index] = {name: one for name, one in _members(operation) if name.casefold() != "data"}
-            if changes > bounds.MOST_CHANGES_IN_BULK:
-                detail = f"The PATCHes of a bulk request may make at most {bounds.MOST_CHANGES_IN_BULK} changes"
+            if changes > scim_limits.MOST_CHANGES_IN_BULK:
+                detail = f"The PATCHes of a bulk request may make at most {scim_limits.MOST_CHANGES_IN_BULK} changes"
                 raise PayloadTooLargeException(detail=detail)
         return wrong
 
@@ -132,7 +132,7 @@ class Protocol(ScimService):
         self, resource_type: ResourceType, query: Mapping[str, str]
     ) -> ResponseParameters[Any]:
         """As the parent's. Raises SCIMException."""
-        bounds.check_names(query)
+        scim_limits.check_names(query)
         return super().read_response_parameters(resource_type, query)
 
     def read_search(self, resource_types: list[ResourceType], payload: Any) -> tuple[SearchRequest[Any], Any]:
@@ -141,7 +141,7 @@ class Protocol(ScimService):
             given = next((value for key, value in payload.items() if str(key).casefold() == "filter"), None)
             if isinstance(given, str) and len(given) > LONGEST_FILTER:
                 raise InvalidFilterException(detail=f"A filter may hold at most {LONGEST_FILTER} characters")
-            bounds.check_names(payload)
+            scim_limits.check_names(payload)
         try:
             request, position = super().read_search(resource_types, payload)
         except RecursionError:

@@ -11,7 +11,7 @@ from scim2_models import InvalidValueException, Path, Resource, ResponseParamete
 from scim2_server.utils import parametrize
 
 from almoner.kit.ids import Ids
-from almoner.scim.bounds import check_values
+from almoner.scim.scim_limits import check_values
 
 Kind = Literal["User", "Group"]
 

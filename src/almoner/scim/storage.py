@@ -18,15 +18,15 @@ from scim2_models import (
 )
 from scim2_server.storage import AsyncScimStorage, SearchPage
 
-from almoner.access.letters import service as letters
 from almoner.access.members import service as members
 from almoner.access.people import service as people
 from almoner.access.people.domain import NameTaken, members_of
+from almoner.access.security_emails import service as letters
 from almoner.kit.errors import IncorrectParams
 from almoner.platform import audit
 from almoner.platform.audit import Actor, Details
 from almoner.platform.db import Partner, Tx
-from almoner.scim import aside, ordering, resources, store, trail
+from almoner.scim import offload, ordering, resources, scim_audit, store
 from almoner.scim.membership import Change
 from almoner.scim.resources import Kind, Row
 from almoner.scim.searching import Search
@@ -98,8 +98,8 @@ class PostgresStorage(AsyncScimStorage):
         if row is None:
             raise self._unknown(kind, resource_id)
         if self._plain and response_parameters is not None and not resources.is_part(response_parameters):
-            long = aside.is_many(row.links)
-            document = await aside.run(long, resources.document, self._tx.ids, self._model(kind), row)
+            long = offload.is_many(row.links)
+            document = await offload.run(long, resources.document, self._tx.ids, self._model(kind), row)
             return cast("Resource[Any]", document)
         return await self._build(row)
 
@@ -131,7 +131,7 @@ class PostgresStorage(AsyncScimStorage):
 
         # A model takes as long as the documents of some ten people.
         entries = sum(len(row.links or ()) for row in found)
-        return await aside.run(entries > aside.MANY or (not plain and len(found) > aside.FEW), made)
+        return await offload.run(entries > offload.MANY or (not plain and len(found) > offload.FEW), made)
 
     async def create(self, resource_type: ResourceType, resource: Resource[Any]) -> Resource[Any]:
         """Store somebody new or a new group. Raises UniquenessException, InvalidValueException."""
@@ -144,7 +144,7 @@ class PostgresStorage(AsyncScimStorage):
             made = (await members.create_group(self._tx, self._partner, profile, who)).id
             row = await self._read(kind, made)
             came = [id_ for id_, _ in row.links or ()]
-            await self._record(kind, made, "created", trail.of_group(self._tx.ids, came=came))
+            await self._record(kind, made, "created", scim_audit.of_group(self._tx.ids, came=came))
             return await self._build(row)
 
     async def _new_user(self, profile: dict[str, Any]) -> Row:
@@ -195,7 +195,7 @@ class PostgresStorage(AsyncScimStorage):
                 came += changed.came
                 went += changed.went
             if group.version != before.version:
-                details = trail.of_group(self._tx.ids, came=came, went=went, role=group.role)
+                details = scim_audit.of_group(self._tx.ids, came=came, went=went, role=group.role)
                 await self._record(kind, id_, "updated", details)
             return await self._build(await self._lock(kind, id_, resource_id))
 
@@ -213,7 +213,7 @@ class PostgresStorage(AsyncScimStorage):
                 group = await members.lock_group(self._tx, self._partner, id_)
                 gone = await members.change_group(self._tx, group, people=())
                 await members.delete_group(self._tx, self._partner, id_)
-                details = trail.of_group(self._tx.ids, went=gone.went, role=group.role)
+                details = scim_audit.of_group(self._tx.ids, went=gone.went, role=group.role)
                 await self._record(kind, id_, "deleted", details)
 
     async def _change_user(self, row: Row, profile: dict[str, Any]) -> None:
@@ -225,15 +225,15 @@ class PostgresStorage(AsyncScimStorage):
         what = "updated"
         if changed.active != person.active:
             what = "reactivated" if changed.active else "deactivated"
-        await self._record("User", row.id, what, {"changed": trail.changed(row.profile, profile)})
+        await self._record("User", row.id, what, {"changed": scim_audit.changed(row.profile, profile)})
 
     async def _change_group(self, row: Row, profile: dict[str, Any], resource: Resource[Any]) -> None:
         who = resources.members_of(self._tx.ids, resource)
         group = await members.lock_group(self._tx, self._partner, row.id)
         done = await members.change_group(self._tx, group, profile=profile, people=who)
         if done.group.version != group.version:
-            names = trail.changed(row.profile, profile)
-            details = trail.of_group(self._tx.ids, changed=names, came=done.came, went=done.went, role=group.role)
+            names = scim_audit.changed(row.profile, profile)
+            details = scim_audit.of_group(self._tx.ids, changed=names, came=done.came, went=done.went, role=group.role)
             await self._record("Group", row.id, "updated", details)
 
     async def _record(self, kind: Kind, id_: UUID, what: str, details: Details | None = None) -> None:
@@ -258,7 +258,7 @@ class PostgresStorage(AsyncScimStorage):
         return row
 
     async def _build(self, row: Row) -> Resource[Any]:
-        return await aside.run(aside.is_many(row.links), resources.build, self._tx.ids, self._model(row.kind), row)
+        return await offload.run(offload.is_many(row.links), resources.build, self._tx.ids, self._model(row.kind), row)
 
     def _model(self, kind: Kind) -> type[Resource[Any]]:
         return cast("type[Resource[Any]]", self._provider.model_for(kind))

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from almoner.access.accounts import service
 from almoner.access.accounts.service import SEND_ADDRESSES
 from almoner.platform import mailing
+from almoner.platform.background_tasks import Handler, Work
 from almoner.platform.mail import Mail, MailTransport
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Done, Job, Result
-from almoner.platform.work import Handler, Work
 
 
 def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:

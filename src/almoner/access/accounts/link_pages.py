@@ -10,8 +10,8 @@ from starlette.routing import Route
 from almoner.access.accounts import service
 from almoner.access.accounts.account_pages import reasons, repeated
 from almoner.access.accounts.domain import HOMES, MEMBERS_HOME, NOBODYS_PLACE, Place
-from almoner.access.accounts.entry import Entry, enter
 from almoner.access.accounts.gate import Gate, forget_cookie, set_cookie, to
+from almoner.access.accounts.sign_in_context import Entry, enter
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import SHORTEST_PASSWORD, PasskeyRefused, TooBusy, WeakPassword
 from almoner.access.credentials.service import passkeys

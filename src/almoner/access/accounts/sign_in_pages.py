@@ -8,14 +8,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import HOMES, Place
-from almoner.access.accounts.entry import Entry, enter
 from almoner.access.accounts.gate import Gate, Visitor, forget_cookie, to
+from almoner.access.accounts.sign_in_context import Entry, enter
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import TooBusy, TooSoon
 from almoner.access.credentials.service import passkeys
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Entered, SecondNeeded, TicketOver, WrongSignIn
-from almoner.access.sign_ins.service import entrances
+from almoner.access.sign_ins.service import sign_in_methods
 from almoner.access.sign_on import service as sign_on
 from almoner.access.sign_on.domain import Offer
 from almoner.platform.db import Tx
@@ -75,7 +75,7 @@ class SignInPages:
         if problems:
             return await self._form(entry, status=422, problems=problems)
         try:
-            found = await entrances.by_password(self._db, place.realm, name, password, entry.browser)
+            found = await sign_in_methods.by_password(self._db, place.realm, name, password, entry.browser)
         except WrongSignIn:
             return await self._form(entry, status=422, problems={"user_name": _WRONG}, marks=_EITHER)
         except (TooSoon, TooBusy) as wait:
@@ -90,7 +90,9 @@ class SignInPages:
         place = await self._gate.place(request)
         entry = await enter(self._gate, request, place)
         try:
-            needed = await entrances.still_open(self._db, place.realm, request.cookies.get(place.second_cookie, ""))
+            needed = await sign_in_methods.still_open(
+                self._db, place.realm, request.cookies.get(place.second_cookie, "")
+            )
             return await self._take_second(entry, needed)
         except TicketOver:
             told = "again" if place.second_cookie in request.cookies else "first"
@@ -106,7 +108,7 @@ class SignInPages:
         if not code:
             return await self._second(entry, needed, status=422, problem="Type the code.")
         try:
-            entered = await entrances.by_code(self._db, entry.place.realm, needed.ticket, code, entry.browser)
+            entered = await sign_in_methods.by_code(self._db, entry.place.realm, needed.ticket, code, entry.browser)
         except WrongSignIn:
             return await self._second(entry, needed, status=422, problem=_WRONG_CODE)
         except TooSoon as wait:
@@ -122,7 +124,9 @@ class SignInPages:
             return await self._form(entry, status=403, problems={"passkey": _AGAIN})
         answer, ticket = entry.typed("credential"), request.cookies.get(place.second_cookie, "")
         try:
-            entered = await entrances.by_passkey(self._db, place.realm, entry.binding, answer, entry.browser, ticket)
+            entered = await sign_in_methods.by_passkey(
+                self._db, place.realm, entry.binding, answer, entry.browser, ticket
+            )
         except WrongSignIn:
             return await self._form(entry, status=422, problems={"passkey": _WRONG_PASSKEY})
         return await self._gate.welcome(request, place, entered, entry.typed("next"))
@@ -150,11 +154,11 @@ class SignInPages:
         try:
             if answer:
                 binding = visitor.csrf.encode()
-                secret = await entrances.prove_by_passkey(self._db, person, sign_in, binding, answer, browser)
+                secret = await sign_in_methods.prove_by_passkey(self._db, person, sign_in, binding, answer, browser)
             elif code:
-                secret = await entrances.prove_by_code(self._db, person, sign_in, code, browser)
+                secret = await sign_in_methods.prove_by_code(self._db, person, sign_in, code, browser)
             elif password:
-                secret = await entrances.prove_by_password(self._db, person, sign_in, password, browser)
+                secret = await sign_in_methods.prove_by_password(self._db, person, sign_in, password, browser)
             else:
                 field = "code" if "code" in visitor.form else "password"
                 return await self._proof(visitor, onward, status=422, problems={field: "Type it here."})

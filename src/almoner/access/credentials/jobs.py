@@ -3,7 +3,9 @@
 from datetime import timedelta
 from typing import Final
 
-from almoner.access.credentials.service import tries
-from almoner.platform.work import Schedule
+from almoner.access.credentials.service import login_attempts
+from almoner.platform.background_tasks import Schedule
 
-schedules: Final = (Schedule("credentials.forget", tries.next_due, tries.forget_old, every=timedelta(hours=1)),)
+schedules: Final = (
+    Schedule("credentials.forget", login_attempts.next_due, login_attempts.forget_old, every=timedelta(hours=1)),
+)

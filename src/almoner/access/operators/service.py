@@ -12,7 +12,6 @@ from uuid import UUID
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import By
 from almoner.access.keys import domain as secrets
-from almoner.access.letters import service as letters
 from almoner.access.operators import domain, store
 from almoner.access.operators.domain import (
     Act,
@@ -31,6 +30,7 @@ from almoner.access.operators.domain import (
 )
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person, Role, profile_of
+from almoner.access.security_emails import service as letters
 from almoner.access.sign_ins.service import account, links
 from almoner.kit import email as emails
 from almoner.kit.errors import IncorrectParams

@@ -19,7 +19,7 @@ from almoner.access.sign_ins.domain import LinkClosed, SecondNeeded
 from almoner.access.sign_ins.service import links
 from almoner.access.sign_on import service
 from almoner.access.sign_on.domain import PATIENCE, NoProvider, Reason, Refused
-from almoner.access.sign_on.service.journeys import Departure, Return, SignOn
+from almoner.access.sign_on.service.oidc_flow import Departure, Return, SignOn
 from almoner.platform.db import Partner
 from almoner.platform.pages import visits
 from almoner.platform.pages.headers import NO_PAGE

@@ -8,16 +8,16 @@ import msgspec
 
 from almoner.giving.account_notices import service
 from almoner.giving.account_notices.pages import PURPOSE
-from almoner.giving.confirmations.ports import Contacts
-from almoner.giving.payees import service as payees
-from almoner.giving.payees.domain import GIVEN, Given
+from almoner.giving.organisation_confirmations.ports import Contacts
+from almoner.giving.payee_bank_accounts import service as payees
+from almoner.giving.payee_bank_accounts.domain import GIVEN, Given
 from almoner.platform import mailing, queue
+from almoner.platform.background_tasks import Handler, Work
 from almoner.platform.db import Tx
 from almoner.platform.mail import Mail, MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Done, Job, NewJob, Result
-from almoner.platform.work import Handler, Work
 
 TELL: Final = "account_notices.tell"
 

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from almoner.giving.account_notices import store
 from almoner.giving.account_notices.domain import Notice, Page
-from almoner.giving.confirmations.domain import CHECK, Contact, language_of
-from almoner.giving.payees import service as payees
+from almoner.giving.organisation_confirmations.domain import CHECK, Contact, language_of
+from almoner.giving.payee_bank_accounts import service as payees
 from almoner.giving.verifications import service as verifications
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations

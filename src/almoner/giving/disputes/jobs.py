@@ -16,10 +16,10 @@ from almoner.giving.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.giving.payments.ports import PaymentProvider
 from almoner.giving.payouts.domain import Rules
 from almoner.platform import queue
+from almoner.platform.background_tasks import Handler, Schedule, Work
 from almoner.platform.db import Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Drop, Job, NewJob, Result, Retry
-from almoner.platform.work import Handler, Schedule, Work
 
 RECOVER: Final = "disputes.recover"
 

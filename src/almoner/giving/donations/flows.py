@@ -12,8 +12,8 @@ from uuid import UUID
 
 import structlog
 
-from almoner.giving.brakes import service as brakes
-from almoner.giving.brakes.domain import STRICT, Figures, Learnt, Visitor
+from almoner.giving.card_testing import service as brakes
+from almoner.giving.card_testing.domain import STRICT, Figures, Learnt, Visitor
 from almoner.giving.donations import domain, service
 from almoner.giving.donations.domain import Donation, Gift, SessionDonation
 from almoner.giving.payments import service as payments

@@ -6,16 +6,16 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.brakes.domain import STRICT, Figures
+from almoner.giving.card_testing.domain import STRICT, Figures
 from almoner.giving.donations import flows, service
 from almoner.giving.donations.flows import LEASED, PaymentWork
 from almoner.giving.donations.service import CLOSE_PAYMENT
 from almoner.giving.payments.domain import NoSuchPayment, ProviderUnavailable
 from almoner.giving.payments.ports import PaymentProvider
 from almoner.platform import flow, queue
+from almoner.platform.background_tasks import Handler, Schedule, Work
 from almoner.platform.db import EVERYONE, Tx
 from almoner.platform.queue import Done, Drop, Job, NewJob, Result, Retry
-from almoner.platform.work import Handler, Schedule, Work
 
 FINISH_PAYMENT: Final = "donations.finish_payment"
 AGAIN: Final = timedelta(minutes=1)

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.giving.donations.domain import Bucket, Donation
-from almoner.giving.gateway.domain import amounts
+from almoner.giving.hosted_page.domain import amounts
 from almoner.giving.verifications.domain import Standing
 from almoner.kit.ids import encode
 from almoner.kit.money import Money

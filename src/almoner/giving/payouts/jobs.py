@@ -14,11 +14,11 @@ from almoner.giving.payouts.domain import Rules
 from almoner.giving.payouts.service import COLLECT, HOLD
 from almoner.giving.verifications import domain as verifications
 from almoner.platform import queue
+from almoner.platform.background_tasks import Handler, Schedule, Work
 from almoner.platform.db import Partner, Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, NewJob, Result, Retry
 from almoner.platform.telemetry import Telemetry
-from almoner.platform.work import Handler, Schedule, Work
 
 RUN: Final = "payouts.run"
 _AGAIN: Final = timedelta(seconds=10)

@@ -8,7 +8,7 @@ from uuid import UUID
 from almoner.access.partners import service as partners
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Donation
-from almoner.giving.gateway import service as gateway
+from almoner.giving.hosted_page import service as gateway
 from almoner.giving.reassignments import service as reassignments
 from almoner.giving.receipts import domain as receipt_pages
 from almoner.giving.receipts import service as receipts

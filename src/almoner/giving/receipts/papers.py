@@ -11,7 +11,7 @@ from almoner.kit import language as languages
 from almoner.platform.mail import Attachment, Mail
 from almoner.platform.pages import formats
 from almoner.platform.pages.catalogue import Language
-from almoner.platform.pages.printing import Facts, Press, piece
+from almoner.platform.pages.pdf import Facts, Press, piece
 from almoner.platform.pages.rendering import Pages, embed
 
 PDF: Final = "application/pdf"

@@ -11,8 +11,8 @@ from uuid import UUID
 from almoner.access.partners import service as partners
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Donation
-from almoner.giving.gateway import service as gateway
-from almoner.giving.gateway.service import Cause
+from almoner.giving.hosted_page import service as gateway
+from almoner.giving.hosted_page.service import Cause
 from almoner.giving.payouts import service as payouts
 from almoner.giving.payouts.domain import Rules
 from almoner.giving.receipts import domain, store

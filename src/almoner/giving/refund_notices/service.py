@@ -10,7 +10,7 @@ from uuid import UUID
 
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Donation
-from almoner.giving.gateway import service as gateway
+from almoner.giving.hosted_page import service as gateway
 from almoner.giving.reassignments import service as reassignments
 from almoner.giving.receipts.domain import PAGE
 from almoner.giving.refunds import service as refunds

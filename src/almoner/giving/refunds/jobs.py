@@ -13,8 +13,8 @@ from almoner.giving.refunds.domain import NotNow
 from almoner.giving.refunds.flows import AGAIN, RefundWork
 from almoner.giving.refunds.ports import RefundLooks
 from almoner.giving.refunds.service import LOOK, REFUND
+from almoner.platform.background_tasks import Handler, Work
 from almoner.platform.queue import Done, Drop, Job, Result, Retry
-from almoner.platform.work import Handler, Work
 
 _FIRST_WAIT: Final = timedelta(minutes=1)
 _LONGEST_WAIT: Final = timedelta(hours=1)

@@ -11,9 +11,9 @@ from uuid import UUID
 import structlog
 from asyncpg import UniqueViolationError
 
-from almoner.access.letters import service as letters
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, members_of
+from almoner.access.security_emails import service as letters
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import REFUNDED, Donation, InvalidState
 from almoner.giving.ledger import domain as books

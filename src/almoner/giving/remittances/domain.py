@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.confirmations.domain import language_of
 from almoner.giving.donations.domain import Donation
+from almoner.giving.organisation_confirmations.domain import language_of
 from almoner.giving.payouts.domain import Disbursement, taken_off
 
 MOST_GIFTS: Final = 2000

@@ -10,7 +10,7 @@ from almoner.kit import language as languages
 from almoner.platform.deployment import Deployment
 from almoner.platform.pages import formats
 from almoner.platform.pages.catalogue import Catalogues, Language
-from almoner.platform.pages.printing import Facts, Press, piece
+from almoner.platform.pages.pdf import Facts, Press, piece
 from almoner.platform.pages.rendering import embed
 
 _TEMPLATE: Final = Path(__file__).parent / "templates" / "remittance.typ"

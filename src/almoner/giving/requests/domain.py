@@ -7,7 +7,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.access.partners.domain import PartnerAccount, Period
-from almoner.giving.gateway.domain import amounts
+from almoner.giving.hosted_page.domain import amounts
 from almoner.kit.errors import BadRequest
 from almoner.kit.ids import encode
 from almoner.kit.money import Money

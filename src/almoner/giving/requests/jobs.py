@@ -7,9 +7,9 @@ from typing import Final
 
 from almoner.giving.requests import flows, service
 from almoner.platform import queue
+from almoner.platform.background_tasks import Handler, Schedule, Work
 from almoner.platform.db import Tx
 from almoner.platform.queue import Done, Job, Result
-from almoner.platform.work import Handler, Schedule, Work
 
 RUN: Final = "requests.run"
 

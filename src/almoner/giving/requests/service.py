@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from almoner.access.letters import service as letters
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.access.people import service as people
 from almoner.access.people.domain import members_of
+from almoner.access.security_emails import service as letters
 from almoner.giving.donations import service as donations
 from almoner.giving.ledger import domain as books
 from almoner.giving.ledger import service as ledger

@@ -3,6 +3,6 @@
 from typing import Final
 
 from almoner.giving.sessions import service
-from almoner.platform.work import Schedule
+from almoner.platform.background_tasks import Schedule
 
 schedules: Final = (Schedule("sessions.expire", service.next_due, service.expire),)

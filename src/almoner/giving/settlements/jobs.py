@@ -10,9 +10,9 @@ from almoner.giving.settlements import flows, service
 from almoner.giving.settlements.domain import ImportInterrupted, ReportRefused, Settlement
 from almoner.giving.settlements.ports import PayoutReports
 from almoner.platform import audit, queue
+from almoner.platform.background_tasks import Handler, Schedule, Work
 from almoner.platform.db import Tx
 from almoner.platform.queue import Done, Drop, Job, NewJob, Result, Retry
-from almoner.platform.work import Handler, Schedule, Work
 
 FETCH: Final = "settlements.fetch"
 LIMITS: Final = {FETCH: timedelta(hours=2)}

@@ -8,11 +8,11 @@ from almoner.giving.statements.papers import Papers
 from almoner.giving.statements.service import SEND
 from almoner.kit.errors import NotFound
 from almoner.platform import mailing
+from almoner.platform.background_tasks import Handler, Work
 from almoner.platform.db import EVERYONE
 from almoner.platform.mail import MailTransport
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Done, Job, Result
-from almoner.platform.work import Handler, Work
 
 
 def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:

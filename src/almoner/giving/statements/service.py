@@ -10,7 +10,7 @@ from uuid import UUID
 
 from almoner.access.partners import service as partners
 from almoner.giving.donations import service as donations
-from almoner.giving.gateway import service as gateway
+from almoner.giving.hosted_page import service as gateway
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Receipt
 from almoner.giving.statements import domain, store

@@ -10,8 +10,8 @@ from almoner.giving.payments.domain import NoSuchPayment, ProviderFailure, Refun
 from almoner.giving.payments.ports import PaymentProvider
 from almoner.giving.suspense import flows, service
 from almoner.giving.suspense.service import REFUND
+from almoner.platform.background_tasks import Handler, Schedule, Work
 from almoner.platform.queue import Done, Drop, Job, Result, Retry
-from almoner.platform.work import Handler, Schedule, Work
 
 _FIRST_WAIT: Final = timedelta(minutes=1)
 _LONGEST_WAIT: Final = timedelta(hours=1)

@@ -9,12 +9,12 @@ import msgspec
 from almoner.giving.transfer_notices import service
 from almoner.giving.transfers.domain import CONFIRMED, Confirmed, PayTo
 from almoner.platform import mailing, queue
+from almoner.platform.background_tasks import Handler, Work
 from almoner.platform.db import Tx
 from almoner.platform.mail import MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Job, NewJob, Result
-from almoner.platform.work import Handler, Work
 
 SEND: Final = "transfer_notices.send"
 

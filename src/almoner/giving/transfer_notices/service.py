@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.donations import service as donations
-from almoner.giving.gateway import service as gateway
+from almoner.giving.hosted_page import service as gateway
 from almoner.giving.sessions import service as sessions
 from almoner.giving.sessions.domain import PAGE
 from almoner.giving.transfers import service as transfers

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.payees.domain import Numbers
+from almoner.giving.payee_bank_accounts.domain import Numbers
 from almoner.giving.payments.domain import TRANSFER_WAITS
 from almoner.kit import rf
 from almoner.kit.money import Money, exponent

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.verifications import findings, moving, store, store_findings
+from almoner.giving.verifications import findings, store, store_findings, transitions
 from almoner.giving.verifications.domain import FLAGGED, CheckType, InvalidState, Outcome, Verification
 from almoner.giving.verifications.findings import COUNTING, RENEWED, Finding
 from almoner.giving.verifications.ports import Accounts, KnownAccount, Screening
@@ -29,7 +29,7 @@ async def look(tx: Tx, screening: Screening, accounts: Accounts, verification_id
     An account that was approved before counts. The lists decide last: whom they name by then counts, and not whom they
     named when it began.
     """
-    held = await moving.hold(tx, EVERYONE, verification_id)
+    held = await transitions.hold(tx, EVERYONE, verification_id)
     if not held.live:
         return held
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
@@ -46,7 +46,7 @@ async def look(tx: Tx, screening: Screening, accounts: Accounts, verification_id
     ended = _ended(held, listed, screened, known)
     if known is not None and ("bank_details", "succeeded") in ended:
         await account_seen(tx, held, known)
-    return await moving.end_checks(tx, held, ended) if ended else held
+    return await transitions.end_checks(tx, held, ended) if ended else held
 
 
 def _ended(
@@ -154,4 +154,4 @@ async def tell_payouts(tx: Tx, held: Verification) -> None:
 async def follow(tx: Tx, organisation_ids: list[UUID]) -> None:
     """Something else is known of nonprofits: have their pending and approved verifications looked at."""
     for verification_id, _, _ in await store.live_of(tx, EVERYONE, organisation_ids):
-        await moving.enqueue_check(tx, verification_id)
+        await transitions.enqueue_check(tx, verification_id)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.verifications import moving, store, store_findings
+from almoner.giving.verifications import store, store_findings, transitions
 from almoner.giving.verifications.checking import ACCOUNTS, account_seen, ensure_clear, tell_payouts
 from almoner.giving.verifications.domain import MAX_NOTE_LENGTH, InvalidState, Verification
 from almoner.giving.verifications.findings import Finding, Flag, FlagKind, Look
@@ -24,7 +24,7 @@ async def lift(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
         raise InvalidState(f"the note must have 1 to {MAX_NOTE_LENGTH} characters")
     if (known := await store_findings.find_flag(tx, EVERYONE, flag_id)) is None:
         raise NotFound
-    verification = await moving.hold(tx, EVERYONE, known.verification_id)
+    verification = await transitions.hold(tx, EVERYONE, known.verification_id)
     held = await store_findings.find_flag(tx, EVERYONE, flag_id)  # as it is under the lock
     assert held is not None, "flags stay"
     if held.status != "open":
@@ -70,7 +70,7 @@ async def account_approved(
             both = looks if flag.first is None else (flag.first, next(one for one in looks if one.by != flag.first.by))
             await _store(tx, held, replace(flag, first=both[0], second=both[1], status="lifted"))
         if waited:
-            await moving.end_checks(tx, held, [("bank_details", "succeeded")])
+            await transitions.end_checks(tx, held, [("bank_details", "succeeded")])
 
 
 async def account_refused(tx: Tx, organisation_id: UUID, account: str, look: Look) -> None:
@@ -92,7 +92,7 @@ async def account_denied(tx: Tx, organisation_id: UUID, account: str, facts: Map
 async def _live(tx: Tx, organisation_id: UUID) -> list[Verification]:
     """Pending and approved verifications of a nonprofit, whosever, held in the order of their ids."""
     found = [one for one, _, _ in await store.live_of(tx, EVERYONE, [organisation_id])]
-    held = [await moving.hold(tx, EVERYONE, verification_id) for verification_id in found]
+    held = [await transitions.hold(tx, EVERYONE, verification_id) for verification_id in found]
     return [one for one in held if one.live]
 
 

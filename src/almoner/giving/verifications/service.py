@@ -14,7 +14,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from almoner.giving.verifications import checking, domain, moving, store, store_findings, triggers
+from almoner.giving.verifications import checking, domain, store, store_findings, transitions, triggers
 from almoner.giving.verifications.domain import (
     CheckType,
     Decided,
@@ -34,9 +34,9 @@ from almoner.giving.verifications.flagging import account_denied as account_deni
 from almoner.giving.verifications.flagging import account_proposed as account_proposed
 from almoner.giving.verifications.flagging import account_refused as account_refused
 from almoner.giving.verifications.flagging import lift as lift
-from almoner.giving.verifications.moving import CHECK as CHECK
-from almoner.giving.verifications.moving import Scope
 from almoner.giving.verifications.schemas import MonetaryDonationVerificationOut
+from almoner.giving.verifications.transitions import CHECK as CHECK
+from almoner.giving.verifications.transitions import Scope
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
@@ -84,7 +84,7 @@ async def create(
             return await _adopt(tx, begun, metadata, action)
         raise InvalidState(_TAKEN)
     await outbox.emit(tx, partner.id, domain.RECEIVED, record(tx, made))
-    await moving.enqueue_check(tx, made.id, action)
+    await transitions.enqueue_check(tx, made.id, action)
     return made
 
 
@@ -94,7 +94,7 @@ async def _adopt(
     """The partner asks for what was begun when money came: it is answered as a new one."""
     adopted = replace(begun, called=True, metadata=metadata, updated_at=tx.now)
     await store.adopt(tx, adopted)
-    await moving.enqueue_check(tx, adopted.id, action)
+    await transitions.enqueue_check(tx, adopted.id, action)
     return adopted
 
 
@@ -106,7 +106,7 @@ async def begin(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
     if not await store.insert(tx, partner, made):
         return False  # somebody else has at the same time
     await outbox.emit(tx, partner.id, domain.RECEIVED, record(tx, made))
-    await moving.enqueue_check(tx, made.id)
+    await transitions.enqueue_check(tx, made.id)
     return True
 
 
@@ -125,9 +125,9 @@ async def drive(tx: Tx, partner: Partner, organisation_id: str) -> None:
     if action is None or found is None:
         return
     live = await store.find_live(tx, partner, found)
-    held = await moving.hold(tx, partner, live) if live else None
+    held = await transitions.hold(tx, partner, live) if live else None
     if held is not None and held.status == "pending":
-        await moving.enqueue_check(tx, held.id, action)
+        await transitions.enqueue_check(tx, held.id, action)
     elif held is None or held.status != "approved":
         with suppress(InvalidState):  # somebody else has just asked for the same
             await create(tx, partner, organisation_id)
@@ -141,7 +141,7 @@ async def _make_room(tx: Tx, partner: Partner, organisation_id: UUID) -> Verific
     live = await store.find_live(tx, partner, organisation_id)
     if live is None:
         return None
-    held = await moving.hold(tx, partner, live)
+    held = await transitions.hold(tx, partner, live)
     if held.status == "pending" and not held.called:
         return held
     if held.live:
@@ -162,12 +162,12 @@ async def get(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
 
 def record(tx: Tx, verification: Verification) -> MonetaryDonationVerificationOut:
     """The verification as partners see it."""
-    return moving.record(tx, verification)
+    return transitions.record(tx, verification)
 
 
 async def hold(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
     """Lock one, true at this moment, until the transaction ends. Raises NotFound."""
-    return await moving.hold(tx, scope, verification_id)
+    return await transitions.hold(tx, scope, verification_id)
 
 
 async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Verification], int]:
@@ -214,7 +214,7 @@ async def change_metadata(
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
     if patch and (found := metadata_rules.problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
-    held = await moving.hold(tx, partner, verification_id)
+    held = await transitions.hold(tx, partner, verification_id)
     merged = None if patch is None else metadata_rules.merge(held.metadata or {}, patch)
     if merged and (found := metadata_rules.problems(merged)):
         raise domain.InvalidMetadata(*found)
@@ -225,7 +225,7 @@ async def change_metadata(
 
 async def act(tx: Tx, verification_id: UUID, then: triggers.Action) -> None:
     """What a test value asked for, as far as the lifecycle allows it."""
-    if (await moving.hold(tx, EVERYONE, verification_id)).status != "pending":
+    if (await transitions.hold(tx, EVERYONE, verification_id)).status != "pending":
         return
     match then:
         case "approve":
@@ -251,10 +251,10 @@ async def end_check(
 
     Raises NotFound, InvalidState.
     """
-    held = await moving.hold(tx, scope, verification_id)
+    held = await transitions.hold(tx, scope, verification_id)
     held.checked(check, outcome, tx.now)
     await checking.note_decision(tx, held, check, outcome, by, facts)
-    return await moving.end_checks(tx, held, [(check, outcome)])
+    return await transitions.end_checks(tx, held, [(check, outcome)])
 
 
 async def look(tx: Tx, scope: Scope, verification_id: UUID) -> bytes:
@@ -277,12 +277,12 @@ async def _hold_looked_up(tx: Tx, scope: Scope, verification_id: UUID) -> tuple[
     What an unverified or old source says ends no check by itself; for a person who approves it is enough. Such a check
     has succeeded in what is returned, and is not stored yet.
     """
-    held = await moving.hold(tx, scope, verification_id)
+    held = await transitions.hold(tx, scope, verification_id)
     if held.status != "pending" or held.checks["registration"] != "pending":
         return held, await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
     organisation, seen = await checking.listed(tx, held)
     if seen.outcome != "unclear":
-        return await moving.end_checks(tx, held, [("registration", seen.outcome)]), organisation
+        return await transitions.end_checks(tx, held, [("registration", seen.outcome)]), organisation
     if not seen.facts["active"]:
         return held, organisation
     return replace(held, checks={**held.checks, "registration": "succeeded"}), organisation
@@ -292,21 +292,21 @@ async def approve(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidenc
     """An officer confirms every check that has not ended, and approves. Raises NotFound, InvalidState."""
     held, _ = await _hold_looked_up(tx, scope, verification_id)
     approved = held.approved(tx.now)
-    stored = (await moving.hold(tx, scope, verification_id)).remaining
+    stored = (await transitions.hold(tx, scope, verification_id)).remaining
     for check in stored:
         await checking.note_decision(tx, held, check, "succeeded", evidence.decided_by)
     await store.move_checks(tx, approved, stored)
     await store.insert_decision(tx, approved, Decided("approved", None, evidence, tx.now))
-    return await moving.moved(tx, approved)
+    return await transitions.moved(tx, approved)
 
 
 async def reject(
     tx: Tx, scope: Scope, verification_id: UUID, reason: RejectionReason, evidence: Evidence
 ) -> Verification:
     """An officer rejects. Raises NotFound, InvalidState."""
-    rejected = (await moving.hold(tx, scope, verification_id)).rejected(reason, tx.now)
+    rejected = (await transitions.hold(tx, scope, verification_id)).rejected(reason, tx.now)
     await store.insert_decision(tx, rejected, Decided("rejected", reason, evidence, tx.now))
-    return await moving.moved(tx, rejected)
+    return await transitions.moved(tx, rejected)
 
 
 async def reopen(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence) -> Verification:
@@ -314,29 +314,29 @@ async def reopen(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence
 
     Raises NotFound; InvalidState, also while the organisation has another that is pending or approved.
     """
-    reopened = (await moving.hold(tx, scope, verification_id)).reopened(tx.now)
+    reopened = (await transitions.hold(tx, scope, verification_id)).reopened(tx.now)
     if await _make_room(tx, Partner(reopened.partner_id), reopened.organisation_id) is not None:
         raise InvalidState("the organisation has another one, which was begun when money came for it")
     await store.insert_decision(tx, reopened, Decided("reopened", None, evidence, tx.now))
     try:
-        told = await moving.moved(tx, reopened)
+        told = await transitions.moved(tx, reopened)
     except asyncpg.UniqueViolationError:
         raise InvalidState(_TAKEN) from None
     await store.move_checks(tx, reopened, domain.CHECKS)
-    await moving.enqueue_check(tx, reopened.id, None)
+    await transitions.enqueue_check(tx, reopened.id, None)
     return told
 
 
 async def expire_now(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
     """Let its time be over before it is, as the sandbox may. Raises NotFound, InvalidState."""
-    return await moving.moved(tx, (await moving.hold(tx, scope, verification_id)).expired(tx.now))
+    return await transitions.moved(tx, (await transitions.hold(tx, scope, verification_id)).expired(tx.now))
 
 
 async def expire(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
     due = await store.lock_due(tx, EVERYONE, limit)
     for verification in due:
-        await moving.moved(tx, verification.as_at(tx.now))
+        await transitions.moved(tx, verification.as_at(tx.now))
     return len(due)
 
 
@@ -364,7 +364,7 @@ async def look_again(tx: Tx, limit: int = BATCH) -> int:
     """Have those looked at of which register and lists were asked too long ago; how many."""
     due = await store_findings.take_looks(tx, EVERYONE, tx.now + RENEWED, limit)
     for verification_id in due:
-        await moving.enqueue_check(tx, verification_id)
+        await transitions.enqueue_check(tx, verification_id)
     return len(due)
 
 

@@ -13,7 +13,7 @@ from typing import BinaryIO, Final, cast
 from zipfile import BadZipFile, ZipExtFile, ZipFile
 
 from almoner.nonprofits.registers.domain import FileFacts, ImportRefused
-from almoner.platform import published
+from almoner.platform import remote_files
 
 _Content = io.BufferedReader | GzipFile | ZipExtFile
 
@@ -85,11 +85,11 @@ def find(paths: Sequence[Path]) -> list[Found]:
 def _at(path: Path) -> Iterator[Found]:
     try:
         if path.is_dir():
-            for inner in published.held(path):
+            for inner in remote_files.held(path):
                 yield from _at(inner)
         elif path.suffix.lower() == ".zip":
             with ZipFile(path) as archive:
-                names = [member.filename for member in published.members(archive)]
+                names = [member.filename for member in remote_files.members(archive)]
             for name in names:
                 yield Found(path, name, _facts(path, name))
         else:
@@ -141,4 +141,4 @@ def day_of(found: Sequence[Found]) -> datetime:
 def _day_in(one: Found) -> datetime | None:
     """Of the file's own name, its archive's, then its folder's."""
     names = (one.member or "", one.path.name, one.path.absolute().parent.name)
-    return next((day for name in names if (day := published.day_in(name))), None)
+    return next((day for name in names if (day := remote_files.day_in(name))), None)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from almoner.nonprofits.registers import files, guards, reading, store, store_merge, store_staging
+from almoner.nonprofits.registers import files, load_checks, reading, store, store_merge, store_staging
 from almoner.nonprofits.registers.domain import (
     PUT_ASIDE,
     FileFacts,
@@ -23,7 +23,7 @@ from almoner.nonprofits.registers.domain import (
     add_unread,
 )
 from almoner.nonprofits.registers.files import Found
-from almoner.nonprofits.registers.guards import Judged
+from almoner.nonprofits.registers.load_checks import Judged
 from almoner.nonprofits.registers.merging import Record as Record
 from almoner.nonprofits.registers.merging import declare as declare
 from almoner.nonprofits.registers.merging import merge, registry_of
@@ -151,7 +151,7 @@ class _Loading:
         await store_staging.hold(tx, EVERYONE, reading_id, self.source.code, lists=self.source.lists)
         covered = [part for part in standing if part in parts]
         await store_staging.hold_missing(tx, EVERYONE, reading_id, self.source.code, covered, doubtful=not force)
-        reasons = guards.reasons(await self._judged(read, parts, standing, sum(bad.values())))
+        reasons = load_checks.reasons(await self._judged(read, parts, standing, sum(bad.values())))
         refused = bool(reasons) and (not force or not any(fills["rows"] for fills in parts.values()))
         load = Load(
             id=tx.new_id(),
@@ -186,7 +186,7 @@ class _Loading:
 
         Such a row counts, with the part that it names; nothing of that part is replaced by it.
         """
-        few = [part for part in parts.keys() & standing.keys() if parts[part]["rows"] <= rows * guards.MOST_BAD]
+        few = [part for part in parts.keys() & standing.keys() if parts[part]["rows"] <= rows * load_checks.MOST_BAD]
         return frozenset(few) - await store_staging.parts_met(self.tx, EVERYONE, self.reading_id, self.source.code, few)
 
     async def _left_out(self, parts: Mapping[str, Fills]) -> set[str]:

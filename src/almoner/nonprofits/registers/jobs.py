@@ -10,13 +10,14 @@ from typing import Final
 
 import msgspec
 
-from almoner.access.letters import service as letters
 from almoner.access.operators import service as operators
+from almoner.access.security_emails import service as letters
 from almoner.nonprofits.registers import flows, store_refresh
 from almoner.nonprofits.registers.domain import PUT_ASIDE, ImportRefused, Load, LoadQuarantined, PutAside
 from almoner.nonprofits.registers.schedule import Refresh as Refresh
 from almoner.nonprofits.registers.schedule import Standing
 from almoner.platform import audit, fetching, queue
+from almoner.platform.background_tasks import Handler, Schedule, Work
 from almoner.platform.db import EVERYONE, Database, Tx
 from almoner.platform.fetching import Fetched, FetchRefused
 from almoner.platform.outbound import Outbound
@@ -24,7 +25,6 @@ from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, NewJob, Result, Retry
 from almoner.platform.refreshing import pause
 from almoner.platform.telemetry import Telemetry
-from almoner.platform.work import Handler, Schedule, Work
 
 REFRESH: Final = "registers.refresh"
 _LANE: Final = "registers"

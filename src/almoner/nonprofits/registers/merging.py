@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
-from almoner.nonprofits.links import service as links
+from almoner.nonprofits.merges import service as links
 from almoner.nonprofits.registers import store, store_merge, store_staging
 from almoner.nonprofits.registers.domain import Fills, ImportRefused, Load
 from almoner.nonprofits.registers.ports import Declaring, RegisterSource

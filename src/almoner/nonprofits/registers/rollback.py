@@ -3,7 +3,7 @@
 from typing import Any, Final
 from uuid import UUID
 
-from almoner.nonprofits.links import service as links
+from almoner.nonprofits.merges import service as links
 from almoner.nonprofits.registers import merging, records, store, store_diff, store_merge, store_staging
 from almoner.nonprofits.registers.domain import ImportRefused, Load
 from almoner.nonprofits.registers.merging import Record, registry_of

@@ -14,13 +14,13 @@ from uuid import UUID
 
 from almoner.kit.errors import OriginalCallInProgress, Problem
 from almoner.platform import flow, idempotency
+from almoner.platform.background_tasks import Schedule
 from almoner.platform.db import EVERYONE, Database, Tx
 from almoner.platform.http.uploads import Upload, Uploaded
 from almoner.platform.idempotency import Claim
 from almoner.platform.storage import Blobs, StorageAway
 from almoner.platform.uploads.checking import Checker
 from almoner.platform.uploads.files import Checked, Stored
-from almoner.platform.work import Schedule
 
 _LEASED: Final = "uploads"
 _BATCH: Final = 1000

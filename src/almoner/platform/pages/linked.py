@@ -16,7 +16,7 @@ from almoner.kit.errors import NotFound
 from almoner.platform.db import Database
 from almoner.platform.pages import visits
 from almoner.platform.pages.broken import Broken
-from almoner.platform.pages.dead_ends import dead_ends
+from almoner.platform.pages.error_pages import dead_ends
 from almoner.platform.pages.headers import NO_PAGE, origin_of
 from almoner.platform.pages.kindly import kindly
 from almoner.platform.pages.rendering import Pages

@@ -21,7 +21,7 @@ from time import monotonic
 from typing import Any, BinaryIO, Final
 
 import almoner
-from almoner.platform.beside import beside
+from almoner.platform.sidecar import beside
 from almoner.platform.uploads.files import Checked
 from almoner.platform.uploads.problems import FiletypeNotSupported
 

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 from zipfile import BadZipFile, ZipFile
 
-from almoner.platform import published
+from almoner.platform import remote_files
 from almoner.screening.watchlists.domain import FileFacts, WatchlistRefused
 
 _MOST_UNPACKED: Final = 4 << 30
@@ -44,13 +44,13 @@ def found(places: Sequence[Path]) -> Iterator[Found]:
         except (OSError, EOFError, BadZipFile, NotImplementedError, RuntimeError) as error:
             raise WatchlistRefused(f"a file cannot be read ({error}): fetch it again") from error
         whole = sha256(b"".join(bytes.fromhex(one.sha256) for one in facts)).digest()
-        days = [day for path in (*places, *paths) if (day := published.day_in(path.name))]
+        days = [day for path in (*places, *paths) if (day := remote_files.day_in(path.name))]
         yield Found(paths, facts, whole, datetime.fromtimestamp(written, UTC), max(days, default=None))
 
 
 def _at(place: Path, folder: Path) -> Iterator[Path]:
     if place.is_dir():
-        for inner in published.held(place):
+        for inner in remote_files.held(place):
             yield from _at(inner, folder)
     elif place.suffix.lower() == ".zip":
         yield from _unpacked(place, folder)
@@ -60,7 +60,7 @@ def _at(place: Path, folder: Path) -> Iterator[Path]:
 
 def _unpacked(archive: Path, folder: Path) -> Iterator[Path]:
     with ZipFile(archive) as packed:
-        members = published.members(packed)
+        members = remote_files.members(packed)
         if sum(one.file_size for one in members) > _MOST_UNPACKED:
             raise WatchlistRefused(f"{archive.name} unpacks to over 4 GiB: it is no such list")
         for number, member in enumerate(members):

@@ -6,11 +6,11 @@ from typing import Final
 
 import msgspec
 
-from almoner.access.letters import service as letters
 from almoner.access.operators import service as operators
+from almoner.access.security_emails import service as letters
+from almoner.platform.background_tasks import Handler
 from almoner.platform.db import Tx
 from almoner.platform.outbox import Event, Reaction
-from almoner.platform.work import Handler
 from almoner.screening.watchlists import service
 from almoner.screening.watchlists.domain import REFUSED, Told
 from almoner.screening.watchlists.refreshing import LIMITS as LIMITS

@@ -12,7 +12,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.agents import service
 from almoner.validation.agents.domain import REJECTIONS, AgentVerification, Question
-from almoner.validation.agents.judging import Step
+from almoner.validation.agents.evaluate import Step
 from almoner.validation.reviews.domain import Decision, Fact, Shown, ShownStep, Subject
 
 

@@ -5,10 +5,10 @@ from uuid import UUID
 from almoner.kit.errors import NotFound
 from almoner.platform import queue
 from almoner.platform.db import EVERYONE, Tx
-from almoner.validation.agents import codes, moving, store, store_mails
+from almoner.validation.agents import codes, store, store_mails, transitions
 from almoner.validation.agents.codes import CODE_DIGITS, Confirmation, TypedCode
 from almoner.validation.agents.domain import AgentVerification
-from almoner.validation.agents.judging import Step
+from almoner.validation.agents.evaluate import Step
 
 SEND = "agent_verifications.send_confirmation"
 
@@ -46,7 +46,7 @@ async def send_again(tx: Tx, verification_id: UUID) -> bool:
 
     Raises NotFound.
     """
-    held = await moving.hold(tx, EVERYONE, verification_id)
+    held = await transitions.hold(tx, EVERYONE, verification_id)
     if not held.unconfirmed or not codes.may_send(await store_mails.sent(tx, EVERYONE, held.id), tx.wall):
         return False
     return await send(tx, held)
@@ -54,7 +54,7 @@ async def send_again(tx: Tx, verification_id: UUID) -> bool:
 
 async def check_code(tx: Tx, verification_id: UUID, typed: str) -> TypedCode:
     """What becomes of a typed code; it confirms nothing yet. A wrong one is counted: the caller must commit."""
-    await moving.hold(tx, EVERYONE, verification_id)  # tries are counted one at a time
+    await transitions.hold(tx, EVERYONE, verification_id)  # tries are counted one at a time
     newest = await store_mails.newest_confirmation(tx, EVERYONE, verification_id)
     if newest is None:
         return TypedCode.OVER if codes.digits(typed) else TypedCode.MISSING

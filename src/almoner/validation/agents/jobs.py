@@ -9,15 +9,15 @@ from uuid import UUID
 import msgspec
 
 from almoner.platform import mailing
+from almoner.platform.background_tasks import Handler, Schedule, Work
 from almoner.platform.db import Tx
 from almoner.platform.mail import MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Done, Job, Result, Retry
-from almoner.platform.work import Handler, Schedule, Work
 from almoner.screening.screenings.domain import CHANGED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
-from almoner.validation.agents import confirming, reviewing, service, writing
+from almoner.validation.agents import confirming, emails, reviewing, service
 from almoner.validation.agents.ports import MailHosts
 from almoner.validation.documents.domain import SCANNED, DocumentScanned, Kept
 from almoner.validation.requests.domain import DECIDED, RequestDecided
@@ -87,12 +87,12 @@ def handlers(pages: Pages, transport: MailTransport, hosts: MailHosts, screener:
 
     async def send_confirmation(work: Work, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await writing.confirmation(tx, pages, UUID(job.payload["confirmation"]), job.due_at)
+            mail = await emails.confirmation(tx, pages, UUID(job.payload["confirmation"]), job.due_at)
         return await mailing.carry(transport, mail, job)
 
     async def ask_nonprofit(work: Work, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await writing.question(tx, pages, UUID(job.payload["verification"]), job.due_at)
+            mail = await emails.question(tx, pages, UUID(job.payload["verification"]), job.due_at)
         return await mailing.carry(transport, mail, job)
 
     return {reviewing.REVIEW: review, confirming.SEND: send_confirmation, reviewing.ASK: ask_nonprofit}

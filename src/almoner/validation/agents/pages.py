@@ -27,7 +27,7 @@ from almoner.platform.pages.visits import CSRF_FIELD, Visit
 from almoner.validation.agents import confirming, reviewing, service
 from almoner.validation.agents.codes import TypedCode
 from almoner.validation.agents.domain import AgentVerification, Answer, ConfirmedBy, InvalidState
-from almoner.validation.agents.writing import ANSWER, CONFIRM, asker
+from almoner.validation.agents.emails import ANSWER, CONFIRM, asker
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 

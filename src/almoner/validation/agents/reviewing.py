@@ -15,7 +15,15 @@ from almoner.platform import queue
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.screening.screenings.domain import Asked, Who
 from almoner.screening.screenings.service import Screener
-from almoner.validation.agents import domain, judging, moving, offices, store, store_documents, store_mails
+from almoner.validation.agents import (
+    domain,
+    evaluate,
+    official_contacts,
+    store,
+    store_documents,
+    store_mails,
+    transitions,
+)
 from almoner.validation.agents.domain import (
     AgentVerification,
     Answer,
@@ -25,7 +33,7 @@ from almoner.validation.agents.domain import (
     Nonprofit,
     Question,
 )
-from almoner.validation.agents.judging import Known, Outcome, Step
+from almoner.validation.agents.evaluate import Known, Outcome, Step
 from almoner.validation.matches import service as matches
 from almoner.validation.requests import service as requests
 from almoner.validation.reviews import service as reviews
@@ -51,7 +59,7 @@ async def to_look_up(tx: Tx, verification_id: UUID) -> str | None:
     if found is None or found.email is None or found.status not in ("pending", "pending_review"):
         return None
     organisation_id = await _organisation_of(tx, found)
-    return judging.to_look_up(found.email, await _known(tx, found.partner_id, organisation_id))
+    return evaluate.to_look_up(found.email, await _known(tx, found.partner_id, organisation_id))
 
 
 async def review(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mail: bool | None = None) -> None:
@@ -61,7 +69,7 @@ async def review(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mai
 
     Raises NotFound.
     """
-    held = await moving.hold(tx, EVERYONE, verification_id)
+    held = await transitions.hold(tx, EVERYONE, verification_id)
     if not held.open:
         return
     held = await _follow_request(tx, held)
@@ -69,7 +77,7 @@ async def review(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mai
         return
     assert held.email is not None, "nobody open is forgotten"
     known = await _known(tx, held.partner_id, held.organisation.id if held.organisation else None)
-    outcome = judging.judge(held.email, held.organisation_website, known, takes_mail=takes_mail)
+    outcome = evaluate.judge(held.email, held.organisation_website, known, takes_mail=takes_mail)
     if not held.email_check:  # whose mailbox it is, nobody has shown: the domain alone says nothing of the applicant
         outcome = outcome.beside(Step("email_confirmation", "unknown", "email_not_confirmed"))
     outcome = outcome.beside(await _listed(tx, screener, held))
@@ -78,7 +86,7 @@ async def review(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mai
         outcome = outcome.beside(_denied(asked))
     await store.insert_steps(tx, held.id, outcome.steps)
     if outcome.passes:
-        await moving.moved(tx, held.passed(tx.now), _BY_RULE)
+        await transitions.moved(tx, held.passed(tx.now), _BY_RULE)
     elif held.status == "pending_review" and held.organisation is not None:
         await _ask(tx, held, outcome)
 
@@ -118,7 +126,7 @@ async def _follow_request(tx: Tx, held: AgentVerification) -> AgentVerification:
         facts = {"rejectionReasonCode": request.rejection_reason_code}
         failed = Step("validation_request", "fail", "validation_request_failed", facts=facts)
         await store.insert_steps(tx, held.id, [failed])
-        return await moving.moved(tx, held.rejected("validation_request_failed", tx.now))
+        return await transitions.moved(tx, held.rejected("validation_request_failed", tx.now))
     if held.organisation is None and request.organisation_id is not None:
         organisation = await organisations.get(tx, Partner(held.partner_id), request.organisation_id)
         await store.adopt(tx, held, organisation.id)
@@ -179,12 +187,12 @@ async def _ask(tx: Tx, held: AgentVerification, outcome: Outcome) -> None:
         )
         await queue.enqueue(tx, ASK, {"verification": str(held.id)})
         reasons.append("nonprofit_asked")
-    await reviews.ask(tx, moving.subject_of(held), reasons)
+    await reviews.ask(tx, transitions.subject_of(held), reasons)
 
 
 async def attach(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
     """Keep documents of the partner as evidence, which stands for the answer of the nonprofit. Raises NotFound."""
-    held = await moving.hold(tx, partner, verification_id)
+    held = await transitions.hold(tx, partner, verification_id)
     await store_documents.attach(tx, partner, held.id, document_ids)
     if held.status == "pending_review":
         await store.ask_until(tx, held.evidenced())
@@ -193,7 +201,7 @@ async def attach(tx: Tx, partner: Partner, verification_id: UUID, document_ids: 
 async def refuse(tx: Tx, document_id: UUID) -> None:
     """The scanner has refused a document: where no other stands for it, the nonprofit's answer is waited for again."""
     for verification_id in await store_documents.evidence_of(tx, EVERYONE, document_id):
-        held = await moving.hold(tx, EVERYONE, verification_id)
+        held = await transitions.hold(tx, EVERYONE, verification_id)
         asked = await store_mails.find_question(tx, EVERYONE, held.id)
         if held.status != "pending_review" or asked is None or asked.answer is not None:
             continue
@@ -212,7 +220,7 @@ async def question(tx: Tx, verification_id: UUID) -> tuple[AgentVerification, Qu
 
 async def answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerification:
     """The nonprofit answers; a person decides with it. Raises NotFound, InvalidState."""
-    held = await moving.hold(tx, EVERYONE, verification_id)
+    held = await transitions.hold(tx, EVERYONE, verification_id)
     if (asked := await store_mails.find_question(tx, EVERYONE, verification_id)) is None:
         raise NotFound
     if not asked.open_at(tx.now):
@@ -222,7 +230,7 @@ async def answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerificat
     await store.ask_until(tx, answered)
     step = _denied(asked) if given == "denied" else Step("nonprofit_answer", "pass", facts=_at(asked.email))
     await store.insert_steps(tx, held.id, [step])
-    await reviews.ask(tx, moving.subject_of(answered), [f"nonprofit_{given}"])
+    await reviews.ask(tx, transitions.subject_of(answered), [f"nonprofit_{given}"])
     return answered
 
 
@@ -240,7 +248,7 @@ async def set_contact(tx: Tx, contact: Contact, by: str) -> int:
 
     Raises NotFound, ContactRefused.
     """
-    offices.ensure_office(contact.email)
+    official_contacts.ensure_office(contact.email)
     await organisations.get(tx, EVERYONE, contact.organisation_id)
     try:
         await store_mails.set_contact(tx, contact, by)

@@ -20,11 +20,11 @@ from almoner.screening.screenings.domain import Who
 from almoner.validation.agents import (
     confirming,
     domain,
-    moving,
     reviewing,
     store,
     store_documents,
     store_mails,
+    transitions,
     triggers,
 )
 from almoner.validation.agents.domain import (
@@ -37,7 +37,7 @@ from almoner.validation.agents.domain import (
     Nonprofit,
     Question,
 )
-from almoner.validation.agents.judging import Step
+from almoner.validation.agents.evaluate import Step
 from almoner.validation.agents.schemas import AgentVerificationOut
 from almoner.validation.documents.domain import Kept
 from almoner.validation.matches import service as matches
@@ -68,7 +68,7 @@ async def create(
     if email_check and asked_for is None:
         await confirming.send(tx, made)
     await reviewing.enqueue(tx, made.id, asked_for)
-    return await moving.told(tx, made) if made.status in domain.EVENTS else made
+    return await transitions.told(tx, made) if made.status in domain.EVENTS else made
 
 
 async def correct(tx: Tx, scope: Scope, verification_id: UUID, email: str) -> AgentVerification | None:
@@ -77,13 +77,13 @@ async def correct(tx: Tx, scope: Scope, verification_id: UUID, email: str) -> Ag
     The first ends as ``reapply``, and with it its link and its codes; what was reviewed of it counts no more.
     Raises NotFound, InvalidState.
     """
-    held = await moving.hold(tx, scope, verification_id)
+    held = await transitions.hold(tx, scope, verification_id)
     made = held.at_address(tx.new_id(), email, tx.now)
     if not await confirming.may_send_elsewhere(tx, held, email):
         return None
     domains = {"from": (held.email or "").rpartition("@")[2], "to": email.rpartition("@")[2]}
     await store.insert_steps(tx, held.id, [Step("email_correction", "pass", facts=domains)])
-    await moving.moved(tx, held.rejected("reapply", tx.now))
+    await transitions.moved(tx, held.rejected("reapply", tx.now))
     partner = Partner(held.partner_id)
     await store.insert(tx, partner, made)
     await store_documents.attach(tx, partner, made.id, await store_documents.of(tx, EVERYONE, held.id))
@@ -156,7 +156,7 @@ async def several(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) ->
 
 def record(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
     """The verification as partners see it."""
-    return moving.record(tx, verification)
+    return transitions.record(tx, verification)
 
 
 async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[AgentVerification], int]:
@@ -178,7 +178,7 @@ async def question(tx: Tx, verification_id: UUID) -> Question | None:
 async def hold(tx: Tx, verification_id: UUID) -> Subject | None:
     """Lock one until the transaction ends; None where there is none."""
     try:
-        return moving.subject_of(await moving.hold(tx, EVERYONE, verification_id))
+        return transitions.subject_of(await transitions.hold(tx, EVERYONE, verification_id))
     except NotFound:
         return None
 
@@ -189,7 +189,7 @@ async def change_metadata(
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
     if patch and (found := metadata_rules.problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
-    held = await moving.hold(tx, partner, verification_id)
+    held = await transitions.hold(tx, partner, verification_id)
     merged = None if patch is None else metadata_rules.merge(held.metadata or {}, patch)
     if merged and (found := metadata_rules.problems(merged)):
         raise domain.InvalidMetadata(*found)
@@ -200,26 +200,26 @@ async def change_metadata(
 
 async def confirm(tx: Tx, scope: Scope, verification_id: UUID, by: ConfirmedBy) -> AgentVerification:
     """The applicant has confirmed the e-mail address. Raises NotFound, InvalidState."""
-    held = await moving.hold(tx, scope, verification_id)
+    held = await transitions.hold(tx, scope, verification_id)
     if not held.unconfirmed:
         raise InvalidState(f"the verification is {held.status}: there is nothing to confirm")
     confirmed = held.confirmed(tx.now)
     await store.insert_steps(tx, held.id, [Step("email_confirmation", "pass", facts={"by": by})])
     if confirmed.status == "pending_review":
         await reviewing.enqueue(tx, held.id)
-    return await moving.moved(tx, confirmed)
+    return await transitions.moved(tx, confirmed)
 
 
 async def approve(tx: Tx, scope: Scope, verification_id: UUID, decision: Decision) -> AgentVerification:
     """The review has passed: approved, or the applicant has yet to confirm. Raises NotFound, InvalidState."""
-    held = await moving.hold(tx, scope, verification_id)
-    return await moving.moved(tx, held.passed(tx.now), decision)
+    held = await transitions.hold(tx, scope, verification_id)
+    return await transitions.moved(tx, held.passed(tx.now), decision)
 
 
 async def reject(tx: Tx, scope: Scope, verification_id: UUID, decision: Decision) -> AgentVerification:
     """The review has failed, for the reason of the decision. Raises NotFound, InvalidState."""
-    held = await moving.hold(tx, scope, verification_id)
-    return await moving.moved(tx, held.rejected(domain.rejection(decision.reason_code), tx.now), decision)
+    held = await transitions.hold(tx, scope, verification_id)
+    return await transitions.moved(tx, held.rejected(domain.rejection(decision.reason_code), tx.now), decision)
 
 
 async def reverse(
@@ -229,8 +229,8 @@ async def reverse(
 
     Who has yet to confirm it is asked to. Raises NotFound, InvalidState.
     """
-    held = await moving.hold(tx, scope, verification_id)
-    passed = await moving.moved(tx, held.reversed(tx.now, confirmed_at), decision)
+    held = await transitions.hold(tx, scope, verification_id)
+    passed = await transitions.moved(tx, held.reversed(tx.now, confirmed_at), decision)
     if passed.unconfirmed:
         await confirming.send(tx, passed)
     return passed
@@ -238,7 +238,7 @@ async def reverse(
 
 async def act(tx: Tx, verification_id: UUID, asked_for: triggers.Action) -> None:
     """What a test value asked for, through the same moves as in life. Does nothing once it has ended."""
-    held = await moving.hold(tx, EVERYONE, verification_id)
+    held = await transitions.hold(tx, EVERYONE, verification_id)
     if not held.open:
         return
     if asked_for != triggers.ACCEPTED:
@@ -278,7 +278,7 @@ async def expire(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
     due = await store.lock_due(tx, EVERYONE, limit)
     for verification in due:
-        await moving.moved(tx, verification.as_at(tx.now))
+        await transitions.moved(tx, verification.as_at(tx.now))
     return len(due)
 
 

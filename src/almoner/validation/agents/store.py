@@ -11,7 +11,7 @@ from asyncpg import Record
 from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.agents.domain import VERIFICATION, AgentVerification, Ended, Filters, Nonprofit
-from almoner.validation.agents.judging import Step
+from almoner.validation.agents.evaluate import Step
 
 _COLUMNS: Final = (
     "organisation_website, first_name, last_name, email, title, language, metadata, email_check, status, "

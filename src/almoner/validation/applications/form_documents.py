@@ -25,10 +25,10 @@ from almoner.platform.uploads.problems import (
     MultipartBoundaryNotFound,
     TooManyFiles,
 )
-from almoner.validation.applications import wording
+from almoner.validation.applications import view_models
 from almoner.validation.applications.drafts import Problems
+from almoner.validation.applications.form_session import Again, FormBase, NotAsked, Opened, kindly, to
 from almoner.validation.applications.form_views import Notice
-from almoner.validation.applications.opening import Again, FormBase, NotAsked, Opened, kindly, to
 from almoner.validation.documents import service as documents
 from almoner.validation.documents.domain import NoMoreDocuments, NoMoreRoom
 from almoner.validation.invites import service as invites
@@ -84,7 +84,7 @@ class DocumentPages(FormBase):
         try:
             uploaded = received.open()
             self.ensure_ours(opened, uploaded.fields.get(CSRF_FIELD))
-            kinds = wording.document_kinds(opened.application.configuration)
+            kinds = view_models.document_kinds(opened.application.configuration)
             chosen = kind = kind_of(uploaded.fields.get("type", ""), kinds)
             async with self._intake.taken(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
                 invite = await invites.lock(tx, EVERYONE, opened.id)
@@ -124,7 +124,7 @@ class DocumentPages(FormBase):
     async def _here(self, request: Request) -> Opened:
         """The form, where documents are asked for. Raises NotAsked."""
         opened = await self.open(request)
-        if not wording.document_kinds(opened.application.configuration):
+        if not view_models.document_kinds(opened.application.configuration):
             raise NotAsked(opened.open_step)
         return opened
 

@@ -15,10 +15,10 @@ from almoner.platform.db import Database
 from almoner.platform.pages import visits
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.ratelimit import RateLimiter
-from almoner.validation.applications import drafts, sending, service, wording
+from almoner.validation.applications import drafts, service, submit, view_models
 from almoner.validation.applications.drafts import Person, Step, Unlisted
+from almoner.validation.applications.form_session import FormBase, NotAsked, Opened, kindly, to
 from almoner.validation.applications.form_views import BESIDE_THE_STEPS, Notice
-from almoner.validation.applications.opening import FormBase, NotAsked, Opened, kindly, to
 from almoner.validation.applications.searching import Search
 from almoner.validation.invites.domain import PAGE
 from almoner.validation.submissions.domain import OrganisationNotActive
@@ -96,7 +96,7 @@ class FormPages(FormBase):
         async with self.db.read() as tx:
             results = await self._search.found(tx, opened.face, query)
             named = await service.organisation(tx, opened.application)
-            chosen = wording.body_of(tx, named, locale, chosen=True) if named else None
+            chosen = view_models.body_of(tx, named, locale, chosen=True) if named else None
         problems = {"q": problem} if problem else None
         return self.views.nonprofit(
             opened.face, chosen, query.strip()[:200], results, status=422 if problem else 200, problems=problems
@@ -194,17 +194,17 @@ class FormPages(FormBase):
             return to(opened.open_step)
         try:
             async with self.db.write() as tx:
-                sent = await sending.send(tx, opened.id, opened.face.language.html_lang)
+                sent = await submit.send(tx, opened.id, opened.face.language.html_lang)
                 await self.record(tx, opened, "application.sent", {"submission": sent.name})
-        except sending.NotSent as problem:
+        except submit.NotSent as problem:
             return await self._review(opened, problem)
         return self.sent(to(sent.url), sent.id)
 
-    async def _review(self, opened: Opened, problem: sending.NotSent | None = None) -> Response:
+    async def _review(self, opened: Opened, problem: submit.NotSent | None = None) -> Response:
         async with self.db.read() as tx:
             named = await service.organisation(tx, opened.application)
-            body = wording.body_of(tx, named, opened.face.language.locale) if named else None
-            documents = await sending.documents_of(tx, opened.application.invite)
+            body = view_models.body_of(tx, named, opened.face.language.locale) if named else None
+            documents = await submit.documents_of(tx, opened.application.invite)
         problems = {f"part-{problem.step}": problem.key} if problem and problem.step else None
         notice = Notice(problem.key, alert=True) if problem and not problems else None
         return self.views.review(opened.face, body, len(documents), problems, notice)
@@ -230,7 +230,7 @@ class FormPages(FormBase):
         """The language of the form, its mails and the application's own pages."""
         opened = await self.open(request)
         form = await self.posted(opened)
-        chosen = wording.offered(str(form.get("language", "")), self.views.pages.catalogues.offered)
+        chosen = view_models.offered(str(form.get("language", "")), self.views.pages.catalogues.offered)
         if chosen is not None:
             await self.keep(opened, "language", lambda draft: replace(draft, language=chosen))
         page = str(form.get("page", ""))

@@ -12,7 +12,7 @@ from almoner.platform.pages import formats
 from almoner.platform.pages.catalogue import Language
 from almoner.platform.pages.headers import origin_of
 from almoner.platform.pages.rendering import Pages, isolated
-from almoner.validation.applications import drafts, wording
+from almoner.validation.applications import drafts, view_models
 from almoner.validation.applications.drafts import Person, Problems, Step, Unlisted
 from almoner.validation.applications.service import Application
 from almoner.validation.configurations.domain import LONGEST_ANSWERS, PartnerField, label
@@ -87,11 +87,11 @@ class FormViews:
         open_step = drafts.open_step(application.draft, configuration)
         shown = _step_of(name)
         return {
-            **wording.brand(configuration, application.account),
+            **view_models.brand(configuration, application.account),
             "until": formats.moment(application.invite.expires_at, language.locale),
             "home": face.home,
             "csrf": face.csrf,
-            "languages": wording.choices(self.pages.catalogues.offered),
+            "languages": view_models.choices(self.pages.catalogues.offered),
             "language": language.catalogue,
             "place": steps.index(shown) + 1 if shown in steps else None,
             "steps": [
@@ -165,7 +165,7 @@ class FormViews:
         self, face: Face, given: Unlisted, registries: Sequence[Registry], problems: Problems | None = None
     ) -> Response:
         """What an unlisted nonprofit is."""
-        names = {one.code: wording.registry_name(one) for one in registries}
+        names = {one.code: view_models.registry_name(one) for one in registries}
         return self.page(
             face,
             "apply_other.html",
@@ -227,7 +227,7 @@ class FormViews:
         chosen_kind: str | None = None,
     ) -> Response:
         """The files, each with its state, and a form for one more. ``listed``: each with its id and what it shows."""
-        kinds = wording.document_kinds(face.application.configuration)
+        kinds = view_models.document_kinds(face.application.configuration)
         locale = face.language.locale
         return self.page(
             face,
@@ -243,8 +243,8 @@ class FormViews:
                     "id": name,
                     "state": document.scan_status,
                     "type": kind,
-                    "format": wording.FORMATS[document.media_type],
-                    "size": wording.size_of(document.size, locale),
+                    "format": view_models.FORMATS[document.media_type],
+                    "size": view_models.size_of(document.size, locale),
                 }
                 for document, name, kind in listed
             ],

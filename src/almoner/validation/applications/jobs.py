@@ -8,15 +8,15 @@ from uuid import UUID
 import msgspec
 
 from almoner.platform import mailing
+from almoner.platform.background_tasks import Handler, Schedule, Work
 from almoner.platform.db import EVERYONE, Tx
 from almoner.platform.mail import MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Drop, Job, Result
-from almoner.platform.work import Handler, Schedule, Work
 from almoner.validation.appeals import domain as appeals
-from almoner.validation.applications import letters, service, store, telling, writing
-from almoner.validation.applications.telling import TELL, Kind, tell
+from almoner.validation.applications import emails, letters, notifications, service, store
+from almoner.validation.applications.notifications import TELL, Kind, tell
 from almoner.validation.documents import domain as documents
 from almoner.validation.submissions import domain as submissions
 
@@ -60,7 +60,7 @@ async def on_scans(tx: Tx, events: Sequence[Event]) -> None:
     for event in events:
         told = msgspec.convert(event.record(), documents.DocumentScanned)
         if not told.clean:
-            await telling.tell_of_document(tx, told.document)
+            await notifications.tell_of_document(tx, told.document)
 
 
 reactions: Final = (
@@ -79,7 +79,7 @@ def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
 
     async def hand_over(work: Work, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await writing.handover(tx, pages, UUID(job.payload["handover"]), job.due_at)
+            mail = await emails.handover(tx, pages, UUID(job.payload["handover"]), job.due_at)
         return await mailing.carry(transport, mail, job)
 
     async def write(work: Work, job: Job) -> Result:
@@ -90,7 +90,7 @@ def handlers(pages: Pages, transport: MailTransport) -> Mapping[str, Handler]:
             mail = await letters.write(tx, pages, UUID(said["submission"]), cast("Kind", kind), said["of"], job.due_at)
         if mail is None and kind == "missing":
             async with work.db.write() as tx:
-                await telling.look_again(tx, UUID(said["submission"]), said["of"])
+                await notifications.look_again(tx, UUID(said["submission"]), said["of"])
         return await mailing.carry(transport, mail, job)
 
     return {service.HAND_OVER: hand_over, TELL: write}

@@ -11,9 +11,9 @@ from almoner.platform.mail import Mail
 from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import Pages
 from almoner.validation.applications import status, status_views
-from almoner.validation.applications.sending import status_link
+from almoner.validation.applications.notifications import Kind
 from almoner.validation.applications.status_views import Known
-from almoner.validation.applications.telling import Kind
+from almoner.validation.applications.submit import status_link
 from almoner.validation.submissions import service as submissions
 from almoner.validation.submissions.service import Requirement
 

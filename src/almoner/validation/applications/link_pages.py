@@ -12,9 +12,9 @@ from almoner.platform.audit import Actor
 from almoner.platform.db import EVERYONE
 from almoner.platform.pages import visits
 from almoner.platform.pages.visits import CSRF_FIELD
-from almoner.validation.applications import status_views, telling
-from almoner.validation.applications.opening import Again, FormBase, kindly, to
-from almoner.validation.applications.sending import ASKING, STATUS_PAGE
+from almoner.validation.applications import notifications, status_views
+from almoner.validation.applications.form_session import Again, FormBase, kindly, to
+from almoner.validation.applications.submit import ASKING, STATUS_PAGE
 from almoner.validation.submissions import service as submissions
 
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 16_384}
@@ -43,7 +43,7 @@ class LinkPages(FormBase):
         if not (visits.from_own_page(request, self._origin) and visit.owns(form.get(CSRF_FIELD))):
             raise Again
         async with self.db.write() as tx:
-            if mailed := await telling.mail_link(tx, found):
+            if mailed := await notifications.mail_link(tx, found):
                 partner_id = (await submissions.get(tx, EVERYONE, found)).partner_id
                 address = request.client.host if request.client else None
                 actor = Actor("system", "applicant")

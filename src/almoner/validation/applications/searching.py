@@ -8,7 +8,7 @@ from almoner.kit.text import typed
 from almoner.platform.db import Tx
 from almoner.platform.pages.rendering import embed
 from almoner.platform.ratelimit import Limit, RateLimiter
-from almoner.validation.applications import drafts, service, wording
+from almoner.validation.applications import drafts, service, view_models
 from almoner.validation.applications.form_views import Face
 
 _OFTEN: Final = Limit("application_search", 2, 60)
@@ -33,7 +33,7 @@ class Search:
         if found is None:
             return nothing
         chosen = application.draft.organisation
-        bodies = [wording.body_of(tx, one, language.locale, chosen=one.id == chosen) for one in found.organisations]
+        bodies = [view_models.body_of(tx, one, language.locale, chosen=one.id == chosen) for one in found.organisations]
         count = len(bodies)
         told = language.html("apply.nonprofit.found", count=count) if count else _none(face)
         return {"bodies": bodies, "more": found.total > count, "found": told}

@@ -14,10 +14,10 @@ from almoner.platform.pages.visits import CSRF_FIELD
 from almoner.validation.agents import domain as agents_domain
 from almoner.validation.agents import service as agents
 from almoner.validation.applications import drafts, service
-from almoner.validation.applications.opening import kindly, to
-from almoner.validation.applications.sending import STATUS_PAGE
+from almoner.validation.applications.form_session import kindly, to
+from almoner.validation.applications.notifications import tell
 from almoner.validation.applications.status_visits import MAX_FORM, Seen, StatusBase
-from almoner.validation.applications.telling import tell
+from almoner.validation.applications.submit import STATUS_PAGE
 from almoner.validation.requests import domain as requests
 from almoner.validation.submissions import domain as submissions_domain
 from almoner.validation.submissions import service as submissions

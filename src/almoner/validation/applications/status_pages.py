@@ -20,13 +20,13 @@ from almoner.platform.pages.visits import CSRF_FIELD
 from almoner.platform.uploads.files import Stored
 from almoner.validation.agents import service as agents
 from almoner.validation.appeals import service as appeals
-from almoner.validation.applications import status, store, wording
+from almoner.validation.applications import status, store, view_models
 from almoner.validation.applications.form_documents import kind_of, problem_key, received_by
+from almoner.validation.applications.form_session import LinkEnded, kindly, to
 from almoner.validation.applications.link_pages import LinkPages
-from almoner.validation.applications.opening import LinkEnded, kindly, to
-from almoner.validation.applications.sending import STATUS_PAGE
 from almoner.validation.applications.status_corrections import CorrectionPages
 from almoner.validation.applications.status_visits import MAX_FORM, Seen, StatusBase
+from almoner.validation.applications.submit import STATUS_PAGE
 from almoner.validation.documents import service as documents
 from almoner.validation.submission_documents import service as handed_in
 from almoner.validation.submission_documents.domain import Checked, Kind
@@ -112,7 +112,7 @@ class StatusPages(StatusBase):
         seen = await self.posting(request)
         form = await request.form(**MAX_FORM)
         self.ensure_given(seen, form.get(CSRF_FIELD))
-        chosen = wording.offered(str(form.get("language", "")), self.views.pages.catalogues.offered)
+        chosen = view_models.offered(str(form.get("language", "")), self.views.pages.catalogues.offered)
         if chosen is not None:
             async with self.db.write() as tx:
                 submission = await submissions.get(tx, EVERYONE, seen.id)

@@ -16,7 +16,7 @@ from almoner.platform.pages.rendering import Pages, isolated
 from almoner.validation.appeals import service as appeals
 from almoner.validation.appeals.domain import Appeal
 from almoner.validation.applications import service, status, store
-from almoner.validation.applications.wording import FORMATS, brand, choices, masked, registry_name, size_of
+from almoner.validation.applications.view_models import FORMATS, brand, choices, masked, registry_name, size_of
 from almoner.validation.submission_documents import service as handed_in
 from almoner.validation.submission_documents.domain import SubmissionDocument
 from almoner.validation.submissions import service as submissions

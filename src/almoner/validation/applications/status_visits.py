@@ -17,9 +17,9 @@ from almoner.platform.pages import visits
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.pages.visits import Visit
 from almoner.validation.applications import status_views
-from almoner.validation.applications.opening import Again, FormBase, LinkEnded
-from almoner.validation.applications.sending import BY_FORM, LINK_LIFETIME, STATUS_PAGE
+from almoner.validation.applications.form_session import Again, FormBase, LinkEnded
 from almoner.validation.applications.status_views import Known, StatusViews
+from almoner.validation.applications.submit import BY_FORM, LINK_LIFETIME, STATUS_PAGE
 from almoner.validation.submissions import service as submissions
 
 MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 65_536}

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from almoner.platform.work import Schedule
+from almoner.platform.background_tasks import Schedule
 from almoner.validation.invites import service
 
 schedules: Final = (Schedule("validation_invites.expire", service.next_due, service.expire),)

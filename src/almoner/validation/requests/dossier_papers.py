@@ -9,7 +9,7 @@ from typing import Final
 from almoner.kit.ids import Ids
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment
-from almoner.platform.pages.printing import Press, piece
+from almoner.platform.pages.pdf import Press, piece
 from almoner.platform.signing import DOSSIERS, Signer
 from almoner.validation.documents import service as documents
 from almoner.validation.documents.domain import Document

@@ -5,8 +5,8 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
+from almoner.nonprofits.legal_status.domain import PUB_78, Heard, Told
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.nonprofits.standing.domain import PUB_78, Heard, Told
 from almoner.validation.requests.domain import Step, StepVerdict
 
 

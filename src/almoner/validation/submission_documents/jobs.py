@@ -9,8 +9,8 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
+from almoner.platform.background_tasks import Schedule
 from almoner.platform.db import EVERYONE, Tx
-from almoner.platform.work import Schedule
 from almoner.validation.documents import service as documents
 from almoner.validation.documents.domain import LOOKED_AT_AFTER, Kept
 from almoner.validation.submission_documents import store

@@ -10,7 +10,7 @@ from almoner.platform import outbox
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.agents import service as agents
 from almoner.validation.requests import service as requests
-from almoner.validation.submissions import domain, evaluating, found_by, parts, schemas, store
+from almoner.validation.submissions import domain, evaluating, loader, schemas, search_text, store
 from almoner.validation.submissions.domain import Submission
 from almoner.validation.submissions.requirements import may_correct_number
 
@@ -47,7 +47,7 @@ async def number(tx: Tx, scope: Scope, submission_id: UUID, registry_name: str, 
     if held.validation_request_id is None or not may_correct_number(held):
         raise domain.InvalidState("its number is corrected no more")
     await requests.correct(tx, Partner(held.partner_id), held.validation_request_id, registry_name, given)
-    await store.add_words(tx, held.id, found_by.number_text(given))
+    await store.add_words(tx, held.id, search_text.number_text(given))
     return await _told(tx, held)
 
 
@@ -55,6 +55,6 @@ async def _told(tx: Tx, held: Submission) -> Submission:
     """As it is now, under the lock."""
     row = await store.find(tx, EVERYONE, held.id)
     assert row is not None, "it is held"
-    new = (await parts.read(tx, Partner(held.partner_id), [row]))[0]
+    new = (await loader.read(tx, Partner(held.partner_id), [row]))[0]
     await outbox.emit(tx, new.partner_id, domain.UPDATED, schemas.submission_out(tx, new))
     return new

@@ -15,7 +15,7 @@ from almoner.platform import outbox
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.eligibility import service as eligibility
 from almoner.validation.monitoring import service as monitoring
-from almoner.validation.submissions import domain, found_by, parts, schemas, store
+from almoner.validation.submissions import domain, loader, schemas, search_text, store
 from almoner.validation.submissions.domain import Answered, Submission
 from almoner.validation.submissions.schemas import ValidationSubmissionOut
 
@@ -28,7 +28,7 @@ async def hold(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
     """Lock one until the transaction ends, with what its checks have come to. Raises NotFound."""
     if (row := await store.lock(tx, scope, submission_id)) is None:
         raise NotFound
-    return (await parts.read(tx, Partner(row["partner_id"]), [row]))[0]
+    return (await loader.read(tx, Partner(row["partner_id"]), [row]))[0]
 
 
 async def evaluate(tx: Tx, submission_id: UUID) -> Submission | None:
@@ -51,7 +51,7 @@ async def evaluate(tx: Tx, submission_id: UUID) -> Submission | None:
 async def know_organisation(tx: Tx, held: Submission) -> None:
     """Keep the organisation of one that is held, once its details have proved valid: it is found by that, too."""
     if (known := held.parts.organisation) is not None:
-        await store.set_organisation(tx, held.id, known.id, found_by.text_of([known.name], None))
+        await store.set_organisation(tx, held.id, known.id, search_text.text_of([known.name], None))
 
 
 async def moved(tx: Tx, held: Submission, new: Submission) -> Submission:

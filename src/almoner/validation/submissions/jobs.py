@@ -7,10 +7,10 @@ from uuid import UUID
 
 import msgspec
 
+from almoner.platform.background_tasks import Schedule, Work
 from almoner.platform.db import Partner, Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
-from almoner.platform.work import Schedule, Work
 from almoner.validation.agents import domain as agents
 from almoner.validation.configurations import domain as configurations
 from almoner.validation.configurations.domain import Check, ConfigurationChanged

@@ -18,7 +18,7 @@ from almoner.validation.submission_documents import service as submission_docume
 from almoner.validation.submission_documents.domain import InviteNotFound as DocumentInviteNotFound
 from almoner.validation.submission_documents.domain import SubmissionNotFound
 from almoner.validation.submission_documents.service import ValidationSubmissionDocumentOut
-from almoner.validation.submissions import documents, earlier
+from almoner.validation.submissions import documents, previous
 from almoner.validation.submissions import service as submissions
 from almoner.validation.submissions.domain import (
     DocumentNotFound,
@@ -154,5 +154,7 @@ async def find_validation_submissions_organisations(
     call: Call, query: SubmissionsOrganisationsQuery
 ) -> SubmissionsOrganisationsOut:
     """Find earlier applications of the same nonprofit: by words, by organisation or by validation request."""
-    found = await earlier.find(call.tx, call.partner, query.query, query.organisation_ids, query.validation_request_ids)
+    found = await previous.find(
+        call.tx, call.partner, query.query, query.organisation_ids, query.validation_request_ids
+    )
     return organisations_out(call.tx, found)

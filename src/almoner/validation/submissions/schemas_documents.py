@@ -9,7 +9,7 @@ from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import In, Out, Query, WholeQuery
 from almoner.validation.submission_documents.domain import Kind
-from almoner.validation.submissions.earlier import Found
+from almoner.validation.submissions.previous import Found
 from almoner.validation.submissions.schemas_in import AtMost, Several
 
 

@@ -14,7 +14,7 @@ from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import LanguageTag
 from almoner.platform.http.wire import CountryCode, In, Metadata, PageQuery, Text255
 from almoner.validation.configurations.domain import MOST_FIELDS
-from almoner.validation.submissions import found_by
+from almoner.validation.submissions import search_text
 from almoner.validation.submissions.domain import Asked, Details, Filters, SubmissionStatus
 
 _MOST_VALUES: Final = 100
@@ -48,12 +48,12 @@ def filters_of(tx: Tx, query: ValidationSubmissionsQuery) -> Filters:
     wrong: list[str] = []
     made = Filters(
         tuple(query.statuses),
-        found_by.named(tx.ids, "configurationIds[]", query.configuration_ids, "hostedconfiguration", wrong),
-        found_by.named(tx.ids, "organisationIds[]", query.organisation_ids, "organisation", wrong),
-        found_by.named(tx.ids, "validationRequestIds[]", query.validation_request_ids, "validationrequest", wrong),
+        search_text.named(tx.ids, "configurationIds[]", query.configuration_ids, "hostedconfiguration", wrong),
+        search_text.named(tx.ids, "organisationIds[]", query.organisation_ids, "organisation", wrong),
+        search_text.named(tx.ids, "validationRequestIds[]", query.validation_request_ids, "validationrequest", wrong),
         tuple(query.country_codes),
         query.email,
-        found_by.sought_in(query.query),
+        search_text.sought_in(query.query),
     )
     if wrong:
         raise IncorrectParams(*wrong)

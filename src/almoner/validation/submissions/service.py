@@ -32,10 +32,10 @@ from almoner.validation.submissions import (
     correcting,
     domain,
     evaluating,
-    found_by,
-    parts,
+    loader,
     schemas,
-    starting,
+    search_text,
+    start_checks,
     store,
     store_forgetting,
 )
@@ -53,7 +53,7 @@ from almoner.validation.submissions.requirements import RequirementCode as Requi
 from almoner.validation.submissions.requirements import may_correct_number as may_correct_number
 from almoner.validation.submissions.requirements import requirements_of as requirements_of
 from almoner.validation.submissions.schemas import ValidationSubmissionOut
-from almoner.validation.submissions.starting import Whom
+from almoner.validation.submissions.start_checks import Whom
 
 Scope = Partner | Everyone
 
@@ -102,7 +102,7 @@ async def create(tx: Tx, partner: Partner, asked: Asked) -> Submission:
     about = await _about(tx, partner, asked, configuration)
     new = await _started(tx, partner, asked, configuration, about, invite)
     given = asked.details.registry_number if asked.details else None
-    await store.insert(tx, partner, new, found_by.text_of(about.names, given or about.number))
+    await store.insert(tx, partner, new, search_text.text_of(about.names, given or about.number))
     if invite is not None:
         await invites.complete(tx, invite)
         open_request = about.request.id if about.request is not None and about.organisation is None else None
@@ -256,7 +256,7 @@ async def _started(
         (about.given or "").removeprefix(monitoring.bare(tx, about.given or "")),
     )
     language = asked.language or (invite.language if invite else _LANGUAGE)
-    agent = await starting.agent(tx, partner, configuration, asked, whom, language)
+    agent = await start_checks.agent(tx, partner, configuration, asked, whom, language)
     return Submission(
         id=tx.new_id(),
         partner_id=partner.id,
@@ -266,8 +266,8 @@ async def _started(
         checks=tuple(check for check in configurations_domain.CHECKS if configuration.asks_for(check)),
         organisation_id=known.id if known else None,
         validation_request_id=request.id if request else None,
-        monitoring_subscription_id=await starting.compliance(tx, partner, configuration, whom),
-        eligibility_subscription_id=await starting.eligible(tx, partner, configuration, asked, whom),
+        monitoring_subscription_id=await start_checks.compliance(tx, partner, configuration, whom),
+        eligibility_subscription_id=await start_checks.eligible(tx, partner, configuration, asked, whom),
         agent_verification_id=agent,
         organisation_name=about.name[:_LONGEST_NAME],
         country_code=known.country_code if known else request.asked.country_code if request else "",
@@ -286,7 +286,7 @@ async def get(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
     """One submission with what its checks have come to. Raises NotFound."""
     if (row := await store.find(tx, scope, submission_id)) is None:
         raise NotFound
-    return (await parts.read(tx, Partner(row["partner_id"]), [row]))[0]
+    return (await loader.read(tx, Partner(row["partner_id"]), [row]))[0]
 
 
 async def hold(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
@@ -297,7 +297,7 @@ async def hold(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
 async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Submission], int]:
     """One page and the exact total."""
     rows, total = await store.page(tx, partner, page_, filters)
-    return await parts.read(tx, partner, rows), total
+    return await loader.read(tx, partner, rows), total
 
 
 def record(tx: Tx, submission: Submission) -> ValidationSubmissionOut:

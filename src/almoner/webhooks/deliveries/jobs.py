@@ -8,12 +8,12 @@ from time import monotonic
 from typing import Final
 from uuid import UUID
 
+from almoner.platform.background_tasks import Handler, Schedule, Work
+from almoner.platform.batching import Together
 from almoner.platform.db import EVERYONE, Database, Partner
 from almoner.platform.outbound import Answer, Outbound, OutboundFailure
 from almoner.platform.outbox import EVERY_TYPE, Reaction
 from almoner.platform.queue import Done, Job, Result, Retry
-from almoner.platform.together import Together
-from almoner.platform.work import Handler, Schedule, Work
 from almoner.webhooks.deliveries import domain, service, signatures, store
 from almoner.webhooks.deliveries.domain import Attempt
 from almoner.webhooks.deliveries.store import Due, Outcome

@@ -132,7 +132,7 @@ def _origin(links: Links) -> str:
 
 
 def _ceremonies() -> ModuleType:
-    from almoner.access.credentials.service import ceremonies  # on first use: 7 MB
+    from almoner.access.credentials.service import webauthn as ceremonies  # on first use: 7 MB
 
     return ceremonies
 

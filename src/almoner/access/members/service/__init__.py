@@ -9,7 +9,6 @@ from dataclasses import replace
 from uuid import UUID
 
 from almoner.access.credentials.domain import By
-from almoner.access.letters import service as letters
 from almoner.access.members import store
 from almoner.access.members.domain import (
     DAY,
@@ -36,6 +35,7 @@ from almoner.access.people.domain import (
     members_of,
     profile_of,
 )
+from almoner.access.security_emails import service as letters
 from almoner.access.sign_ins.domain import Link
 from almoner.access.sign_ins.service import account, links
 from almoner.access.sign_on.service import identities

@@ -4,10 +4,10 @@ from typing import Any
 from uuid import UUID
 
 from almoner.access.credentials.domain import By
-from almoner.access.letters import service as letters
 from almoner.access.members import service as members
 from almoner.access.people import service as people
 from almoner.access.people.domain import LONGEST_NAME, Person, members_of
+from almoner.access.security_emails import service as letters
 from almoner.kit.errors import IncorrectParams
 from almoner.platform import audit
 from almoner.platform.db import Partner, Tx

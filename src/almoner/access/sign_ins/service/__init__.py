@@ -12,8 +12,8 @@ from uuid import UUID
 
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import By
-from almoner.access.letters import service as letters
 from almoner.access.people.domain import Person, Realm
+from almoner.access.security_emails import service as letters
 from almoner.access.sign_ins import domain, store
 from almoner.access.sign_ins.domain import (
     DEVICE_LIVES,

@@ -8,10 +8,10 @@ from uuid import UUID
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import By, Passkey
 from almoner.access.credentials.service import authenticators, passkeys, passwords, recovery
-from almoner.access.letters import service as letters
-from almoner.access.letters.domain import Kind
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person
+from almoner.access.security_emails import service as letters
+from almoner.access.security_emails.domain import Kind
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser, Link, SignIn, device_of
 from almoner.access.sign_ins.service import links

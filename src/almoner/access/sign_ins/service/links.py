@@ -5,10 +5,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.service import passwords, tries
-from almoner.access.letters import service as letters
+from almoner.access.credentials.service import login_attempts, passwords
 from almoner.access.people import service as people
 from almoner.access.people.domain import LONGEST_NAME, NoSuchPerson, Person, Realm
+from almoner.access.security_emails import service as letters
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins import store
 from almoner.access.sign_ins.domain import LIVES, RESETS_AN_HOUR, Browser, Link, LinkClosed, Purpose, device_of
@@ -115,7 +115,7 @@ async def set_password(db: Database, token: str, purpose: Purpose, password: str
         known = purpose == "reset" or await _came_before(tx, person)
         await passwords.set_new(tx, person, hashed, by, how=purpose)
         await sign_ins.end_all(tx, person, "password_changed", by)
-        await tries.forget(tx, person)
+        await login_attempts.forget(tx, person)
         if known:
             facts = sign_ins.told(tx, browser.address, device_of(browser.user_agent))
             await letters.send(tx, person, "password_changed", facts=facts)

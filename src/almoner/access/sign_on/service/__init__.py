@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, cast
 
 from almoner.access.credentials.domain import By, storable
-from almoner.access.credentials.service import tries
+from almoner.access.credentials.service import login_attempts
 from almoner.access.people import service as people
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole, members_of
 from almoner.access.sign_ins import service as sign_ins
@@ -125,7 +125,7 @@ async def take(tx: Tx, partner: Partner, state_hash: bytes, begun_at: datetime) 
 
 async def note_refused(tx: Tx, partner: Partner, refused: Refused, *, address: str) -> None:
     """Into the audit log, at most one a minute. What the provider said is not kept: it may be about a person."""
-    if not await tries.to_tell(tx, members_of(partner), None):
+    if not await login_attempts.to_tell(tx, members_of(partner), None):
         return
     subject = tx.ids.text("partner", partner.id)
     details = {"method": "provider", "reason": refused.reason.value}

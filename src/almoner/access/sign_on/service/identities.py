@@ -4,9 +4,9 @@ from uuid import UUID
 
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import By
-from almoner.access.letters import service as letters
 from almoner.access.people import service as people
 from almoner.access.people.domain import NameTaken, Person, members_of, profile_of
+from almoner.access.security_emails import service as letters
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser, SignIn, device_of
 from almoner.access.sign_on import store

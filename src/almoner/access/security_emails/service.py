@@ -1,0 +1,111 @@
+"""Mails to people: ``send`` in the transaction of what they tell of; a job writes them when it sends them.
+
+A token is never stored: the mail's link is made from the link's id when it is sent.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+from almoner.access.partners import service as partners
+from almoner.access.people import service as people
+from almoner.access.people.domain import NoSuchPerson, Person, Realm
+from almoner.access.security_emails import domain
+from almoner.access.security_emails.domain import LINKS, Kind
+from almoner.kit.ids import Ids
+from almoner.platform import queue
+from almoner.platform.db import Tx
+from almoner.platform.mail import Mail
+from almoner.platform.pages.rendering import Pages
+
+MAILS: Final = Path(__file__).parent / "mails"
+SEND: Final = "letters.send"
+
+
+def home(ids: Ids, realm: Realm) -> str:
+    """The path of the account pages of a realm's people."""
+    return f"/account/{ids.text('partner', realm.id)}" if realm.partner else "/operator"
+
+
+async def send(
+    tx: Tx,
+    person: Person,
+    kind: Kind,
+    *,
+    link: UUID | None = None,
+    values: Mapping[str, str] | None = None,
+    facts: Mapping[str, str] | None = None,
+    old_mailbox: bool = False,
+) -> None:
+    """Have a mail sent to the person; nothing happens where no mailbox is known.
+
+    ``link``: the record behind an invitation or a reset. ``values``: what the kind's words name besides place and
+    user name. ``facts``: lines such as ``Device`` and ``Network address``.
+    ``old_mailbox``: the person is given as before a change, and the mail goes where mails went then; it names nothing
+    that is new.
+    """
+    if person.email is None:
+        return
+    payload: dict[str, object] = {
+        "realm": str(person.realm.id),
+        "person": str(person.id),
+        "kind": kind,
+        "link": None if link is None else str(link),
+        "values": dict(values or {}),
+        "facts": dict(facts or {}),
+    }
+    if old_mailbox:
+        payload |= {"to": person.email, "user_name": person.user_name, "name": person.shown_name}
+    await queue.enqueue(tx, SEND, payload)
+
+
+async def tell_of_change(tx: Tx, before: Person, after: Person) -> None:
+    """Tell somebody what others changed of them: mailbox (told to the old one), roles, that they sign in no more."""
+    if before.email != after.email:
+        await send(tx, before, "email_changed", old_mailbox=True)
+    if before.active and not after.active:
+        await send(tx, after, "deactivated")
+    if before.roles != after.roles:
+        roles = ", ".join(sorted(role.replace("_", " ") for role in after.roles))
+        await send(tx, after, "roles_changed", values={"roles": roles or "none, but for your own account"})
+
+
+async def written(tx: Tx, pages: Pages, key: str, payload: Mapping[str, Any], at: datetime) -> Mail | None:
+    """The mail of a job; None when its reader is gone, has no mailbox any more, or may not sign in."""
+    realm = Realm(UUID(payload["realm"]))
+    try:
+        person = await people.get(tx, realm, UUID(payload["person"]))
+    except NoSuchPerson:
+        return None
+    to = payload.get("to", person.email)
+    if to is None or (payload["kind"] in LINKS and not person.active):
+        return None
+    place = (await partners.get(tx, realm.partner)).name if realm.partner else "the operators of Almoner"
+    values = {**payload["values"], "place": place, "user_name": payload.get("user_name", person.user_name)}
+    english = pages.language(None)
+    letter = domain.write(payload["kind"], values, payload["facts"])
+    facts = {
+        "letter": letter,
+        "name": domain.short(payload.get("name", person.shown_name)),
+        "url": _url(tx, realm, payload),
+    }
+    return Mail(
+        key=key,
+        at=at,
+        partner=realm.id if realm.partner else None,
+        to=to,
+        subject=letter.subject,
+        text=pages.text("letter.txt", english, **facts),
+        html=pages.text("letter.html", english, **facts),
+        language=english.html_lang,
+    )
+
+
+def _url(tx: Tx, realm: Realm, payload: Mapping[str, Any]) -> str:
+    """``.../invitation?token=`` or ``.../reset?token=`` of a link, else "your account"."""
+    start = tx.links.pages + home(tx.ids, realm)
+    if payload["link"] is None:
+        return start
+    return f"{start}/{payload['kind']}?token={tx.vault.page_token(payload['kind'], UUID(payload['link']))}"

@@ -1,0 +1,293 @@
+"""What every slice does in the background, collected: jobs, sweeps and reactions to events."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Final, TypeVar
+from uuid import UUID
+
+from almoner.access.accounts import jobs as account_jobs
+from almoner.access.accounts import service as accounts
+from almoner.access.credentials import jobs as credential_jobs
+from almoner.access.security_emails import jobs as letter_jobs
+from almoner.access.security_emails import service as letters
+from almoner.access.sign_ins import jobs as sign_in_jobs
+from almoner.giving.account_notices import jobs as account_notice_jobs
+from almoner.giving.account_notices import service as account_notices
+from almoner.giving.card_testing import jobs as brake_jobs
+from almoner.giving.card_testing.domain import Figures
+from almoner.giving.claims import jobs as claim_jobs
+from almoner.giving.disputes import jobs as dispute_jobs
+from almoner.giving.donations import jobs as donation_jobs
+from almoner.giving.donations import service as gifts
+from almoner.giving.organisation_confirmations import jobs as confirmation_jobs
+from almoner.giving.organisation_confirmations import service as confirmations
+from almoner.giving.organisation_confirmations.domain import Contact
+from almoner.giving.payee_bank_accounts import service as payees
+from almoner.giving.payments.ports import PaymentProvider
+from almoner.giving.payouts import jobs as payout_jobs
+from almoner.giving.payouts.domain import Rules
+from almoner.giving.reassignment_notices import jobs as reassignment_notice_jobs
+from almoner.giving.reassignment_notices import service as reassignment_notices
+from almoner.giving.reassignments import jobs as reassignment_jobs
+from almoner.giving.receipts import jobs as receipt_jobs
+from almoner.giving.receipts import service as receipts
+from almoner.giving.refund_notices import jobs as refund_notice_jobs
+from almoner.giving.refund_notices import service as refund_notices
+from almoner.giving.refunds import jobs as refund_jobs
+from almoner.giving.refunds.ports import RefundLooks
+from almoner.giving.requests import jobs as donation_request_jobs
+from almoner.giving.sessions import jobs as session_jobs
+from almoner.giving.settlements import jobs as settlement_jobs
+from almoner.giving.settlements.ports import PayoutReports
+from almoner.giving.statements import jobs as statement_jobs
+from almoner.giving.statements import service as statements
+from almoner.giving.suspense import jobs as suspense_jobs
+from almoner.giving.transfer_notices import jobs as transfer_notice_jobs
+from almoner.giving.transfer_notices import service as transfer_notices
+from almoner.giving.transfers.domain import PayTo
+from almoner.giving.verifications import jobs as verification_jobs
+from almoner.giving.verifications import service as verifications
+from almoner.nonprofits.categories import service as category_members
+from almoner.nonprofits.organisations import jobs as organisation_jobs
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.nonprofits.registers import jobs as register_jobs
+from almoner.nonprofits.registers.jobs import Refreshing
+from almoner.platform import audit_heads, event_blocks, idempotency, outbox, selfcheck
+from almoner.platform.background_tasks import Duties, Handler, Schedule
+from almoner.platform.db import Database, Tx
+from almoner.platform.http import receiving
+from almoner.platform.mail import MailTransport
+from almoner.platform.outbound import Outbound
+from almoner.platform.pages.catalogue import Catalogues
+from almoner.platform.pages.rendering import Pages
+from almoner.platform.storage import Blobs
+from almoner.platform.telemetry import Telemetry
+from almoner.screening.screenings.domain import Result, Who
+from almoner.screening.screenings.service import Screener
+from almoner.screening.watchlists import jobs as watchlist_jobs
+from almoner.screening.watchlists.jobs import RefreshingLists
+from almoner.selfchecks import CHECKS
+from almoner.validation.agents import jobs as agent_jobs
+from almoner.validation.agents import service as agents
+from almoner.validation.agents.ports import MailHosts
+from almoner.validation.appeals import jobs as appeal_jobs
+from almoner.validation.applications import jobs as application_jobs
+from almoner.validation.applications import service as applications
+from almoner.validation.documents import jobs as document_jobs
+from almoner.validation.documents.domain import Kept
+from almoner.validation.documents.ports import Scanner
+from almoner.validation.eligibility import jobs as eligibility_jobs
+from almoner.validation.eligibility import service as eligibility
+from almoner.validation.invites import jobs as invite_jobs
+from almoner.validation.matches import jobs as match_jobs
+from almoner.validation.matches import service as matches
+from almoner.validation.monitoring import jobs as monitoring_jobs
+from almoner.validation.monitoring import service as monitoring
+from almoner.validation.requests import jobs as request_jobs
+from almoner.validation.submission_documents import jobs as handed_in_jobs
+from almoner.validation.submissions import jobs as submission_jobs
+from almoner.webhooks.deliveries import jobs as webhook_jobs
+
+Compared = TypeVar("Compared")
+
+TIDYING = (
+    Schedule("idempotency.purge", idempotency.next_due, idempotency.purge, every=timedelta(hours=1)),
+    Schedule("event_blocks.build", event_blocks.next_due, event_blocks.build),
+    Schedule("outbox.purge", outbox.next_due, outbox.purge, every=timedelta(days=1)),
+    *receiving.schedules,
+)
+
+SCHEDULES = (
+    *session_jobs.schedules,
+    *donation_jobs.schedules,
+    *donation_request_jobs.schedules,
+    *brake_jobs.schedules,
+    *credential_jobs.schedules,
+    *sign_in_jobs.schedules,
+    *verification_jobs.schedules,
+    *confirmation_jobs.schedules,
+    *settlement_jobs.schedules,
+    *suspense_jobs.schedules,
+    *dispute_jobs.schedules,
+    *webhook_jobs.schedules,
+    *document_jobs.schedules,
+    *invite_jobs.schedules,
+    *match_jobs.schedules,
+    *submission_jobs.schedules,
+    *appeal_jobs.schedules,
+    *application_jobs.schedules,
+    *selfcheck.schedules,
+    *TIDYING,
+)
+"""Sweeps that need nothing of the deployment."""
+
+
+async def contact_of(tx: Tx, organisation_id: UUID) -> Contact | None:
+    """Where a nonprofit is asked: the address that an officer has recorded, for agents and for payments alike."""
+    found = await agents.contact_of(tx, organisation_id)
+    return None if found is None else Contact(found.email, found.source)
+
+
+FOLLOWERS = (
+    category_members.followers,
+    gifts.followers,
+    verifications.followers,
+    monitoring.followers,
+    eligibility.followers,
+)
+"""Who says which partners follow an organisation."""
+
+REACTIONS = (
+    *webhook_jobs.reactions,
+    *receipt_jobs.reactions,
+    *claim_jobs.reactions,
+    *verification_jobs.reactions,
+    *confirmation_jobs.reactions,
+    *account_notice_jobs.reactions,
+    *payout_jobs.reactions,
+    *refund_notice_jobs.reactions,
+    *transfer_notice_jobs.reactions,
+    *dispute_jobs.reactions,
+    *reassignment_jobs.reactions,
+    *reassignment_notice_jobs.reactions,
+    *organisation_jobs.reactions(FOLLOWERS),
+    *register_jobs.reactions,
+    *request_jobs.reactions,
+    *agent_jobs.reactions,
+    *match_jobs.reactions,
+    *watchlist_jobs.reactions,
+    *monitoring_jobs.reactions,
+    *eligibility_jobs.reactions,
+    *submission_jobs.reactions,
+    *appeal_jobs.reactions,
+    *application_jobs.reactions,
+)
+
+
+_BOOKS: Final = {**donation_request_jobs.handlers, **claim_jobs.handlers}
+
+
+class Screened:
+    """A ``giving.verifications.ports.Screening``: people are asked about matches where all matches are decided."""
+
+    def __init__(self, screener: Screener) -> None:
+        self._screener = screener
+
+    async def comparing(self, db: Database, use: Callable[[Tx], Awaitable[Compared]]) -> Compared:
+        """In a writing transaction in which the lists can be had."""
+        return await self._screener.comparing(db, use)
+
+    async def look(self, tx: Tx, records: Sequence[Organisation], partner_id: UUID) -> Sequence[Result]:
+        """Each record by itself; what was decided of one holds for the others where the question is the same."""
+        whos = [Who("organisation", record.id, partner_id) for record in records]
+        return [
+            await matches.look(
+                tx,
+                self._screener,
+                who,
+                matches.asked_of(record),
+                watch=True,
+                others=[other for other in whos if other != who],
+            )
+            for record, who in zip(records, whos, strict=True)
+        ]
+
+
+def duties(
+    db: Database,
+    outbound: Outbound,
+    provider: PaymentProvider | None,
+    reports: PayoutReports | None,
+    looks: RefundLooks | None,
+    transport: MailTransport,
+    catalogues: Catalogues,
+    figures: Figures,
+    rules: Rules,
+    telemetry: Telemetry,
+    heads: Path,
+    registers: Refreshing,
+    watchlists: RefreshingLists,
+    name_agreement: float,
+    hosts: MailHosts,
+    blobs: Blobs,
+    scanner: Scanner | None,
+    screener: Screener,
+    pay_to: Mapping[str, PayTo],
+    kept: Kept,
+) -> Duties:
+    """What every slice does in the background."""
+    handlers = {**webhook_jobs.handlers(db, outbound), **selfcheck.handlers(CHECKS, telemetry)}
+    handlers |= {**_BOOKS, **payout_jobs.handlers(rules, telemetry)}
+    handlers |= {**reassignment_jobs.handlers(rules), **dispute_jobs.recovering(rules)}
+    handlers |= _mailing(db, transport, catalogues, hosts, screener, pay_to)
+    handlers |= {**sign_in_jobs.handlers, **organisation_jobs.handlers(FOLLOWERS)}
+    handlers |= {**register_jobs.handlers(registers), **watchlist_jobs.handlers(watchlists)}
+    handlers |= document_jobs.handlers(blobs, scanner)
+    handlers |= {**match_jobs.handlers(screener), **verification_jobs.handlers(Screened(screener), payees.known)}
+    handlers |= {**request_jobs.handlers(name_agreement), **monitoring_jobs.handlers(screener)}
+    handlers |= {**eligibility_jobs.handlers, **submission_jobs.handlers, **appeal_jobs.handlers}
+    if provider is not None:
+        handlers |= _paying(provider, looks, figures, rules)
+    if reports is not None:
+        handlers |= settlement_jobs.handlers(reports)
+    return Duties(
+        handlers,
+        reactions=REACTIONS,
+        schedules=(
+            *SCHEDULES,
+            *payout_jobs.schedules(sandbox=db.deployment.sandbox),
+            *register_jobs.schedules(registers.plan),
+            *watchlist_jobs.schedules(watchlists.plan),
+            *audit_heads.schedules(heads),
+            *_forgetting(kept),
+            *(() if reports is None else settlement_jobs.fetching(reports)),
+        ),
+        limits={**register_jobs.LIMITS, **watchlist_jobs.LIMITS, **document_jobs.LIMITS, **settlement_jobs.LIMITS},
+    )
+
+
+def _forgetting(kept: Kept) -> tuple[Schedule, ...]:
+    """What goes a term after a decision."""
+    return (*agent_jobs.schedules(kept), *handed_in_jobs.schedules(kept))
+
+
+def _paying(
+    provider: PaymentProvider, looks: RefundLooks | None, figures: Figures, rules: Rules
+) -> Mapping[str, Handler]:
+    """What asks the payment provider."""
+    return {
+        **donation_jobs.handlers(provider, figures),
+        **suspense_jobs.handlers(provider),
+        **refund_jobs.handlers(provider, looks),
+        **dispute_jobs.handlers(provider, rules),
+    }
+
+
+def _mailing(
+    db: Database,
+    transport: MailTransport,
+    catalogues: Catalogues,
+    hosts: MailHosts,
+    screener: Screener,
+    pay_to: Mapping[str, PayTo],
+) -> Mapping[str, Handler]:
+    """What is done by slices that write to people."""
+
+    def mails(folder: Path) -> Pages:
+        return Pages(db.deployment, folder, catalogues)
+
+    return {
+        **receipt_jobs.handlers(mails(receipts.MAILS), transport),
+        **refund_notice_jobs.handlers(mails(refund_notices.MAILS), transport),
+        **transfer_notice_jobs.handlers(mails(transfer_notices.MAILS), transport, pay_to),
+        **reassignment_notice_jobs.handlers(mails(reassignment_notices.MAILS), transport),
+        **statement_jobs.handlers(mails(statements.MAILS), transport),
+        **confirmation_jobs.handlers(mails(confirmations.MAILS), transport, contact_of),
+        **account_notice_jobs.handlers(mails(account_notices.MAILS), transport, contact_of),
+        **letter_jobs.handlers(mails(letters.MAILS), transport),
+        **account_jobs.handlers(mails(accounts.MAILS), transport),
+        **brake_jobs.handlers(mails(brake_jobs.MAILS), transport),
+        **agent_jobs.handlers(mails(agents.MAILS), transport, hosts, screener),
+        **application_jobs.handlers(mails(applications.MAILS), transport),
+    }

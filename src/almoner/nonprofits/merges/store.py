@@ -1,0 +1,330 @@
+"""SQL of links between numbers, and of what follows from them in organisations. All are of published ones."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.nonprofits.merges.domain import Body, Ending, Step
+from almoner.platform.db import Everyone, Tx
+
+_LOCK: Final = 0x616C6D6C
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A link with the keys of its numbers, as a part of a source says it. ``at``: when it happened."""
+
+    part: str
+    kind: str
+    registry_id: UUID
+    number_key: str
+    to_registry_id: UUID
+    to_number_key: str
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overruled:
+    """Whether a body is overruled, and by what. ``listed``: whether its register lists it as standing."""
+
+    id: UUID
+    listed: bool
+    active: bool
+    overruled: str | None
+    succeeded_by: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One field of a record that changed, and what happened."""
+
+    organisation_id: UUID
+    field: str
+    before: object
+    after: object
+    kind: str
+
+
+async def lock(tx: Tx, _: Everyone) -> None:
+    """One at a time: links go across registries, and loads of two may end together."""
+    await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
+
+
+async def plan(tx: Tx, _: Everyone, *, few: bool) -> None:
+    """How joins are planned from here on: by looking a few rows up, or over whole tables.
+
+    A load has made statistics wrong, and the planner would take millions of rows for a handful.
+    """
+    await tx.execute(f"set local enable_nestloop = {'on' if few else 'off'}")
+
+
+_GIVEN: Final = """
+    given as (
+        select distinct on (part, kind, registry_id, number_key, to_registry_id, to_number_key) *
+        from unnest($5::text[], $6::text[], $7::uuid[], $8::text[], $9::uuid[], $10::text[], $11::timestamptz[])
+        g (part, kind, registry_id, number_key, to_registry_id, to_number_key, at)
+        order by part, kind, registry_id, number_key, to_registry_id, to_number_key, at
+    )
+"""
+
+
+async def replace(
+    tx: Tx, _: Everyone, source: str, load_id: UUID, day: datetime, parts: Sequence[str], rows: Sequence[Row]
+) -> None:
+    """What these parts of a source say now: links that they say no more, or of another day, end, new ones begin."""
+    given = (
+        source,
+        load_id,
+        day,
+        list(parts),
+        [row.part for row in rows],
+        [row.kind for row in rows],
+        [row.registry_id for row in rows],
+        [row.number_key for row in rows],
+        [row.to_registry_id for row in rows],
+        [row.to_number_key for row in rows],
+        [row.at for row in rows],
+    )
+    await tx.execute(
+        f"""
+        with {_GIVEN}
+        update register_link l set valid_to = greatest($3, l.valid_from), ended_by = $2
+        where l.source = $1 and l.part = any($4::text[]) and l.valid_to is null and not exists (
+            select from given g
+            where (g.part, g.kind, g.registry_id, g.number_key, g.to_registry_id, g.to_number_key)
+                = (l.part, l.kind, l.registry_id, l.number_key, l.to_registry_id, l.to_number_key)
+                and g.at is not distinct from l.at
+        )
+        """,
+        *given,
+    )
+    await tx.execute(
+        f"""
+        with {_GIVEN}
+        insert into register_link (
+            source, part, kind, registry_id, number_key, to_registry_id, to_number_key, at, valid_from, load_id
+        )
+        select $1, part, kind, registry_id, number_key, to_registry_id, to_number_key, at, $3, $2
+        from given where part = any($4::text[])
+        on conflict (source, part, kind, registry_id, number_key, to_registry_id, to_number_key) where valid_to is null
+        do nothing
+        """,
+        *given,
+    )
+
+
+async def take_back(tx: Tx, _: Everyone, load_id: UUID, by_load_id: UUID) -> None:
+    """Undo what a load did to links: what it brought never stood, what it ended stands on."""
+    await tx.execute(
+        "update register_link set valid_to = valid_from, ended_by = $2 where load_id = $1 and valid_to is null",
+        load_id,
+        by_load_id,
+    )
+    await tx.execute("update register_link set valid_to = null, ended_by = null where ended_by = $1", load_id)
+
+
+_LINKED: Final = """
+    from register_link l
+    join organisation o on o.registry_id = l.registry_id and o.number_key = l.number_key and o.partner_id is null
+    join organisation t on t.registry_id = l.to_registry_id and t.number_key = l.to_number_key
+        and t.partner_id is null
+    where l.valid_to is null
+"""
+
+
+async def steps(tx: Tx, _: Everyone) -> list[Step]:
+    """Every merger and new registration of which both bodies are known here."""
+    rows = await tx.fetch(f"select o.id, t.id as successor, l.kind, l.at {_LINKED} and l.kind <> 'same'")
+    return [Step(row["id"], row["successor"], row["kind"], row["at"]) for row in rows]
+
+
+async def pairs(tx: Tx, _: Everyone) -> list[tuple[UUID, UUID]]:
+    """Every two records that are said to be one body, and of neither another is said."""
+    rows = await tx.fetch(f"select o.id, t.id as other {_LINKED} and l.kind = 'same' and not is_ambiguous(l)")
+    return [(row["id"], row["other"]) for row in rows]
+
+
+async def count_ambiguous(tx: Tx, _: Everyone, source: str) -> int:
+    """Links of a source that join nothing, since a number of theirs is the same as several of one register."""
+    return int(
+        await tx.fetchval(
+            """
+            select count(*) from register_link l
+            where l.source = $1 and l.kind = 'same' and l.valid_to is null and is_ambiguous(l)
+            """,
+            source,
+        )
+    )
+
+
+async def bodies(tx: Tx, _: Everyone, organisation_ids: Sequence[UUID]) -> dict[UUID, Body]:
+    """What decides which record answers."""
+    rows = await tx.fetch(
+        """
+        select o.id, o.active, o.registration_date, r.code, o.number_key
+        from organisation o join registry r on r.id = o.registry_id where o.id = any($1)
+        """,
+        organisation_ids,
+    )
+    return {row["id"]: Body(*row) for row in rows}
+
+
+async def same(tx: Tx, _: Everyone) -> dict[UUID, UUID]:
+    """The records that another one answers for now."""
+    rows = await tx.fetch("select id, same_as from organisation where same_as is not null")
+    return {row["id"]: row["same_as"] for row in rows}
+
+
+_CARRY_BRANDING: Final = """
+    with joined as (
+        select distinct on (o.same_as) o.same_as as organisation_id, b.display_name, b.description, b.logo, b.images,
+            b.primary_color
+        from organisation_branding b join organisation o on o.id = b.organisation_id
+        where o.id = any($1::uuid[]) and o.same_as is not null order by o.same_as, o.id
+    ), said as (
+        select c.organisation_id, max(c.at) as at from organisation_branding_change c
+        where c.organisation_id in (select organisation_id from joined union select unnest($1::uuid[])) group by 1
+    ), carried as (
+        insert into organisation_branding as own (
+            organisation_id, display_name, description, logo, images, primary_color
+        )
+        select * from joined
+        on conflict (organisation_id) do update set
+            display_name = coalesce(own.display_name, excluded.display_name),
+            description = coalesce(own.description, excluded.description),
+            logo = coalesce(own.logo, excluded.logo),
+            images = case when own.images = '{}' then excluded.images else own.images end,
+            primary_color = coalesce(own.primary_color, excluded.primary_color)
+        returning organisation_id, display_name, description, logo, images
+    )
+    insert into organisation_branding_change (organisation_id, at, display_name, description, logo, images)
+    select c.organisation_id, greatest($2, (
+        select max(s.at) from said s join organisation o on o.id = s.organisation_id
+        where o.id = c.organisation_id or o.same_as = c.organisation_id
+    )), c.display_name, c.description, c.logo, c.images from carried c
+"""
+
+
+async def set_same(tx: Tx, _: Everyone, found: Sequence[tuple[UUID, UUID | None]], day: datetime) -> None:
+    """Point records to the one that answers for them.
+
+    Who has one in a category has the other in it, and it is shown as they were shown, but for what it said of itself.
+    """
+    await tx.execute(
+        """
+        update organisation o set same_as = w.principal, updated_at = $3
+        from unnest($1::uuid[], $2::uuid[]) w (id, principal) where o.id = w.id
+        """,
+        [one for one, _ in found],
+        [principal for _, principal in found],
+        tx.now,
+    )
+    await tx.execute(
+        """
+        insert into category_member (partner_id, category_id, organisation_id, added_at)
+        select m.partner_id, m.category_id, o.same_as, m.added_at
+        from category_member m join organisation o on o.id = m.organisation_id
+        where o.id = any($1::uuid[]) and o.same_as is not null on conflict do nothing
+        """,
+        [one for one, _ in found],
+    )
+    await tx.execute(_CARRY_BRANDING, [one for one, _ in found], day)
+
+
+_OVERRULED: Final = """
+    select o.id, o.last_seen is null and coalesce((e.record->>'active')::boolean, true) as listed, o.active,
+        o.overruled, o.succeeded_by
+    from organisation o
+    left join register_entry e on e.number_key = o.number_key and e.source = o.source and e.valid_to is null
+"""
+
+
+async def overruled_by(tx: Tx, _: Everyone, kinds: Sequence[Ending], ids: Sequence[UUID]) -> list[Overruled]:
+    """The bodies that are overruled for one of these reasons, and those of these ids."""
+    rows = await tx.fetch(
+        f"""
+        {_OVERRULED} where o.id in (
+            select id from organisation where overruled is not null and overruled = any($1::text[])
+            union select unnest($2::uuid[])
+        )
+        """,
+        kinds,
+        ids,
+    )
+    return [Overruled(*row) for row in rows]
+
+
+async def overruled(tx: Tx, _: Everyone, ids: Sequence[UUID]) -> list[Overruled]:
+    """Whether these bodies are overruled."""
+    rows = await tx.fetch(f"{_OVERRULED} where o.id = any($1::uuid[])", ids)
+    return [Overruled(*row) for row in rows]
+
+
+async def set_overruled(tx: Tx, _: Everyone, found: Sequence[Overruled]) -> None:
+    """Store who is overruled, and with it who is active."""
+    await tx.execute(
+        """
+        update organisation o set overruled = w.overruled, succeeded_by = w.succeeded_by, active = w.active,
+            updated_at = $5
+        from unnest($1::uuid[], $2::text[], $3::uuid[], $4::boolean[]) w (id, overruled, succeeded_by, active)
+        where o.id = w.id
+        """,
+        [row.id for row in found],
+        [row.overruled for row in found],
+        [row.succeeded_by for row in found],
+        [row.active for row in found],
+        tx.now,
+    )
+
+
+async def tell(tx: Tx, _: Everyone, load_id: UUID, day: datetime, told: Sequence[Told]) -> None:
+    """Add to the history."""
+    await tx.executemany(
+        """
+        insert into organisation_change (organisation_id, load_id, at, field, before, after, kind)
+        values ($1, $2, $3, $4, $5, $6, $7)
+        """,
+        [(row.organisation_id, load_id, day, row.field, row.before, row.after, row.kind) for row in told],
+    )
+
+
+async def join_branches(tx: Tx, _: Everyone, registry_id: UUID, load_id: UUID, day: datetime) -> None:
+    """Point branches to what they are a branch of, where that has changed, and tell it of those known before.
+
+    The register names the parent's number, or both carry one group number: then it is the central body, and of several
+    the one with the least number; where the register says which bodies a group's ruling exempts, of those alone. What
+    is not active is nobody's parent.
+    """
+    await tx.execute(
+        """
+        with central as materialized (
+            select distinct on (group_key) group_key, id from organisation
+            where registry_id = $1 and is_branch_parent and active and partner_id is null and group_key is not null
+            order by group_key, number_key
+        ), wanted as (
+            select o.id, o.branch_of, nullif(case when o.parent_key is not null then p.id else c.id end, o.id) as parent
+            from organisation o
+            left join central c
+                on coalesce(o.usa_group_exempt, not o.is_branch_parent) and c.group_key = o.group_key
+            left join organisation p
+                on p.registry_id = o.registry_id and p.number_key = o.parent_key and p.partner_id is null and p.active
+            where o.registry_id = $1 and o.partner_id is null
+                and (o.branch_of is not null or o.usa_group_exempt or o.parent_key is not null
+                    or (o.usa_group_exempt is null and o.group_key is not null))
+        ), moved as (
+            update organisation o set branch_of = w.parent, updated_at = $4
+            from wanted w
+            where o.id = w.id and w.branch_of is distinct from w.parent
+            returning o.id, w.branch_of, w.parent, o.first_seen, o.created_at
+        )
+        insert into organisation_change (organisation_id, load_id, at, field, before, after, kind)
+        select id, $2, $3, 'branch_of', to_jsonb(branch_of), to_jsonb(parent), 'branch' from moved
+        where first_seen < $3 or created_at < $4 order by id
+        """,
+        registry_id,
+        load_id,
+        day,
+        tx.now,
+    )

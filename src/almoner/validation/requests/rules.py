@@ -1,0 +1,309 @@
+"""The ladder: from the identifier by the register to the name, each step with the facts it saw (task of spec 4.3).
+
+Pure. It decides by itself only what settled 5 lets it: the register lists the identifier as active, under a name that
+agrees, in data that may be relied on, and no step fails. What is not known of the steps beyond these never blocks;
+everything else is asked of a person, and nothing is ever rejected here.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from almoner.kit.scripts import scripts
+from almoner.kit.text import hidden
+from almoner.nonprofits.legal_status.domain import Heard
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.nonprofits.registries import domain as registries_domain
+from almoner.nonprofits.registries.domain import Check, Registry
+from almoner.screening.matching import service as matching
+from almoner.screening.matching.domain import Agreement, Part, Party
+from almoner.validation.requests import ladder_registers
+from almoner.validation.requests.domain import Asked, Outcome, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What may decide by itself: names that agree to ``threshold`` (0 to 1), in data of ``greatest_age`` at most.
+
+    The threshold is that of names alone, or of names and addresses together where both sides tell one.
+    """
+
+    threshold: float
+    greatest_age: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """All that is known of a request when it is evaluated.
+
+    ``listed`` is the record of the very number, ``main`` the body that it is a branch of, ``namesakes`` how many others
+    in the register have its name, ``parts`` what is loaded of the register.
+    """
+
+    asked: Asked
+    registry: Registry
+    check: Check
+    heard: Heard
+    listed: Organisation | None
+    main: Organisation | None
+    namesakes: int
+    now: datetime
+    parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Climbed:
+    """What the steps came to. ``agreement``: of the names, with the addresses where both tell one; None without any."""
+
+    steps: tuple[Step, ...]
+    outcome: Outcome
+    agreement: float | None
+
+
+_MUST_PASS: Final = frozenset({"register", "source", "age", "status", "name"})
+_PLACES: Final = frozenset({"street", "postcode", "city", "state", "country", "address_unknown", "common", "rare"})
+_NOT_LISTED: Final = "not_listed"
+_OLD_DATA: Final = "old_data"
+"""Older than the register publishes new ones: told, and decided by all the same unless a setting bounds the age."""
+
+
+def climb(seen: Seen, rules: Rules) -> Climbed:
+    """Every step in order, and the outcome."""
+    agreement = _agreement(seen)
+    steps = (
+        _identifier(seen),
+        _register(seen),
+        *_reliance(seen, rules),
+        _status(seen),
+        _name(seen, agreement, rules),
+        *_letters(seen),
+        *_address(seen, agreement, rules),
+        *_namesakes(seen),
+        *ladder_registers.steps(seen.registry.code, seen.heard, seen.main),
+        *_claims(seen),
+    )
+    return Climbed(steps, _outcome(steps), None if agreement is None else _score(seen, agreement))
+
+
+def _outcome(steps: Sequence[Step]) -> Outcome:
+    listed = any(step.name == "register" and step.verdict == "pass" for step in steps)
+    reasons = [
+        step.code
+        for step in steps
+        if step.verdict == "fail"
+        or (step.name in _MUST_PASS and step.verdict in ("warn", "unknown") and step.code != _OLD_DATA)
+        or (step.name == "identifier" and step.verdict == "warn" and not listed)
+    ]
+    return Outcome("review", tuple(dict.fromkeys(reasons))) if reasons else Outcome("accept")
+
+
+def _identifier(seen: Seen) -> Step:
+    check = seen.check
+    facts = {"given": seen.asked.registry_number, "written": check.written, "reason": check.reason}
+    if check.hints:
+        facts["hints"] = "; ".join(check.hints)
+    if check.verdict == "ok":
+        return Step("identifier", "pass", "well_formed", seen.registry.code, facts=facts)
+    return Step("identifier", "warn", check.verdict, seen.registry.code, facts=facts)
+
+
+def _register(seen: Seen) -> Step:
+    lister, listed = seen.heard.lister, seen.listed
+    facts: dict[str, object] = {"register": seen.registry.code, "number": seen.check.written}
+    if lister is None or lister.data_as_of is None:
+        return Step("register", "unknown", "register_not_loaded", facts=facts)
+    told = lister.source, lister.data_as_of
+    if listed is not None and lister.rows:
+        facts |= {"name": listed.name, "other_names": list(listed.other_names), "address": listed.address}
+        return Step("register", "pass", "listed", *told, facts)
+    if listed is not None and any(source.code for source in listed.sources):
+        facts |= {"name": listed.name}
+        return Step("register", "fail", "no_longer_listed", *told, facts)
+    if seen.parts and (missing := registries_domain.missing_parts(seen.registry.code, seen.parts)):
+        facts |= {"loaded_parts": ", ".join(seen.parts), "missing_parts": len(missing)}
+        return Step("register", "unknown", "partly_loaded", *told, facts)
+    return Step("register", "fail", _NOT_LISTED, *told, facts)
+
+
+def _reliance(seen: Seen, rules: Rules) -> Iterator[Step]:
+    """Whether the data that list it may decide: who reads them, and how old they are."""
+    lister = seen.heard.lister
+    if lister is None or lister.data_as_of is None or not lister.rows:
+        yield Step("source", "not_applicable", _NOT_LISTED)
+        yield Step("age", "not_applicable", _NOT_LISTED)
+        return
+    told = lister.source, lister.data_as_of
+    if lister.unverified:
+        yield Step("source", "warn", "unverified_source", *told)
+    else:
+        yield Step("source", "pass", "verified_source", *told)
+    age, usual = seen.now - lister.data_as_of, ladder_registers.usual_age(seen.registry.code)
+    facts: dict[str, object] = {"dataAgeDays": age.days, "usualDays": usual.days}
+    if rules.greatest_age is not None:
+        facts["greatestDays"] = rules.greatest_age.days
+    if rules.greatest_age is not None and age > rules.greatest_age:
+        yield Step("age", "warn", "stale_data", *told, facts)
+    elif age > usual:
+        yield Step("age", "warn", _OLD_DATA, *told, facts)
+    else:
+        yield Step("age", "pass", "recent_data", *told, facts)
+
+
+def _status(seen: Seen) -> Step:
+    listed, lister = seen.listed, seen.heard.lister
+    if listed is None or lister is None:
+        return Step("status", "not_applicable", _NOT_LISTED)
+    told = lister.source, lister.data_as_of
+    facts = ladder_registers.status_facts(lister)
+    if not listed.active:
+        return Step("status", "fail", listed.inactive_reason or "removed", *told, facts)
+    if ladder_registers.tells_no_status(seen.registry.code, lister):
+        return Step("status", "unknown", "status_not_told", *told, facts)
+    return Step("status", "pass", "active", *told, facts)
+
+
+def _agreement(seen: Seen) -> Agreement | None:
+    """How name and address agree with the register's.
+
+    Many chapters share the first line of their name and differ on the second, which is among the other names: who gives
+    the first line alone, or another chapter's second, has not said which one is meant.
+    """
+    return None if seen.listed is None else matching.agreement(_asked(seen.asked), _listed(seen.listed))
+
+
+def _asked(asked: Asked) -> Party:
+    street = _lines(asked.address_line_1, asked.address_line_2)
+    return Party([asked.name], street, asked.city, asked.state, asked.postal, asked.country_code)
+
+
+def _listed(listed: Organisation) -> Party:
+    street = _lines(listed.address_line_1, listed.address_line_2)
+    names = [listed.name, *listed.other_names]
+    return Party(names, street, listed.city, listed.state, listed.postcode, listed.country_code)
+
+
+def _placed(seen: Seen) -> bool:
+    """Whether both sides say more of where it is than the country."""
+    sides = [_asked(seen.asked), _listed(seen.listed)] if seen.listed else []
+    return bool(sides) and all(side.street or side.city or side.state or side.postcode for side in sides)
+
+
+def _lines(*lines: str | None) -> str | None:
+    return " ".join(line for line in lines if line) or None
+
+
+def _score(seen: Seen, agreement: Agreement) -> float:
+    """What decides: names with addresses where both sides tell of one, else names alone."""
+    return agreement.score if _placed(seen) else agreement.name
+
+
+def _by(seen: Seen) -> tuple[str | None, datetime | None]:
+    lister = seen.heard.lister
+    return (lister.source, lister.data_as_of) if lister else (None, None)
+
+
+def _name(seen: Seen, agreement: Agreement | None, rules: Rules) -> Step:
+    """Where addresses agree too, names need be no more than likely the same."""
+    if agreement is None or seen.listed is None:
+        return Step("name", "not_applicable", _NOT_LISTED)
+    source, day = _by(seen)
+    enough = min(matching.LIKELY, rules.threshold) if _placed(seen) else rules.threshold
+    facts: dict[str, object] = {
+        "asked": seen.asked.name,
+        "listed": [seen.listed.name, *seen.listed.other_names],
+        "score": round(agreement.name, 4),
+        "threshold": enough,
+        "parts": [_part(part) for part in agreement.parts if part.finding not in _PLACES],
+    }
+    if agreement.vetoes:
+        facts["vetoes"] = list(agreement.vetoes)
+    if agreement.name >= enough and not agreement.vetoes:
+        return Step("name", "pass", "name_agrees", source, day, facts)
+    return Step("name", "fail", "name_disagrees", source, day, facts)
+
+
+def _letters(seen: Seen) -> Iterator[Step]:
+    """A name whose letters look like others: it may agree with the register's and read as another (confusables).
+
+    Nor may it hold what nobody sees. What the register itself writes so is no trick; nor is a name wholly in another
+    script, which is told.
+    """
+    source, day = _by(seen)
+    written = [seen.listed.name, *seen.listed.other_names] if seen.listed else []
+    known = " ".join(written).casefold().split()
+    strange = [word for word in seen.asked.name.split() if word.casefold() not in known]
+    new = scripts(" ".join(strange)) - scripts(" ".join(known))
+    facts: dict[str, object] = {"scripts": sorted(scripts(seen.asked.name))}
+    if unseen := hidden(" ".join(strange)):
+        yield Step("letters", "fail", "hidden_characters", source, day, facts | {"hidden": unseen})
+    elif seen.listed is None:
+        return
+    elif any(len(scripts(word)) > 1 for word in strange) or (new and len(scripts(seen.asked.name)) > 1):
+        yield Step("letters", "fail", "mixed_scripts", source, day, facts)
+    elif new:
+        yield Step("letters", "warn", "other_script", source, day, facts)
+    else:
+        yield Step("letters", "pass", "one_script", source, day, facts)
+
+
+def _address(seen: Seen, agreement: Agreement | None, rules: Rules) -> Iterator[Step]:
+    """An address that is given has to be near enough to the register's to leave the name as good as it is."""
+    if agreement is None or seen.listed is None:
+        return
+    source, day = _by(seen)
+    facts: dict[str, object] = {"listed": seen.listed.address}
+    if not _placed(seen):
+        yield Step("address", "unknown", "no_address_to_compare", source, day, facts)
+        return
+    facts |= {
+        "score": round(agreement.score, 4),
+        "threshold": rules.threshold,
+        "parts": [_part(part) for part in agreement.parts if part.finding in _PLACES],
+    }
+    if agreement.score >= rules.threshold:
+        yield Step("address", "pass", "address_agrees", source, day, facts)
+    else:
+        yield Step("address", "fail", "address_disagrees", source, day, facts)
+
+
+def _part(part: Part) -> list[object]:
+    return [part.finding, round(part.points, 4), part.asked, part.listed]
+
+
+def _namesakes(seen: Seen) -> Iterator[Step]:
+    """A name that others have too tells less; which of them is meant, the number says."""
+    if seen.listed is not None:
+        source, day = _by(seen)
+        facts = {"others": seen.namesakes}
+        if seen.namesakes:
+            yield Step("namesakes", "warn", "common_name", source, day, facts)
+        else:
+            yield Step("namesakes", "pass", "unique_name", source, day, facts)
+
+
+def _claims(seen: Seen) -> Iterator[Step]:
+    """What else the partner said, beside what the register says of it."""
+    asked, listed, lister = seen.asked, seen.listed, seen.heard.lister
+    if listed is None or lister is None:
+        return
+    told = lister.source, lister.data_as_of
+    if asked.usa_group_exempt is not None and seen.registry.code == "IRS":
+        agrees = asked.usa_group_exempt == bool(listed.usa_group_exempt)
+        facts = {"claimed": asked.usa_group_exempt, "listed": listed.usa_group_exempt}
+        code = "group_exemption_agrees" if agrees else "group_exemption_differs"
+        yield Step("group_claim", "pass" if agrees else "warn", code, *told, facts)
+    known = [host for site in listed.websites if (host := _host(site))]
+    site_facts = {"given": asked.website, "listed": list(listed.websites)}
+    if not known:
+        yield Step("website", "unknown", "no_website_listed", *told, site_facts)
+    elif _host(asked.website) in known:
+        yield Step("website", "pass", "same_website", *told, site_facts)
+    else:
+        yield Step("website", "warn", "other_website", *told, site_facts)
+
+
+def _host(address: str) -> str:
+    """``https://www.Example.org/about`` -> ``example.org``."""
+    rest = address.strip().lower().split("://", 1)[-1]
+    return rest.split("/", 1)[0].split("?", 1)[0].split("@")[-1].split(":", 1)[0].removeprefix("www.").rstrip(".")
