@@ -60,7 +60,7 @@ def _bare() -> float:
 
 
 async def _rounds(complete: Settings, scale: Scale) -> list[str]:
-    house = await wiring.open_house(complete)
+    house = await wiring.build_services(complete)
     try:
         rounds = [await _round(house.db, scale.rows(ENTRIES)) for _ in range(scale.repeat)]
     finally:

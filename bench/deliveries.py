@@ -122,7 +122,7 @@ def _await(port: int, wanted: int, worker: "subprocess.Popen[bytes]", log: Path)
 
 async def _subscribe(stage: Stage, port: int) -> None:
     """Subscriptions of every partner to the sink, and no others."""
-    house = await wiring.open_house(stage.settings)
+    house = await wiring.build_services(stage.settings)
     try:
         async with house.db.write() as tx:
             await tx.execute("update webhook_subscription set deleted_at = $1 where deleted_at is null", tx.now)
@@ -136,7 +136,7 @@ async def _subscribe(stage: Stage, port: int) -> None:
 
 async def _emit(stage: Stage, events: int) -> None:
     """So many events of each partner, all at once."""
-    house = await wiring.open_house(stage.settings)
+    house = await wiring.build_services(stage.settings)
     try:
         async with house.db.write() as tx:
             gift = await _gift(tx, stage)
@@ -155,7 +155,7 @@ async def _gift(tx: Tx, stage: Stage) -> DonationOut:
 
 async def _settled(stage: Stage, wanted: int) -> None:
     """Wait until every delivery has its attempt, as it has soon after the answer came. Raises RuntimeError."""
-    house = await wiring.open_house(stage.settings)
+    house = await wiring.build_services(stage.settings)
     try:
         ends = time.monotonic() + KEPT_SECONDS
         while True:
@@ -176,7 +176,7 @@ async def _settled(stage: Stage, wanted: int) -> None:
 
 
 async def _body(stage: Stage) -> bytes:
-    house = await wiring.open_house(stage.settings)
+    house = await wiring.build_services(stage.settings)
     try:
         async with house.db.read() as tx:
             return msgspec.json.encode(await _gift(tx, stage))

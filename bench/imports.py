@@ -61,7 +61,7 @@ def states() -> list[list[Path]]:
 
 
 async def _import(complete: Settings, files: Sequence[Path]) -> tuple[int, float]:
-    house = await wiring.open_house(complete)
+    house = await wiring.build_services(complete)
     try:
         source = REGISTER_SOURCES[SOURCE]
         started = time.perf_counter()

@@ -85,7 +85,7 @@ async def _balanced(db: Database) -> bool:
 
 
 async def _rounds(complete: Settings, scale: Scale) -> list[str]:
-    house = await wiring.open_house(complete.model_copy(update={"database_pool": WRITERS}))
+    house = await wiring.build_services(complete.model_copy(update={"database_pool": WRITERS}))
     owner = await asyncpg.connect(complete.owner_dsn)
     await owner.execute(BARE)
     pool = await asyncpg.create_pool(complete.owner_dsn, min_size=WRITERS, max_size=WRITERS, reset=_keep)
@@ -123,7 +123,7 @@ async def _keep(_connection: object) -> None:
 
 async def _load(complete: Settings) -> None:
     """The shipped register sample: its nonprofits are owed to."""
-    house = await wiring.open_house(complete)
+    house = await wiring.build_services(complete)
     try:
         await flows.import_files(house.db, REGISTER_SOURCES[SOURCE], SAMPLE)
     finally:

@@ -153,7 +153,7 @@ async def _partner(db: Database, name: str, users: int) -> str:
 async def _rounds(complete: Settings, scale: Scale) -> list[str]:
     users, asked, bulk = scale.rows(USERS), scale.rows(ASKED, 3), scale.rows(BULK)
     unlimited = complete.model_copy(update={"rate_limit_secret": Rate(900_000, 900_000)})
-    house = await wiring.open_house(unlimited, telemetry=Telemetry(lambda _: None))
+    house = await wiring.build_services(unlimited, telemetry=Telemetry(lambda _: None))
     try:
         for number in range(OTHERS):
             await _partner(house.db, f"Other {number}", users // OTHERS)

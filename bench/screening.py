@@ -25,7 +25,7 @@ from almoner import wiring
 from almoner.platform.db import Database, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import Asked, Who
+from almoner.screening.screenings.domain import Asked, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows
 from almoner.screening.watchlists.domain import Load
@@ -92,7 +92,7 @@ def _compare(work: tuple[Settings, int, int]) -> tuple[int, float, float, float,
 
 
 async def _comparing(settings: Settings, count: int, half: int) -> tuple[int, float, float, float, int]:
-    house = await wiring.open_house(settings)
+    house = await wiring.build_services(settings)
     try:
         screener, begun = Screener(), time.perf_counter()
         lists = await screener.renewed(house.db)
@@ -128,7 +128,7 @@ async def _update(db: Database, count: int) -> list[str]:
     screener, partner = Screener(), await _partner(db)
     loaded, _ = await _as_before(db)
     for number, row in enumerate(_bodies(count), 1):
-        who = Who("organisation", UUID(int=number), partner)
+        who = ScreenedSubject("organisation", UUID(int=number), partner)
         await screener.comparing(db, partial(_look, screener, who, _asked(row)))
     made, _ = await _load(db, "ofac-sdn", sdn(AFTER))
     begun = time.perf_counter()
@@ -147,7 +147,7 @@ async def _update(db: Database, count: int) -> list[str]:
     return [f"- from {loaded.version} to {made.version}, {moved}: {again}"]
 
 
-async def _look(screener: Screener, who: Who, asked: Asked, tx: Tx) -> None:
+async def _look(screener: Screener, who: ScreenedSubject, asked: Asked, tx: Tx) -> None:
     await matches.look(tx, screener, who, asked, watch=True)
 
 
@@ -166,7 +166,7 @@ async def _partner(db: Database) -> UUID:
 
 
 async def _inside(settings: Settings, count: int | None) -> list[str]:
-    house = await wiring.open_house(settings)
+    house = await wiring.build_services(settings)
     try:
         return await (_loaded(house.db) if count is None else _update(house.db, count))
     finally:

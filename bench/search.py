@@ -202,7 +202,7 @@ async def _renamed(db: Database) -> list[str]:
 
 
 async def _run(complete: Settings, count: int, asked: int, scale: Scale) -> list[str]:
-    house = await wiring.open_house(complete)
+    house = await wiring.build_services(complete)
     try:
         rows = await _fill(house.db, count)
         collect_seldom()  # as the service does
@@ -255,7 +255,7 @@ async def _names(db: Database) -> list[str]:
 
 
 async def _real(complete: Settings) -> list[str]:
-    house = await wiring.open_house(complete)
+    house = await wiring.build_services(complete)
     try:
         await flows.import_files(house.db, REGISTER_SOURCES[SOURCE], bodies.paths())
         return await _renamed(house.db)

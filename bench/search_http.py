@@ -113,7 +113,7 @@ async def _while_importing(
 
 
 async def _import(complete: Settings, path: Path) -> None:
-    house = await wiring.open_house(complete)
+    house = await wiring.build_services(complete)
     try:
         await flows.import_files(house.db, REGISTER_SOURCES["irs-bmf"], [path], force=True)
     finally:

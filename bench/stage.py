@@ -88,7 +88,7 @@ def staged(scale: Scale = FULL) -> Iterator[Stage]:
 
 
 async def _fill(complete: Settings, rows: int) -> Stage:
-    house = await wiring.open_house(complete)
+    house = await wiring.build_services(complete)
     try:
         async with house.db.read() as tx:
             version = str(await tx.fetchval("show server_version")).split()[0]

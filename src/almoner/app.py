@@ -24,7 +24,7 @@ from almoner.platform.http.signing_keys import signing_keys
 from almoner.platform.reference.page import reference_routes
 from almoner.scim.lazy_app import PREFIX as SCIM
 from almoner.scim.lazy_app import ScimDoor
-from almoner.wiring import House
+from almoner.wiring import Services
 
 
 def describe_api(routes: Iterable[Routes], events: Iterable[EventType], ids: Ids, server: str) -> bytes:
@@ -58,14 +58,14 @@ class _Split:
             raise NotFound("there is nothing at this address") from None
 
 
-def describe_house(house: House) -> bytes:
+def describe_house(house: Services) -> bytes:
     """The interface description of one server; the work of half a second."""
     deployment = house.db.deployment
     return describe_api(house.routes, house.events.values(), deployment.ids, deployment.links.api)
 
 
 def create_app(
-    house: House, description: bytes | None = None, *, statement_seconds: float = REQUEST_SECONDS
+    house: Services, description: bytes | None = None, *, statement_seconds: float = REQUEST_SECONDS
 ) -> ASGIApp:
     """Everything that one server answers; ``description`` where it is known. The house stays the caller's to close."""
     routes = house.routes

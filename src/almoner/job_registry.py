@@ -15,7 +15,7 @@ from almoner.access.sign_ins import jobs as sign_in_jobs
 from almoner.giving.account_notices import jobs as account_notice_jobs
 from almoner.giving.account_notices import service as account_notices
 from almoner.giving.card_testing import jobs as brake_jobs
-from almoner.giving.card_testing.domain import Figures
+from almoner.giving.card_testing.domain import CardTestingLimits
 from almoner.giving.claims import jobs as claim_jobs
 from almoner.giving.disputes import jobs as dispute_jobs
 from almoner.giving.donations import jobs as donation_jobs
@@ -35,7 +35,7 @@ from almoner.giving.receipts import service as receipts
 from almoner.giving.refund_notices import jobs as refund_notice_jobs
 from almoner.giving.refund_notices import service as refund_notices
 from almoner.giving.refunds import jobs as refund_jobs
-from almoner.giving.refunds.ports import RefundLooks
+from almoner.giving.refunds.ports import RefundStatusReader
 from almoner.giving.requests import jobs as donation_request_jobs
 from almoner.giving.sessions import jobs as session_jobs
 from almoner.giving.settlements import jobs as settlement_jobs
@@ -63,7 +63,7 @@ from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.storage import Blobs
 from almoner.platform.telemetry import Telemetry
-from almoner.screening.screenings.domain import Result, Who
+from almoner.screening.screenings.domain import Result, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import jobs as watchlist_jobs
 from almoner.screening.watchlists.jobs import RefreshingLists
@@ -136,7 +136,7 @@ FOLLOWERS = (
     monitoring.followers,
     eligibility.followers,
 )
-"""Who says which partners follow an organisation."""
+"""ScreenedSubject says which partners follow an organisation."""
 
 REACTIONS = (
     *webhook_jobs.reactions,
@@ -180,7 +180,7 @@ class Screened:
 
     async def look(self, tx: Tx, records: Sequence[Organisation], partner_id: UUID) -> Sequence[Result]:
         """Each record by itself; what was decided of one holds for the others where the question is the same."""
-        whos = [Who("organisation", record.id, partner_id) for record in records]
+        whos = [ScreenedSubject("organisation", record.id, partner_id) for record in records]
         return [
             await matches.look(
                 tx,
@@ -199,10 +199,10 @@ def duties(
     outbound: Outbound,
     provider: PaymentProvider | None,
     reports: PayoutReports | None,
-    looks: RefundLooks | None,
+    looks: RefundStatusReader | None,
     transport: MailTransport,
     catalogues: Catalogues,
-    figures: Figures,
+    figures: CardTestingLimits,
     rules: Rules,
     telemetry: Telemetry,
     heads: Path,
@@ -253,7 +253,7 @@ def _forgetting(kept: Kept) -> tuple[Schedule, ...]:
 
 
 def _paying(
-    provider: PaymentProvider, looks: RefundLooks | None, figures: Figures, rules: Rules
+    provider: PaymentProvider, looks: RefundStatusReader | None, figures: CardTestingLimits, rules: Rules
 ) -> Mapping[str, Handler]:
     """What asks the payment provider."""
     return {

@@ -7,8 +7,8 @@ from typing import Protocol
 from starlette.routing import BaseRoute
 
 from almoner.adapters.lazy import stripe_provider
-from almoner.adapters.payment_simulator_closed import ClosedTill
-from almoner.adapters.payment_simulator_test import TestTill
+from almoner.adapters.payment_simulator_closed import ClosedPaymentSimulator
+from almoner.adapters.payment_simulator_test import TestPaymentSimulator
 from almoner.adapters.payments_test import TestProvider
 from almoner.giving.disputes import flows as disputes
 from almoner.giving.disputes.flows import DisputeWork
@@ -21,7 +21,7 @@ from almoner.giving.payments.ports import PaymentProvider
 from almoner.giving.payouts.domain import Rules
 from almoner.giving.refunds import flows as refunds
 from almoner.giving.refunds.flows import RefundWork
-from almoner.giving.refunds.ports import RefundLooks
+from almoner.giving.refunds.ports import RefundStatusReader
 from almoner.giving.settlements.ports import PayoutReports
 from almoner.giving.transfers.domain import PayTo
 from almoner.platform.db import Database
@@ -29,14 +29,14 @@ from almoner.platform.outbound import Outbound
 from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.telemetry import Telemetry
 from almoner.provider_test.app import ProviderTest
-from almoner.sandbox.ports import Till
+from almoner.sandbox.ports import PaymentSimulator
 from almoner.settings import Settings, UnsafeSettings
 
 
 class Provider(PaymentProvider, Protocol):
     """A payment provider that holds connections open."""
 
-    def looks(self) -> RefundLooks | None:
+    def looks(self) -> RefundStatusReader | None:
         """How refunds stand that it has sent, where they may yet fail."""
 
     def reports(self) -> PayoutReports | None:
@@ -73,13 +73,13 @@ def provider_of(
     return TestProvider(url, secret, db.deployment.identity), outside
 
 
-def callbacks(work: PaymentWork, looks: RefundLooks | None, rules: Rules) -> list[BaseRoute]:
+def callbacks(work: PaymentWork, looks: RefundStatusReader | None, rules: Rules) -> list[BaseRoute]:
     """Where the provider sends its notices, and who acts on those about more than a payment."""
-    disputed = partial(disputes.hear, DisputeWork(work.db, work.provider, rules))
-    refunded = partial(refunds.hear, RefundWork(work.db, looks)) if looks else None
+    disputed = partial(disputes.handle_provider_webhook, DisputeWork(work.db, work.provider, rules))
+    refunded = partial(refunds.handle_provider_webhook, RefundWork(work.db, looks)) if looks else None
     return callback_routes(work, disputed, refunded)
 
 
-def till_of(settings: Settings, db: Database) -> Till:
+def till_of(settings: Settings, db: Database) -> PaymentSimulator:
     """Where simulated donors pay."""
-    return TestTill(db) if settings.built_in_provider else ClosedTill()
+    return TestPaymentSimulator(db) if settings.built_in_provider else ClosedPaymentSimulator()

@@ -21,7 +21,7 @@ from almoner.adapters.scanner_clamd import Clamd
 from almoner.backends import mail_of, storage_of
 from almoner.giving.account_notices.pages import TEMPLATES as ACCOUNT_TEMPLATES
 from almoner.giving.account_notices.pages import AccountPages
-from almoner.giving.card_testing.domain import LOOSE, STRICT, Figures
+from almoner.giving.card_testing.domain import LOOSE, STRICT, CardTestingLimits
 from almoner.giving.disputes.flows import DisputeWork
 from almoner.giving.donations import flows
 from almoner.giving.donations.flows import PaymentWork
@@ -38,7 +38,7 @@ from almoner.giving.payouts.domain import Rules
 from almoner.giving.payouts.routes import routes as disbursements
 from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
 from almoner.giving.receipts.pages import GiftPages
-from almoner.giving.refunds.ports import RefundLooks
+from almoner.giving.refunds.ports import RefundStatusReader
 from almoner.giving.refunds.routes import refund_routes
 from almoner.giving.requests.routes import routes as donation_requests
 from almoner.giving.sessions.routes import routes as donation_sessions
@@ -90,7 +90,7 @@ from almoner.sandbox import (
 from almoner.sandbox.clock import SandboxClock
 from almoner.sandbox.pages import TEMPLATES as SANDBOX_TEMPLATES
 from almoner.sandbox.pages import MailboxPages
-from almoner.sandbox.ports import Till
+from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.routes import sandbox_routes
 from almoner.sandbox.simulate import Simulation
 from almoner.scim.lazy_app import ScimDoor
@@ -148,7 +148,7 @@ ROUTES = (
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class Services:
     """The living parts of one process."""
 
     settings: Settings
@@ -214,7 +214,7 @@ def _people_pages(db: Database, catalogues: Catalogues, limiter: RateLimiter, ou
 
 
 def _giving_pages(
-    settings: Settings, work: PaymentWork, looks: RefundLooks | None, catalogues: Catalogues, rules: Rules
+    settings: Settings, work: PaymentWork, looks: RefundStatusReader | None, catalogues: Catalogues, rules: Rules
 ) -> list[BaseRoute]:
     db = work.db
     checkout = Checkout(
@@ -275,20 +275,20 @@ def _form_pages(db: Database, catalogues: Catalogues, intake: Intake, limiter: R
     ]
 
 
-def _simulation(work: PaymentWork, till: Till, rules: Rules) -> Simulation:
+def _simulation(work: PaymentWork, till: PaymentSimulator, rules: Rules) -> Simulation:
     db = work.db
     return Simulation(
         db.deployment.ids,
-        simulate_donations.moves(work, till),
-        simulate_direct.moves(db),
-        simulate_money.moves(db, work.provider, rules),
-        simulate_disputes.moves(DisputeWork(db, work.provider, rules), till),
-        simulate_verifications.moves(db),
-        simulate_requests.moves(db),
-        simulate_agents.moves(db),
-        simulate_monitoring.moves(db),
-        simulate_eligibility.moves(db),
-        simulate_appeals.moves(db),
+        simulate_donations.actions(work, till),
+        simulate_direct.actions(db),
+        simulate_money.actions(db, work.provider, rules),
+        simulate_disputes.actions(DisputeWork(db, work.provider, rules), till),
+        simulate_verifications.actions(db),
+        simulate_requests.actions(db),
+        simulate_agents.actions(db),
+        simulate_monitoring.actions(db),
+        simulate_eligibility.actions(db),
+        simulate_appeals.actions(db),
     )
 
 
@@ -302,7 +302,7 @@ def _sandbox_pages(db: Database, catalogues: Catalogues) -> list[BaseRoute]:
     return [*MailboxPages(db, Pages(db.deployment, SANDBOX_TEMPLATES, catalogues)).routes()]
 
 
-def _figures(settings: Settings) -> Figures:
+def _figures(settings: Settings) -> CardTestingLimits:
     return STRICT if settings.brakes == "strict" else LOOSE
 
 
@@ -347,13 +347,13 @@ async def _documents(settings: Settings, db: Database, telemetry: Telemetry) -> 
     return watch, Blobs(storage, db.deployment.vault, db.deployment.identity, watch.confirm)
 
 
-async def open_house(
+async def build_services(
     settings: Settings,
     *,
     clock: MovableClock | None = None,
     telemetry: Telemetry | None = None,
     catalogues: Catalogues | None = None,
-) -> House:
+) -> Services:
     """Connect to the database and compose. Raises OSError or asyncpg.PostgresError without a database."""
     clock = clock or BusinessClock(SystemClock())
     telemetry, catalogues = telemetry or Telemetry(), catalogues or Catalogues()
@@ -377,7 +377,7 @@ async def open_house(
     if settings.sandbox and work is not None:
         tools = _simulation(work, till_of(settings, db), rules)
         routes.append(sandbox_routes(SandboxClock(background, clock), tools))
-    return House(
+    return Services(
         settings,
         clock,
         db,

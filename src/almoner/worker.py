@@ -16,17 +16,17 @@ from almoner.platform import audit_chain, dispatcher, queue
 from almoner.platform.business_clock import ClockWatch
 from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.processes import Pulse, Role
-from almoner.platform.wakeup import rest
+from almoner.platform.wakeup import wait_for_work
 from almoner.screening.watchlists import service as watchlists
 from almoner.validation.reviews import service as reviews
-from almoner.wiring import House
+from almoner.wiring import Services
 
 _NOTE_SECONDS: Final = 5.0
 _TURNS_OF_HISTORY: Final = 12
 """What reads years of decisions is measured every so many times."""
 
 
-async def run(house: House, role: Role, stop: asyncio.Event) -> None:
+async def run(house: Services, role: Role, stop: asyncio.Event) -> None:
     """Run until ``stop`` is set; then finish or give back what is in hand.
 
     Every server dispatches events too; only a worker (``role`` says) chains audit entries and runs jobs, sweeps and
@@ -46,16 +46,16 @@ async def run(house: House, role: Role, stop: asyncio.Event) -> None:
         group.create_task(house.copy_watch.run(stop))
 
 
-async def drain(house: House) -> None:
+async def drain(house: Services) -> None:
     """Do everything that is due now, and what follows from it."""
     await house.background.drain()
 
 
-async def _note(house: House, stop: asyncio.Event) -> None:
+async def _note(house: Services, stop: asyncio.Event) -> None:
     """Every few seconds: write down which keys were used, and measure what waits."""
     turns = count()
     while not stop.is_set():
-        await rest(stop, _NOTE_SECONDS)
+        await wait_for_work(stop, _NOTE_SECONDS)
         try:
             await house.guard.write_uses()
             async with house.db.read() as tx:

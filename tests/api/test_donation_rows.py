@@ -175,7 +175,7 @@ async def runs(world: World) -> None:
 
 async def bank_returns(world: World) -> None:
     (payout,) = await support.payouts(world.api, status="PAID")
-    await payout_flows.give_back(
+    await payout_flows.mark_returned(
         world.service.db, uuid_of(world.service, "disbursement", payout["id"]), "closed", noted_by="officer"
     )
 
@@ -208,7 +208,7 @@ async def gives_directly(world: World) -> None:
 
 
 async def is_asked(world: World) -> None:
-    await requests.ask(world.service.db, Unasked(world.tenant.partner.id, "USD"), now_asked=True)
+    await requests.invoice_partner(world.service.db, Unasked(world.tenant.partner.id, "USD"), now_asked=True)
 
 
 async def partner_pays(world: World) -> None:

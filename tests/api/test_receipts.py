@@ -282,7 +282,9 @@ class TestFollowing:
         [payout] = await support.payouts(api)
         service.clock.advance(days=1)
         async with service.db.write() as tx:
-            await payouts.give_back(tx, support.uuid_of(service, "disbursement", payout["id"]), "closed", noted_by="x")
+            await payouts.mark_returned(
+                tx, support.uuid_of(service, "disbursement", payout["id"]), "closed", noted_by="x"
+            )
         assert await followed(service, donation_id) == (2, "gift.wait.held", True)
         await support.release(service, nonprofit)
         assert await followed(service, donation_id) == (2, "gift.next.sent", True)

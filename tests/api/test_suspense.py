@@ -109,7 +109,7 @@ async def test_m6_a_person_decides_before_the_rule(giving: Giving, reason: str, 
         if answer == "refund":
             await suspense.refund(tx, found.id, "the donor rang", "ada")
         else:
-            await suspense.dismiss(tx, found.id, "the shop's own payment", "ada")
+            await suspense.write_off(tx, found.id, "the shop's own payment", "ada")
     giving.service.clock.advance(DAY * 31)
     await work(giving)
     ended = await held(giving)
@@ -126,10 +126,10 @@ async def test_m6_what_has_reached_our_bank_is_not_dismissed_but_sent_back(givin
     line = Line(LineKind.PAYMENT, found.provider_payment, found.money, Money(75, "USD"))
     report = Report(found.provider, f"r-{found.id}", "USD", giving.service.clock.now().date(), "0" * 64, (line,))
     async with giving.service.db.write() as tx:
-        await settlements.take(tx, await settlements.open_report(tx, report), report.lines)
+        await settlements.book_lines(tx, await settlements.open_report(tx, report), report.lines)
     with pytest.raises(NotDecidable, match="bank account"):
         async with giving.service.db.write() as tx:
-            await suspense.dismiss(tx, found.id, "not ours", "ada")
+            await suspense.write_off(tx, found.id, "not ours", "ada")
     async with giving.service.db.write() as tx:
         await suspense.refund(tx, found.id, "sent back", "ada")
     await work(giving)
@@ -161,7 +161,7 @@ async def test_m6_what_is_decided_is_decided_once(giving: Giving) -> None:
         with pytest.raises(NotDecidable):
             await suspense.refund(tx, found.id, "no", "ada")
     await work(giving)
-    for decide in (suspense.refund, suspense.dismiss):
+    for decide in (suspense.refund, suspense.write_off):
         with pytest.raises(NotDecidable):
             async with giving.service.db.write() as tx:
                 await decide(tx, found.id, "again", "ada")

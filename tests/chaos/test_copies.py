@@ -43,7 +43,7 @@ KEY = base64.b64encode(bytes(32)).decode()
 class Place:
     """One process over a database, with the storage of documents that all of a test share."""
 
-    house: wiring.House
+    house: wiring.Services
     clock: TestClock
     documents: Path
     lines: list[bytes] = field(default_factory=list)
@@ -133,7 +133,7 @@ class Ground:
         """A process of the service, ended in order."""
         clock, lines = TestClock(), list[bytes]()
         clock.advance_wall(days=2 + later)
-        house = await wiring.open_house(self.settings(dsn), clock=clock, telemetry=Telemetry(lines.append))
+        house = await wiring.build_services(self.settings(dsn), clock=clock, telemetry=Telemetry(lines.append))
         try:
             await house.copy_watch.look()
             yield Place(house, clock, self.documents, lines)

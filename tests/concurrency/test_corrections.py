@@ -70,7 +70,7 @@ async def test_a_number_is_corrected_or_decided_about_and_never_stuck(service: S
         made, submission, request = await unlisted(service, api, before)
         who = appeals.operator()
         async with service.db.write() as tx:
-            await reviews.look(tx, case, request, who)
+            await reviews.claim_for_review(tx, case, request, who)
 
         async def decide(request: UUID = request, who: str = who) -> None:
             async with service.db.write() as tx:
@@ -96,7 +96,7 @@ async def reviews_again(service: Service, request: UUID) -> None:
     """A person is asked about the number of now, is shown it, and decides."""
     case, who = CASES["validation_request"], appeals.operator()
     async with service.db.write() as tx:
-        looked = await reviews.look(tx, case, request, who)
+        looked = await reviews.claim_for_review(tx, case, request, who)
         assert looked.held_by == who
     async with service.db.write() as tx:
         await reviews.decide(tx, case, request, Decision("rejected", "other", who, "It is another body's."))

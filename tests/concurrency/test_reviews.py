@@ -129,7 +129,7 @@ async def test_a_validation_request_is_decided_and_told_once_whoever_decides(
         request_id = service.db.deployment.ids.parse("validationrequest", made["id"])
         assert request_id is not None
         async with service.db.write() as tx:
-            looked = await reviews.look(tx, case, request_id, people[0].id)
+            looked = await reviews.claim_for_review(tx, case, request_id, people[0].id)
         one = Waiting(service, case, looked.subject)
         body = {"id": made["id"], "action": "reject", "rejectionReasonCode": "other"}
         *told, simulated = await asyncio.gather(

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from almoner.platform.db import EVERYONE
-from almoner.screening.screenings.domain import Asked, Who
+from almoner.screening.screenings.domain import Asked, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.validation.matches import service as matches
 from almoner.validation.reviews.domain import Decision, NotOpen
@@ -27,7 +27,7 @@ async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
         yield service
 
 
-async def look(service: Service, screener: Screener, who: Who) -> None:
+async def look(service: Service, screener: Screener, who: ScreenedSubject) -> None:
     asked = Asked("organisation", (AQSA,), ("USA",))
     await screener.comparing(service.db, lambda tx: matches.look(tx, screener, who, asked, watch=True))
 
@@ -35,7 +35,7 @@ async def look(service: Service, screener: Screener, who: Who) -> None:
 async def test_who_is_compared_during_a_load_meets_it(alone: Service, tmp_path: Path) -> None:
     partner, lists, screener = (await alone.tenant()).partner, Lists(alone.db, tmp_path), Screener()
     await lists.load(listing(1, OTHER))
-    who = [Who("organisation", UUID(int=number), partner.id) for number in range(1, SUBJECTS + 1)]
+    who = [ScreenedSubject("organisation", UUID(int=number), partner.id) for number in range(1, SUBJECTS + 1)]
     half = SUBJECTS // 2
     await asyncio.gather(
         *(look(alone, screener, one) for one in who[:half]),
@@ -50,10 +50,10 @@ async def test_who_is_compared_during_a_load_meets_it(alone: Service, tmp_path: 
 
 async def test_who_is_compared_during_the_first_load_of_all_meets_it(alone: Service, tmp_path: Path) -> None:
     partner, lists, screener = (await alone.tenant()).partner, Lists(alone.db, tmp_path), Screener()
-    who = [Who("organisation", UUID(int=number), partner.id) for number in range(1, SUBJECTS + 1)]
+    who = [ScreenedSubject("organisation", UUID(int=number), partner.id) for number in range(1, SUBJECTS + 1)]
     looked, loaded = asyncio.Event(), asyncio.Event()
 
-    async def look_slowly(one: Who) -> None:
+    async def look_slowly(one: ScreenedSubject) -> None:
         async with alone.db.write() as tx:
             await matches.look(tx, screener, one, Asked("organisation", (AQSA,), ("USA",)), watch=True)
             looked.set()
@@ -76,7 +76,7 @@ async def test_who_is_compared_during_the_first_load_of_all_meets_it(alone: Serv
 async def test_one_of_many_decides_a_match(alone: Service, tmp_path: Path) -> None:
     partner, lists = (await alone.tenant()).partner, Lists(alone.db, tmp_path)
     await lists.load(listing(1, AQSA))
-    who = Who("organisation", UUID(int=1), partner.id)
+    who = ScreenedSubject("organisation", UUID(int=1), partner.id)
     await look(alone, Screener(), who)
     async with alone.db.read() as tx:
         (match,) = (await matches.result(tx, who)).matches
@@ -100,7 +100,7 @@ async def test_one_of_many_decides_a_match(alone: Service, tmp_path: Path) -> No
 async def test_one_record_compared_at_once_by_many_has_each_match_once(alone: Service, tmp_path: Path) -> None:
     partner, lists, screener = (await alone.tenant()).partner, Lists(alone.db, tmp_path), Screener()
     await lists.load(listing(1, AQSA))
-    who = Who("organisation", UUID(int=1), partner.id)
+    who = ScreenedSubject("organisation", UUID(int=1), partner.id)
     await asyncio.gather(*(look(alone, screener, who) for _ in range(8)))
     async with alone.db.read() as tx:
         assert len((await matches.result(tx, who)).matches) == 1

@@ -175,9 +175,9 @@ async def waits_for_somebody(service: Service) -> bool:
 @pytest.fixture
 def slow_hashes() -> Iterator[None]:
     """A quarter of today's cost: long enough for the loop to do something beside."""
-    hashing.take(hashing.Cost(passes=1, kibibytes=hashing.TODAY.kibibytes // 2))
+    hashing.set_cost(hashing.Cost(passes=1, kibibytes=hashing.TODAY.kibibytes // 2))
     yield
-    hashing.take(LEAST_COST)
+    hashing.set_cost(LEAST_COST)
 
 
 async def test_two_hashes_are_made_at_a_time_and_a_flood_is_turned_away(service: Service, slow_hashes: None) -> None:

@@ -301,7 +301,7 @@ async def settlements_and_held_money(world: World) -> None:
 async def donation_requests(world: World) -> None:
     await factories.direct(world.service, world.api, amount=1000)
     world.service.clock.advance(days=32)
-    await asking.ask(world.service.db, Unasked((await _partner(world)).id, "USD"), now_asked=True)
+    await asking.invoice_partner(world.service.db, Unasked((await _partner(world)).id, "USD"), now_asked=True)
     [request] = data(await world.api.get("/v1/donation-requests"))
     transfer = ("--bank-reference", "TX-AUDITED")
     printed = await world.does("requests", "receive", request["reference"], "12.00", "USD", *transfer)
@@ -312,7 +312,7 @@ async def donation_requests(world: World) -> None:
     _, listed = await world.typed("requests", "over")
     held = next(word for word in listed.split() if "requestpayment_" in word)
     await factories.direct(world.service, world.api, amount=150)
-    await asking.ask(world.service.db, Unasked((await _partner(world)).id, "USD"), now_asked=True)
+    await asking.invoice_partner(world.service.db, Unasked((await _partner(world)).id, "USD"), now_asked=True)
     other = data(await world.api.get("/v1/donation-requests"))[0]["reference"]
     assert await world.does("requests", "apply", held, other, *NOTE) == (
         f"1.50 USD pays {other}.\n0.50 USD is still held: see `almoner requests over`.\n"

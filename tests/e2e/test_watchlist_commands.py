@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from almoner.platform.db import Partner
-from almoner.screening.screenings.domain import Asked, Result, Who
+from almoner.screening.screenings.domain import Asked, Result, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.validation.matches import service as matches
 from tests.support.database import TestDatabase
@@ -32,7 +32,7 @@ async def typed(alone: Service, tmp_path: Path) -> Type:
 
 
 async def compared(service: Service, partner: Partner) -> Result:
-    screener, who = Screener(), Who("organisation", UUID(int=1), partner.id)
+    screener, who = Screener(), ScreenedSubject("organisation", UUID(int=1), partner.id)
     asked = Asked("organisation", ("Al-Masjed Al-Aqsa Charity Foundation, Inc.",), ("USA",))
     return await screener.comparing(service.db, lambda tx: matches.look(tx, screener, who, asked, watch=True))
 

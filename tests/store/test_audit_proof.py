@@ -216,7 +216,7 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
         )
         for row in rows:
             body = audit.entry(row).body()
-            seal = audit.seal(vault, body)
+            seal = audit.encrypt(vault, body)
             end = End(log.scope, row["sequence"], link(end.hash, row["sequence"], row["n"], seal, body))
             await owner.execute(
                 f"update audit_entry set seal = $2, hash = $3 {WHERE} = $4", log.scope, seal, end.hash, end.sequence

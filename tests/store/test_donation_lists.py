@@ -82,7 +82,10 @@ async def test_every_combination_of_filters_has_its_rows_and_the_exact_total(
     moments = [None, BEGAN + DAY, datetime(2026, 1, 3, tzinfo=UTC), datetime(2026, 1, 5, tzinfo=UTC), BEGAN + 9 * DAY]
     async with service.db.write() as tx:
         if gathered != "nothing":
-            while await store_lists.gather(tx, EVERYONE, 50 if gathered == "half" else 10_000) and gathered == "all":
+            while (
+                await store_lists.refresh_list_totals(tx, EVERYONE, 50 if gathered == "half" else 10_000)
+                and gathered == "all"
+            ):
                 pass
         rows = [dict(row) for row in await tx.fetch("select * from donation where partner_id = $1", tenant.partner.id)]
         for user, nonprofit, status, start, end in product(
@@ -107,9 +110,9 @@ async def test_every_combination_of_filters_has_its_rows_and_the_exact_total(
 async def test_tallies_are_the_donations_whatever_was_gathered_when(service: Service, tenant: Tenant) -> None:
     await fill(service, tenant.partner, 12)
     async with service.db.write() as tx:
-        await store_lists.gather(tx, EVERYONE, 7)
+        await store_lists.refresh_list_totals(tx, EVERYONE, 7)
     async with service.db.write() as tx:
-        while await store_lists.gather(tx, EVERYONE, 10_000):
+        while await store_lists.refresh_list_totals(tx, EVERYONE, 10_000):
             pass
         tallied = await tx.fetch(
             "select organisation_id, status, day, n from donation_tally where partner_id = $1 and n <> 0",

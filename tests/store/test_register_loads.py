@@ -15,7 +15,7 @@ from almoner.adapters.registers_irs_bmf import IrsBmf
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import flows
 from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadQuarantined, Progress
-from almoner.nonprofits.registers.load_checks import exchanged, shrunken, too_many_bad
+from almoner.nonprofits.registers.load_checks import exchanged, shrunken_columns, too_many_bad
 from almoner.platform.db import EVERYONE, Database
 from tests.support.bmf import bodies, body, write
 from tests.support.database import TestDatabase
@@ -278,9 +278,11 @@ async def test_words_of_loaded_names_are_in_the_dictionary(db: Database, paths: 
 
 
 def test_a_large_part_that_shrank_is_found_though_the_whole_did_not() -> None:
-    assert shrunken({"WY": 100, "CA": 10_000}, {"WY": 89, "CA": 10_000}) == ["part 'WY' has 89 rows where it had 100"]
-    assert shrunken({"AA": 3, "CA": 10_000}, {"AA": 1, "CA": 10_000}) == []
-    assert shrunken({}, {"WY": 5}) == []
+    assert shrunken_columns({"WY": 100, "CA": 10_000}, {"WY": 89, "CA": 10_000}) == [
+        "part 'WY' has 89 rows where it had 100"
+    ]
+    assert shrunken_columns({"AA": 3, "CA": 10_000}, {"AA": 1, "CA": 10_000}) == []
+    assert shrunken_columns({}, {"WY": 5}) == []
 
 
 def test_nine_tenths_of_the_numbers_stay() -> None:

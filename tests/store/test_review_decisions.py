@@ -233,7 +233,7 @@ async def test_a_decision_that_its_slice_refuses_leaves_the_case_as_it_was(
 async def test_what_is_not_there_is_shown_to_nobody(service: Service, people: tuple[Operator, Operator]) -> None:
     async with service.db.write() as tx:
         with pytest.raises(NotFound):
-            await reviews.look(tx, VerificationCase(), tx.new_id(), people[0].id)
+            await reviews.claim_for_review(tx, VerificationCase(), tx.new_id(), people[0].id)
 
 
 async def test_the_queue_is_oldest_first_and_can_be_narrowed(

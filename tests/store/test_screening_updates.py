@@ -12,7 +12,7 @@ import pytest
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import Asked, Who
+from almoner.screening.screenings.domain import Asked, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import Load
 from almoner.validation.matches import service as matches
@@ -94,10 +94,10 @@ class Watched:
     async def look(self) -> None:
         """Compare each with all there is."""
         for number, asked in self.bodies.items():
-            who = Who("organisation", UUID(int=number), self.partner.id)
+            who = ScreenedSubject("organisation", UUID(int=number), self.partner.id)
             await self.screener.comparing(self.service.db, partial(self._look, who, asked))
 
-    async def _look(self, who: Who, asked: Asked, tx: Tx) -> None:
+    async def _look(self, who: ScreenedSubject, asked: Asked, tx: Tx) -> None:
         await matches.look(tx, self.screener, who, asked, watch=True)
 
     async def decide(self, random: Random) -> int:

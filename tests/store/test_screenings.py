@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from almoner.platform.db import EVERYONE, Partner, Tx
-from almoner.screening.screenings.domain import Asked, Match, Result, Who
+from almoner.screening.screenings.domain import Asked, Match, Result, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows
 from almoner.screening.watchlists.domain import WatchlistRefused
@@ -47,7 +47,7 @@ class Desk:
         self.service = service
         self.db = service.db
         self.screener = screener or Screener()
-        self.who = Who("organisation", UUID(int=number), partner.id)
+        self.who = ScreenedSubject("organisation", UUID(int=number), partner.id)
 
     async def look(self, *names: str, countries: tuple[str, ...] = ("USA",), **more: object) -> Result:
         asked = Asked("organisation", names or (AQSA,), countries, **more)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from almoner.cli import watchlists as terminal
 from almoner.platform import selfcheck
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.screening.matching.domain import Party
-from almoner.screening.screenings.domain import Asked, Result, Who
+from almoner.screening.screenings.domain import Asked, Result, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows, service
 from almoner.validation.matches import checks
@@ -60,7 +60,7 @@ async def test_the_shipped_sample_clears_bodies_and_has_somebody_to_find(alone: 
         ("Benevolence International Foundation", "36-3823186", "open"),
         ("Casper Garden Club", "83-0000000", "clear"),
     ):
-        who = Who("organisation", UUID(int=len(name)), partner.id)
+        who = ScreenedSubject("organisation", UUID(int=len(name)), partner.id)
         asked = Asked("organisation", (name,), ("USA",), (number,))
         found = await look(alone, screener, who, asked)
         assert (found.status("sanction"), found.status("warning")) == (status, None)
@@ -123,11 +123,11 @@ async def test_an_update_leaves_what_comparing_everybody_would_leave(alone: Serv
 
 async def look_at_all(service: Service, screener: Screener, partner: Partner, asked: dict[int, Asked]) -> None:
     for number, one in asked.items():
-        who = Who("organisation", UUID(int=number), partner.id)
+        who = ScreenedSubject("organisation", UUID(int=number), partner.id)
         await look(service, screener, who, one)
 
 
-async def look(service: Service, screener: Screener, who: Who, asked: Asked) -> Result:
+async def look(service: Service, screener: Screener, who: ScreenedSubject, asked: Asked) -> Result:
     async def use(tx: Tx) -> Result:
         return await matches.look(tx, screener, who, asked, watch=True)
 

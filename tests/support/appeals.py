@@ -34,7 +34,7 @@ async def decide(service: Service, appeal: dict[str, Any], verdict: Verdict, by:
     """Somebody is shown the evidence and decides. ``accepted`` reverses what is appealed against."""
     who, reason = by or operator(), None if verdict == "accepted" else "decision_stands"
     async with service.db.write() as tx:
-        await reviews.look(tx, CASES["appeal"], id_of(service, appeal), who)
+        await reviews.claim_for_review(tx, CASES["appeal"], id_of(service, appeal), who)
     async with service.db.write() as tx:
         decision = Decision(verdict, reason, who, "I have seen the certificate.")
         await reviews.decide(tx, CASES["appeal"], id_of(service, appeal), decision)

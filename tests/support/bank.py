@@ -130,7 +130,7 @@ async def heard(service_: Service, content: bytes) -> Told:
     async def record(_tx: Tx, _file: BankFile, _counts: dict[Verdict, int]) -> None:
         return None
 
-    return await flows.hear(service_.db, content, by="officer", record=record)
+    return await flows.import_bank_answer(service_.db, content, by="officer", record=record)
 
 
 def all_own(folder: Path) -> Mapping[str, OwnAccount]:

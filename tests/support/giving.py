@@ -18,7 +18,7 @@ from almoner.giving.donations.pages import callback_routes
 from almoner.giving.payouts.domain import Rules
 from almoner.giving.refunds import flows as refunds
 from almoner.giving.refunds.flows import RefundWork
-from almoner.giving.refunds.ports import RefundLooks
+from almoner.giving.refunds.ports import RefundStatusReader
 from almoner.kit.money import Money
 from almoner.platform.http.edge import Edge
 from tests.support import factories
@@ -50,12 +50,12 @@ class Giving:
 
     async def disputed(self, payment: str) -> None:
         """Act on a notice about disputes."""
-        await disputes.hear(DisputeWork(self.service.db, self.provider, Rules()), payment)
+        await disputes.handle_provider_webhook(DisputeWork(self.service.db, self.provider, Rules()), payment)
 
     async def refunded(self, payment: str, refund: str) -> None:
         """Act on a notice about a refund."""
-        looks = cast("RefundLooks", self.provider)  # the provider in memory tells of none
-        await refunds.hear(RefundWork(self.service.db, looks), payment, refund)
+        looks = cast("RefundStatusReader", self.provider)  # the provider in memory tells of none
+        await refunds.handle_provider_webhook(RefundWork(self.service.db, looks), payment, refund)
 
     async def begin(self, chosen: Gift | None = None) -> SessionDonation:
         """The donor goes on to pay."""

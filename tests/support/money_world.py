@@ -203,7 +203,7 @@ class World(Directly, Back, Claiming, Transferring):
             {name.lower(): value for name, value in told[1].items()}, told[0], self.service.clock.wall()
         )
         for _ in range(times):
-            await paying.hear(self.work, event)
+            await paying.handle_provider_webhook(self.work, event)
 
     async def time_passes(self) -> None:
         """Business time, and enough real time for the leases of the dead."""
@@ -255,7 +255,7 @@ class World(Directly, Back, Claiming, Transferring):
         """A bank sends a payout back."""
         if found := await self.ids("select id from disbursement where status in ('SENT', 'PAID') order by id"):
             returned = self.chance.choice(found)
-            came_back = await payouts.give_back(self.db, returned, "account closed", noted_by="officer")
+            came_back = await payouts.mark_returned(self.db, returned, "account closed", noted_by="officer")
             if self.chance.random() < 0.7:
                 await self._release(came_back.organisation_id)
 

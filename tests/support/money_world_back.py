@@ -117,7 +117,7 @@ class Back:
     async def _tell_of_dispute(self, payment: str, times: int) -> None:
         for _ in range(times):
             await self._tell(payment, 1)
-            await disputing.hear(DisputeWork(self.db, self.provider, RULES), payment)
+            await disputing.handle_provider_webhook(DisputeWork(self.db, self.provider, RULES), payment)
 
     async def _tell(self, payment: str, times: int) -> None:
         raise NotImplementedError

@@ -49,7 +49,7 @@ class Directly:
     async def ask(self) -> None:
         """The partner is asked for its direct donations."""
         if found := await self.ids("select partner_id as id from donation where status = 'ACTIVE' limit 1"):
-            await asking.ask(self.db, Unasked(found[0], CURRENCY), now_asked=True)
+            await asking.invoice_partner(self.db, Unasked(found[0], CURRENCY), now_asked=True)
 
     async def partner_pays(self) -> None:
         """The partner transfers some of what it is asked for, or more, or other money; an officer notes it."""

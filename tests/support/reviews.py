@@ -12,7 +12,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, History, Shown, ShownStep, Subject
-from almoner.validation.reviews.ports import Case
+from almoner.validation.reviews.ports import ReviewHandler
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.service import Service
@@ -57,13 +57,13 @@ class Waiting:
     """A case in the queue of a service."""
 
     service: Service
-    case: Case
+    case: ReviewHandler
     subject: Subject
 
     async def look(self, by: Operator) -> reviews.Looked:
         """As at the terminal."""
         async with self.service.db.write() as tx:
-            return await reviews.look(tx, self.case, self.subject.id, by.id)
+            return await reviews.claim_for_review(tx, self.case, self.subject.id, by.id)
 
     async def accept(self, by: Operator, note: str = "Seen") -> None:
         """As at the terminal."""

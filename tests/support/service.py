@@ -47,7 +47,7 @@ class Tenant:
 class Service:
     """What tests hold: the application, its database and its clocks. ``lines`` are its log lines as written."""
 
-    house: wiring.House
+    house: wiring.Services
     clock: TestClock
     database: TestDatabase
     lines: list[bytes] = field(default_factory=list)
@@ -107,7 +107,7 @@ class Service:
 _descriptions: dict[Hashable, bytes] = {}
 
 
-def _description(house: wiring.House) -> bytes:
+def _description(house: wiring.Services) -> bytes:
     """Made once for all services that answer the same at the same address: making it takes longer than a test."""
     declared = tuple((endpoint.method, endpoint.path) for group in house.routes for endpoint in group.endpoints)
     same = (house.db.deployment.links.api, house.settings.sandbox, declared, tuple(house.events))
@@ -158,7 +158,7 @@ async def serving(
     documents = TemporaryDirectory(prefix="almoner-documents-")
     folders = {"audit_heads": heads.name, "documents_url": documents.name}
     given = settings_for(database, **{"provider_url": provider_url, **folders, **settings})
-    house = await wiring.open_house(
+    house = await wiring.build_services(
         given, clock=clock, telemetry=Telemetry(lines.append), catalogues=catalogues or _catalogues()
     )
     stop = asyncio.Event()

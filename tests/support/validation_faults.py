@@ -39,7 +39,7 @@ async def validations(service: Service, api: Client) -> None:
         assert request_id is not None
         async with service.db.write() as tx:
             case, by = CASES["validation_request"], "operator"
-            await reviews.look(tx, case, request_id, by)
+            await reviews.claim_for_review(tx, case, request_id, by)
             if verdict is not None:
                 reason = "other" if verdict == "rejected" else None
                 await reviews.decide(tx, case, request_id, Decision(verdict, reason, by, "Seen"))

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from almoner.adapters.watchlist_ofac import Ofac
 from almoner.platform.db import Database, Partner
-from almoner.screening.screenings.domain import Asked, Who
+from almoner.screening.screenings.domain import Asked, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows
 from almoner.screening.watchlists.domain import Category, Load
@@ -55,9 +55,9 @@ class Lists:
         return await flows.import_files(self.db, Ofac(code, f"List {code}", 1, category=category), files, force=True)
 
 
-def body(partner: Partner, record: UUID, *names: str, **more: Any) -> tuple[Who, Asked]:
+def body(partner: Partner, record: UUID, *names: str, **more: Any) -> tuple[ScreenedSubject, Asked]:
     """An organisation to be compared."""
-    return Who("organisation", record, partner.id), Asked("organisation", names, **more)
+    return ScreenedSubject("organisation", record, partner.id), Asked("organisation", names, **more)
 
 
 async def matched(service: Service, name: str) -> str:

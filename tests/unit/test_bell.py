@@ -2,7 +2,7 @@
 
 import asyncio
 
-from almoner.platform.wakeup import LONGEST_POLL_SECONDS, POLL_SECONDS, Bell, Pace
+from almoner.platform.wakeup import LONGEST_POLL_SECONDS, POLL_SECONDS, Pace, Wakeup
 
 
 async def test_a_loop_that_finds_nothing_slows_down_to_half_a_second() -> None:
@@ -18,7 +18,7 @@ async def test_a_loop_that_finds_nothing_slows_down_to_half_a_second() -> None:
 
 
 async def test_what_is_found_or_heard_makes_it_quick_again() -> None:
-    bell = Bell()
+    bell = Wakeup()
     with bell.listener() as ear:
         pace = Pace()
         pace.seconds = LONGEST_POLL_SECONDS

@@ -146,8 +146,8 @@ def test_h6_whoever_uses_up_the_budget_is_paused() -> None:
         (5, 6, [b"d" * 16]),
         (6, 9, [b"a" * 16, b"d" * 16]),
     ):
-        assert domain.to_pause(visitor, Recent(by_address, by_device, 0, 0), STRICT) == paused
-    assert domain.to_pause(Visitor(b"a" * 16, None), Recent(6, 6, 0, 0), STRICT) == [b"a" * 16]
+        assert domain.sources_to_block(visitor, Recent(by_address, by_device, 0, 0), STRICT) == paused
+    assert domain.sources_to_block(Visitor(b"a" * 16, None), Recent(6, 6, 0, 0), STRICT) == [b"a" * 16]
 
 
 @pytest.mark.parametrize("seed", range(20))

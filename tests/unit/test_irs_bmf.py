@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from almoner.adapters.registers_irs_bmf import NEEDED, IrsBmf, types_of
-from almoner.adapters.title_case import readable
+from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
 from tests.support.bmf import COLUMNS, body
 from tests.support.register_files import File
@@ -269,7 +269,7 @@ def test_abroad_the_city_column_holds_the_country() -> None:
     ],
 )
 def test_names_in_capitals_are_shown_readably(capitals: str, shown: str) -> None:
-    assert readable(capitals) == shown
+    assert to_title_case(capitals) == shown
 
 
 @pytest.mark.parametrize(

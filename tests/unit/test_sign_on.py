@@ -260,7 +260,7 @@ def test_a_proof_is_not_older_than_the_question() -> None:
 
 def test_a_state_opens_only_for_its_partner_its_value_and_ten_minutes() -> None:
     begun = state.begin(provider(), "sign_in", "/account", NOW)
-    kept = state.seal(VAULT, PARTNER, begun)
+    kept = state.encrypt(VAULT, PARTNER, begun)
     assert state.read(VAULT, PARTNER, begun.state, kept, NOW) == begun
     attempts = [
         (Partner(UUID(int=8)), begun.state, kept, NOW),
@@ -270,7 +270,7 @@ def test_a_state_opens_only_for_its_partner_its_value_and_ten_minutes() -> None:
         (PARTNER, begun.state, kept[:-2] + "AA", NOW),
         (PARTNER, begun.state, "", NOW),
         (PARTNER, begun.state, "ü", NOW),
-        (PARTNER, begun.state, state.seal(Vault(b"o" * 32), PARTNER, begun), NOW),
+        (PARTNER, begun.state, state.encrypt(Vault(b"o" * 32), PARTNER, begun), NOW),
         (PARTNER, begun.state, kept, NOW + PATIENCE),
     ]
     for partner, returned, held, wall in attempts:

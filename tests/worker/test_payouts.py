@@ -103,7 +103,7 @@ async def test_a_crash_between_two_batches_leaves_no_gift_behind(ground: Ground)
     await ground.service.drain()
     assert {(await gift(ground.api, made))["status"] for made in gifts} == {"DISBURSED"}
     async with ground.service.db.write() as tx:
-        await service.give_back(tx, payout, "closed", noted_by="officer", limit=2)
+        await service.mark_returned(tx, payout, "closed", noted_by="officer", limit=2)
     await ground.service.drain()
     for made in gifts:
         assert (await gift(ground.api, made))["status"] == "RECEIVED_PAYMENT"

@@ -5,7 +5,7 @@ from almoner.giving.donations.domain import InvalidState
 _WHY = "simulated donors pay at the built-in provider; pay on the provider's own page, with one of its test cards"
 
 
-class ClosedTill:
+class ClosedPaymentSimulator:
     """What simulations are told instead."""
 
     async def pay(self, payment: str, card: str) -> str:  # noqa: ARG002

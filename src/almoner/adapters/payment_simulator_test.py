@@ -6,7 +6,7 @@ from almoner.provider_test import service
 from almoner.provider_test.domain import Card, TypedCard
 
 
-class TestTill:
+class TestPaymentSimulator:
     """Uses the provider's pages as a donor would, without a browser."""
 
     __test__ = False  # no test class, whatever its name says

@@ -24,7 +24,7 @@ from almoner.adapters.registers_values import (
     websites,
     written_day,
 )
-from almoner.adapters.title_case import readable
+from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers import ports
 from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Unnumbered
 from almoner.nonprofits.registers.ports import SourceFile
@@ -164,7 +164,7 @@ class _Columns:
             number=number,
             part="all",
             name=name,
-            display_name=readable(name) if name.isupper() else None,
+            display_name=to_title_case(name) if name.isupper() else None,
             other_names=other_names(name, written),
             types=["nonprofit"],
             websites=websites(more["Charity_Website"]),

@@ -32,7 +32,7 @@ from almoner.adapters.registers_ccew_tables import (
     rows,
 )
 from almoner.adapters.registers_values import Reading, amount_of, any_day, websites, written_day
-from almoner.adapters.title_case import readable
+from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers import ports
 from almoner.nonprofits.registers.domain import BadRow, Entry, Link, Note, Unread
 from almoner.nonprofits.registers.ports import SourceFile
@@ -253,7 +253,7 @@ def _entry(charity: Charity) -> Entry:
         number=_key(main, linked),
         part=EVERYTHING,
         name=name,
-        display_name=readable(name),
+        display_name=to_title_case(name),
         other_names=uk.other_names(name, (further for kind in names.values() for further in kind)),
         description=uk.free_text(told["charity_activities"]),
         types=["nonprofit"],

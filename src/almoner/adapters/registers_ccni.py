@@ -11,7 +11,7 @@ from typing import Final
 from almoner.adapters import registers_uk as uk
 from almoner.adapters.registers_tables import Table
 from almoner.adapters.registers_values import Reading, websites, written_day
-from almoner.adapters.title_case import readable
+from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers.domain import BadRow, Entry, Unnumbered
 from almoner.nonprofits.registers.ports import Row, SourceFile
 from almoner.nonprofits.registries.domain import number_key
@@ -101,7 +101,7 @@ def _entry(key: str, told: Mapping[str, str], reading: Reading) -> Entry:
         number=key,
         part=EVERYTHING,
         name=name,
-        display_name=readable(name),
+        display_name=to_title_case(name),
         other_names=uk.other_names(name, [told["Other name"]]),
         description=uk.free_text(told["Charitable purposes"]),
         types=["nonprofit"],

@@ -24,7 +24,7 @@ from almoner.adapters.registers_values import (
     two_lines,
     written_day,
 )
-from almoner.adapters.title_case import readable
+from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers import ports
 from almoner.nonprofits.registers.domain import BadRow, Entry
 from almoner.nonprofits.registers.ports import SourceFile
@@ -188,7 +188,7 @@ def _entry(
         number=number,
         part=part,
         name=english,
-        display_name=readable(english) if english.isupper() else None,
+        display_name=to_title_case(english) if english.isupper() else None,
         other_names=other_than(english, [*others, *languages(more.get("Account Name", ""))]),
         types=["nonprofit"],
         active=active,

@@ -24,7 +24,7 @@ from almoner.adapters.registers_values import (
     shown,
     without_contacts,
 )
-from almoner.adapters.title_case import readable
+from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
 from almoner.nonprofits.registers.ports import Row, SourceFile
 
@@ -189,7 +189,7 @@ def _entry(line: int, row: tuple[Any, ...], columns: dict[str, int], file: int, 
             number=number,
             part="all",
             name=name,
-            display_name=readable(name) if name.isupper() else None,
+            display_name=to_title_case(name) if name.isupper() else None,
             other_names=other_than(name, re.split(r"[;|\n]", names if said["Also Known As"] else "")),
             description=without_contacts(said.get(OBJECTS, "")),
             types=["nonprofit"],

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from almoner.adapters import irs
 from almoner.adapters.registers_values import Reading, tidied
-from almoner.adapters.title_case import readable
+from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers.domain import Entry, ImportRefused
 from almoner.nonprofits.registers.ports import Row, SourceFile
 from almoner.nonprofits.registries import domain as registries
@@ -150,7 +150,7 @@ def _entry(facts: dict[str, Any], reading: Reading) -> Entry | str:
         number=number,
         part=state if state in registries.WHOLE[IRS] else registries.ABROAD,
         name=name,
-        display_name=readable(name),
+        display_name=to_title_case(name),
         other_names=(second,) if second else (),
         types=types_of(said("SUBSECTION", ""), said("DEDUCTIBILITY", ""), said("FOUNDATION", "")),
         address_line_1=said("STREET"),

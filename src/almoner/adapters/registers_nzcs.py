@@ -21,7 +21,7 @@ from almoner.adapters.registers_values import (
     websites,
     written_day,
 )
-from almoner.adapters.title_case import readable
+from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
 from almoner.nonprofits.registers.ports import Row, SourceFile
 
@@ -160,7 +160,7 @@ def _entry(nth: int, said: Mapping[str, str], file: int, reading: Reading) -> En
             number=number,
             part="all",
             name=name,
-            display_name=readable(name) if name.isupper() else None,
+            display_name=to_title_case(name) if name.isupper() else None,
             types=["nonprofit"],
             active=status == REGISTERED,
             websites=websites(said.get("WebSiteURL", "")),

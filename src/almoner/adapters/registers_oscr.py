@@ -16,7 +16,7 @@ from typing import Final
 from almoner.adapters import registers_uk as uk
 from almoner.adapters.registers_tables import Table
 from almoner.adapters.registers_values import Reading, websites, written_day
-from almoner.adapters.title_case import readable
+from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers.domain import BadRow, Entry, ImportRefused
 from almoner.nonprofits.registers.ports import Row, SourceFile
 from almoner.nonprofits.registries.domain import number_key
@@ -116,7 +116,7 @@ def _entry(key: str, part: str, told: Mapping[str, str], reading: Reading) -> En
         number=key,
         part=part,
         name=name,
-        display_name=readable(name),
+        display_name=to_title_case(name),
         other_names=uk.other_names(name, [told["Known As"]]),
         description=uk.free_text(told["Objectives"]),
         types=["nonprofit"],

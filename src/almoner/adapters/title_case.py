@@ -34,7 +34,7 @@ _known: dict[str, str] = {}
 _MOST_WORDS: Final = 500_000
 
 
-def readable(name: str) -> str:
+def to_title_case(name: str) -> str:
     """The name in a readable case; a name that already has small letters is left alone."""
     if not name.isupper():
         return name

@@ -167,7 +167,7 @@ def answer(answer_file: Annotated[Path, typer.Argument(exists=True, dir_okay=Fal
             named_so = tx.ids.text(_TYPE, file.id)
             await officer.record(tx, DEPLOYMENT, "bank_file.answered", named_so, **told)
 
-        told = await flows.hear(database, content, by=officer.id, record=record)
+        told = await flows.import_bank_answer(database, content, by=officer.id, record=record)
         return told, _wrong(database, told)
 
     told, wrong = with_database(use)

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 import typer
 
 from almoner.access.members import service
-from almoner.access.members.domain import Standing
+from almoner.access.members.domain import MembershipState
 from almoner.access.members.service import details
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole, Person
 from almoner.cli import sign_on
@@ -219,7 +219,7 @@ async def _shown(tx: Tx, partner: Partner, officer: Officer, person: Person) -> 
     return member
 
 
-def _columns(one: Standing) -> list[object]:
+def _columns(one: MembershipState) -> list[object]:
     person = one.person
     standing = "deactivated" if not person.active else "active" if one.joined else "not come yet"
     return [

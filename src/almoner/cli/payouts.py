@@ -237,7 +237,7 @@ def confirm(
             confirmed = await service.confirm(tx, payout_id, said)
             people = 2 if said and said.second else 1
             await officer.record(tx, confirmed.partner_id, "payout.confirmed", payout, people=people)
-        await flows.follow(database, confirmed)
+        await flows.propagate_status(database, confirmed)
         return confirmed
 
     found = with_database(use)
@@ -284,9 +284,9 @@ def give_back(
         payout_id = _id(database, payout)
         async with acting(database, "finance") as (tx, officer):
             with _known(payout):
-                returned = await service.give_back(tx, payout_id, reason.strip(), noted_by=officer.id)
+                returned = await service.mark_returned(tx, payout_id, reason.strip(), noted_by=officer.id)
             await officer.record(tx, returned.partner_id, "payout.returned", payout)
-        await flows.follow(database, returned)
+        await flows.propagate_status(database, returned)
         return returned
 
     found = with_database(use)

@@ -91,7 +91,7 @@ def show_review(subject: SubjectId) -> None:
     async def use(tx: Tx, officer: Officer) -> None:
         kind, subject_id = _read(tx, subject)
         with _there(subject):
-            looked = await service.look(tx, CASES[kind], subject_id, officer.id)
+            looked = await service.claim_for_review(tx, CASES[kind], subject_id, officer.id)
         held = looked.held_by == officer.id
         await officer.record(tx, looked.subject.partner_id, "review.shown", subject, held=held)
         sections.extend(await _sections(tx, officer, looked))

@@ -18,7 +18,7 @@ from almoner.platform.db import exclusive
 from almoner.platform.log_lines import LogLines
 from almoner.platform.telemetry import Telemetry
 from almoner.settings import Settings, UnsafeSettings
-from almoner.wiring import House, open_house
+from almoner.wiring import Services, build_services
 
 _PATIENCE_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.05
@@ -89,7 +89,7 @@ async def _live(
     began: float,
 ) -> None:
     stop = stop_on_signals()
-    house = await open_house(complete, telemetry=telemetry)
+    house = await build_services(complete, telemetry=telemetry)
     try:
         file = complete.data_dir.resolve() / "sandbox.json"
         async with exclusive(complete.dsn, "almoner run"):
@@ -108,7 +108,7 @@ async def _live(
         await house.close()
 
 
-async def _until_ready(house: House, stop: asyncio.Event) -> None:
+async def _until_ready(house: Services, stop: asyncio.Event) -> None:
     """Wait until ``/readyz`` would say yes: events of the first start's registers have waited for a dispatcher."""
     patience = time.monotonic() + _PATIENCE_SECONDS
     while not stop.is_set() and time.monotonic() < patience:
@@ -117,7 +117,7 @@ async def _until_ready(house: House, stop: asyncio.Event) -> None:
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-def _show_banner(house: House, sandbox: dict[str, Any], file: Path, log: Path, seconds: float) -> None:
+def _show_banner(house: Services, sandbox: dict[str, Any], file: Path, log: Path, seconds: float) -> None:
     api = house.settings.links.api
     places = {
         "interface": f"{api}/docs",

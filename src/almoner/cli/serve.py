@@ -23,7 +23,7 @@ from almoner.platform.log_lines import to_stderr
 from almoner.platform.processes import Role
 from almoner.platform.telemetry import Telemetry
 from almoner.settings import Settings
-from almoner.wiring import House, open_house
+from almoner.wiring import Services, build_services
 
 _DRAIN_SECONDS = 10
 _YOUNG_OBJECTS = 20_000
@@ -129,7 +129,7 @@ async def _serve(
     lines = to_stderr()
     logs.configure(lines, complete.log_level)
     stop = stop_on_signals()
-    house = await open_house(complete, telemetry=Telemetry(lines))
+    house = await build_services(complete, telemetry=Telemetry(lines))
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(local.keep_database(given, stop))
@@ -139,7 +139,11 @@ async def _serve(
 
 
 async def live(
-    house: House, role: Role, stop: asyncio.Event, sockets: list[socket.socket], provider_sockets: list[socket.socket]
+    house: Services,
+    role: Role,
+    stop: asyncio.Event,
+    sockets: list[socket.socket],
+    provider_sockets: list[socket.socket],
 ) -> None:
     """All that one process does until ``stop``; in the sandbox the test payment provider is part of a server."""
     app = create_app(house)
@@ -171,7 +175,7 @@ async def _work(given: Settings, complete: Settings) -> None:
     lines = to_stderr()
     logs.configure(lines, complete.log_level)
     stop = stop_on_signals()
-    house = await open_house(complete, telemetry=Telemetry(lines))
+    house = await build_services(complete, telemetry=Telemetry(lines))
     collect_seldom()
     try:
         async with asyncio.TaskGroup() as group:

@@ -100,7 +100,7 @@ def dismiss(held: HeldId, note: Note) -> None:
     async def use(tx: Tx, officer: Officer) -> Held:
         held_id = read_id(tx, _TYPE, held)
         await officer.record(tx, DEPLOYMENT, "held_payment.dismissed", held)
-        return await service.dismiss(tx, held_id, noted, officer.id)
+        return await service.write_off(tx, held_id, noted, officer.id)
 
     typer.echo(f"{held} is {decide('finance', use).status}.")
 

@@ -78,7 +78,7 @@ def address_digest(vault: Vault, entry: UUID, address: str) -> bytes:
     return vault.keyed_hash("audit-address", entry.bytes + address.encode())
 
 
-def seal(vault: Vault, body: bytes) -> bytes:
+def encrypt(vault: Vault, body: bytes) -> bytes:
     """What only the service can make: an entry that was put into the table by other hands has none."""
     return vault.keyed_hash("audit-entry", body)
 
@@ -99,7 +99,7 @@ class Trace:
         digest = address_digest(vault, entry_id, address) if address else None
         who_and_what = (self.actor.kind, self.actor.id, self.action, subject)
         body = body_of(entry_id, self.scope, tx.now, *who_and_what, digest, self.request_id, details)
-        about = (address, digest, self.request_id, details, seal(vault, body))
+        about = (address, digest, self.request_id, details, encrypt(vault, body))
         return (entry_id, self.scope, tx.now, *who_and_what, *about)
 
 

@@ -23,7 +23,7 @@ from almoner.platform.db import Database, Tx
 from almoner.platform.failures import TROUBLE, UNAVAILABLE, failure
 from almoner.platform.queue import BY_INDEX
 from almoner.platform.telemetry import Telemetry
-from almoner.platform.wakeup import rest
+from almoner.platform.wakeup import wait_for_work
 
 GENESIS: Final = bytes(32)
 """The hash before the first entry."""
@@ -154,7 +154,7 @@ class Chainer:
             except TROUBLE as error:
                 self._telemetry.log("audit_chain_waits", self._db.deployment.clock.wall(), **failure(error))
             if linked < _ENTRIES_OF_SCOPE:
-                await rest(stop, _LOOK_SECONDS)
+                await wait_for_work(stop, _LOOK_SECONDS)
 
 
 async def _turns(tx: Tx, scopes: Sequence[UUID]) -> dict[UUID, End]:

@@ -174,7 +174,7 @@ class _Walk:
         """The body of an entry that the service wrote, with nothing about it changed since."""
         entry = audit.entry(row)
         body = entry.body()
-        if audit.seal(self._vault, body) != row["seal"]:
+        if audit.encrypt(self._vault, body) != row["seal"]:
             raise Broken(sequence, f"edited or inserted ({entry.action}, {entry.id})")
         if entry.address is not None:
             if audit.address_digest(self._vault, entry.id, entry.address) != entry.address_digest:

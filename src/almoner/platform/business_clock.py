@@ -14,9 +14,9 @@ from almoner.platform.db import Database, Tx
 from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.processes import Pulse
 from almoner.platform.telemetry import Telemetry
-from almoner.platform.wakeup import Bell, Pace
+from almoner.platform.wakeup import Pace, Wakeup
 
-BELL: Final = Bell()
+BELL: Final = Wakeup()
 """Rung after this process moved the clock."""
 
 

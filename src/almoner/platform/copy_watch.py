@@ -11,7 +11,7 @@ from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.identity import ADVICE, Copy, Identity, UnreleasedCopy
 from almoner.platform.storage import Marks, StorageAway
 from almoner.platform.telemetry import Telemetry
-from almoner.platform.wakeup import rest
+from almoner.platform.wakeup import wait_for_work
 
 _LOOK_SECONDS: Final = 1.0
 _TELL_AGAIN: Final = timedelta(hours=1)
@@ -60,7 +60,7 @@ class CopyWatch:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look every second until ``stop`` is set."""
-        while not await rest(stop, _LOOK_SECONDS):
+        while not await wait_for_work(stop, _LOOK_SECONDS):
             try:
                 await self.look()
             except TROUBLE as error:

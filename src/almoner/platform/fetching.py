@@ -131,7 +131,7 @@ def _alone(folder: Path, url: str) -> Iterator[None]:
         yield
 
 
-class _Again(Exception):
+class _Retry(Exception):
     """This try came to nothing, or not to the end; the text says how."""
 
 
@@ -181,7 +181,7 @@ class _Download:
             before = self._came()
             try:
                 return await self._try()
-            except (_Again, OutboundFailure) as error:
+            except (_Retry, OutboundFailure) as error:
                 if isinstance(error, Refused):
                     raise FetchRefused(f"{self.url} is not fetched: {_sentence(error)}") from error
                 in_vain = 0 if self._came() > before else in_vain + 1
@@ -232,12 +232,12 @@ class _Download:
                 if start == self._came() and total == begun.total and self._same(begun, answer):
                     return await self._write(answer, begun, start)
                 self._partial.unlink()
-                raise _Again("The server continued another version of the file")
+                raise _Retry("The server continued another version of the file")
             case 416 if begun is not None:
                 self._partial.unlink()
-                raise _Again("The server has no such part of the file")
+                raise _Retry("The server has no such part of the file")
             case status if status >= 500 or status in (408, 425, 429):
-                raise _Again(f"The server answers with status {status}")
+                raise _Retry(f"The server answers with status {status}")
             case status:
                 raise FetchRefused(f"{self.url} could not be fetched: the server answers with status {status}")
 
@@ -259,7 +259,7 @@ class _Download:
                 await asyncio.to_thread(file.write, chunk)
                 self.report(Fetching(version.name, came, version.total))
         if version.total is not None and came < version.total:
-            raise _Again(f"The connection ended after {came} of {version.total} bytes")
+            raise _Retry(f"The connection ended after {came} of {version.total} bytes")
         return await asyncio.to_thread(self._finish, version)
 
     def _fits(self, total: int | None, start: int) -> None:

@@ -84,7 +84,7 @@ async def run(db: Database, flow: Flow[C, R, O]) -> O:
                 return step.outcome
             db.deployment.identity.ensure_active()  # undoes what was prepared: nothing waits for a copy's call
             holder = tx.new_id()
-            taken = step.row is None or await take(tx, flow.name, step.row, holder)
+            taken = step.row is None or await acquire_lease(tx, flow.name, step.row, holder)
         if not taken:
             await asyncio.sleep(_WAIT_SECONDS)
             continue
@@ -94,14 +94,14 @@ async def run(db: Database, flow: Flow[C, R, O]) -> O:
         except BaseException:
             if step.row is not None:
                 async with db.write() as tx:
-                    await release(tx, flow.name, step.row, holder)
+                    await release_lease(tx, flow.name, step.row, holder)
             raise
         try:
             async with db.write() as tx:
                 done = await flow.record(tx, step, result)
                 # Last, as the lease is also taken last: whoever holds our rows never waits for the lease of somebody
                 # who waits for our rows.
-                if step.row is not None and not await release(tx, flow.name, step.row, holder):
+                if step.row is not None and not await release_lease(tx, flow.name, step.row, holder):
                     raise _LeaseLost
         except _LeaseLost:
             continue  # it ran out and somebody else made the call again: theirs is the record
@@ -110,7 +110,7 @@ async def run(db: Database, flow: Flow[C, R, O]) -> O:
     raise StillRunning
 
 
-async def take(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
+async def acquire_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
     """Lease the row; False while another holds it."""
     taken = await tx.fetchval(
         """
@@ -127,7 +127,7 @@ async def take(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
     return bool(taken)
 
 
-async def release(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
+async def release_lease(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
     """Give the row free; False when the lease was lost."""
     released = await tx.fetchval(
         "delete from flow_call where flow = $1 and row_id = $2 and holder = $3 returning true", name, row, holder
@@ -135,14 +135,14 @@ async def release(tx: Tx, name: str, row: UUID, holder: UUID) -> bool:
     return bool(released)
 
 
-async def lost(tx: Tx, _scope: Everyone, name: str) -> bool:
+async def has_expired_leases(tx: Tx, _scope: Everyone, name: str) -> bool:
     """Whether there are calls that were never recorded and whose lease has run out: somebody crashed."""
     return bool(
         await tx.fetchval("select exists (select from flow_call where flow = $1 and leased_until <= $2)", name, tx.wall)
     )
 
 
-async def collect_lost(tx: Tx, _scope: Everyone, name: str, limit: int) -> list[UUID]:
+async def take_over_expired_leases(tx: Tx, _scope: Everyone, name: str, limit: int) -> list[UUID]:
     """Take over the rows of such calls: their leases are gone with this transaction, so it must see to their end."""
     rows = await tx.fetch(
         """

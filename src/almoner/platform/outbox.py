@@ -21,13 +21,13 @@ from almoner.kit.time import iso
 from almoner.platform import event_blocks
 from almoner.platform.db import Partner, Tx
 from almoner.platform.event_types import EVENT_TYPES as EVENT_TYPES
-from almoner.platform.wakeup import Bell
+from almoner.platform.wakeup import Wakeup
 
 INTERNAL: Final = "internal."
 EVERY_TYPE: Final = "*"
 KEPT: Final = timedelta(days=90)  # V6
 
-BELL: Final = Bell()
+BELL: Final = Wakeup()
 """Rung after a commit that wrote events."""
 
 _encode = msgspec.json.encode

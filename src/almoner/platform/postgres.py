@@ -25,7 +25,7 @@ from urllib.parse import quote, urlencode
 from almoner.platform import memory
 from almoner.platform.os_processes import has_ended, process_column
 from almoner.platform.programs import Account, DatabaseUnavailable, NoRoom, Programs, cause_in, open_to_all, unavailable
-from almoner.platform.wakeup import rest
+from almoner.platform.wakeup import wait_for_work
 
 SUPERUSER = "postgres"
 _log = logging.getLogger("almoner.postgres")
@@ -122,7 +122,7 @@ async def keep(data_dir: Path, programs_folder: Path | None, stop: asyncio.Event
             tries += 1
             if tries == _TRIES:
                 raise
-        await rest(stop, _KEEP_SECONDS)
+        await wait_for_work(stop, _KEEP_SECONDS)
 
 
 def retire(data_dir: Path, programs_folder: Path | None = None) -> Path:

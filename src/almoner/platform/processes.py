@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from almoner.platform.db import Database, Tx
 from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.telemetry import Telemetry
-from almoner.platform.wakeup import rest
+from almoner.platform.wakeup import wait_for_work
 
 Role = Literal["server", "worker", "server and worker"]
 
@@ -50,7 +50,7 @@ class Pulse:
                 await self.beat()
             except TROUBLE as error:
                 self._telemetry.log("pulse_waits", self._db.deployment.clock.wall(), **failure(error))
-            await rest(stop, _BEAT_SECONDS)
+            await wait_for_work(stop, _BEAT_SECONDS)
         try:
             await self.leave()
         except TROUBLE as error:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from almoner.platform.db import Tx
-from almoner.platform.wakeup import Bell
+from almoner.platform.wakeup import Wakeup
 
 LEASE: Final = timedelta(seconds=60)
 MOST_FAILURES: Final = 20
@@ -23,7 +23,7 @@ MOST_FAILURES: Final = 20
 away, begins the count again: it decides for itself when it gives up.
 """
 
-BELL: Final = Bell()
+BELL: Final = Wakeup()
 """Rung after a commit that enqueued something due."""
 
 _PROMOTED: Final = 1000

@@ -10,7 +10,7 @@ from almoner.platform.background_tasks import Schedule
 from almoner.platform.db import Database, Tx
 from almoner.platform.failures import TIMED_OUT, TROUBLE, UNAVAILABLE, failure
 from almoner.platform.telemetry import Telemetry
-from almoner.platform.wakeup import rest
+from almoner.platform.wakeup import wait_for_work
 
 _LOOK_SECONDS: Final = 1.0
 _REST_SECONDS: Final = 5.0
@@ -85,7 +85,7 @@ class Sweeper:
 
     async def _batch(self, schedule: Schedule) -> int:
         async with self._db.write() as tx:
-            if not await _take_turn(tx, schedule.name):
+            if not await _acquire(tx, schedule.name):
                 return 0
             due = await schedule.due(tx)  # another runner may have done it since we looked
             if due is None or due > tx.now:
@@ -100,7 +100,7 @@ class Sweeper:
                 await self._sweep(self._worth_a_look())
             except TROUBLE as error:
                 self._telemetry.log("sweeper_waits", self._db.deployment.clock.wall(), **failure(error))
-            await rest(stop, _LOOK_SECONDS)
+            await wait_for_work(stop, _LOOK_SECONDS)
 
     async def moments(self, tx: Tx) -> list[datetime]:
         """When each sweep that has something in sight is due, in the past or to come."""
@@ -114,7 +114,7 @@ async def ran_at(tx: Tx, name: str) -> datetime | None:
     return moment
 
 
-async def _take_turn(tx: Tx, name: str) -> bool:
+async def _acquire(tx: Tx, name: str) -> bool:
     """Hold the schedule's row until the transaction ends; False while another runner holds it."""
     held = await tx.fetchval("select true from schedule where name = $1 for update skip locked", name)
     return bool(held)

@@ -13,7 +13,7 @@ LONGEST_POLL_SECONDS: Final = 0.5
 _SLOWER: Final = 1.2
 
 
-class Bell:
+class Wakeup:
     """Rung by whoever commits work, heard by the loops that do it."""
 
     def __init__(self) -> None:
@@ -59,12 +59,12 @@ class Pace:
 
 async def heard(ear: asyncio.Event, seconds: float) -> bool:
     """Return at the next ring, or after ``seconds``; whether it rang. Forgets the ring."""
-    rung = await rest(ear, seconds)
+    rung = await wait_for_work(ear, seconds)
     ear.clear()
     return rung
 
 
-async def rest(until: asyncio.Event, seconds: float) -> bool:
+async def wait_for_work(until: asyncio.Event, seconds: float) -> bool:
     """Wait for ``seconds``, or until the event is set; whether it was."""
     try:
         async with asyncio.timeout(seconds):

@@ -9,7 +9,7 @@ from almoner.platform.db import Database
 from almoner.platform.failures import TROUBLE
 from almoner.platform.outbound import Outbound, OutboundFailure
 from almoner.platform.telemetry import Telemetry
-from almoner.platform.wakeup import Pace, rest
+from almoner.platform.wakeup import Pace, wait_for_work
 from almoner.provider_test import store
 from almoner.provider_test.domain import GIVE_UP_AFTER, Callback, next_attempt
 
@@ -57,7 +57,7 @@ class Callbacks:
             if tried:
                 pace.quicken()
             else:
-                await rest(stop, pace.seconds)
+                await wait_for_work(stop, pace.seconds)
                 pace.slow_down()
 
     async def _deliver(self, callback: Callback) -> None:

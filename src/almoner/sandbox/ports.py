@@ -3,7 +3,7 @@
 from typing import Protocol
 
 
-class Till(Protocol):
+class PaymentSimulator(Protocol):
     """The provider's pages, as a donor would use them."""
 
     async def dispute(self, payment: str) -> str | None:

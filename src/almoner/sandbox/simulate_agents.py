@@ -18,7 +18,7 @@ _NOTE: Final = "Simulated by the partner."
 _Step = Callable[[Tx, Partner, UUID, SimulateIn], Awaitable[AgentVerification]]
 
 
-def moves(db: Database) -> Moves:
+def actions(db: Database) -> Moves:
     """What is done to an agent verification; each raises NotFound, InvalidState."""
     steps: dict[str, _Step] = {"confirm_email": _confirm, "approve": _approve, "reject": _reject}
     return {("agentverification", action): _move(db, step) for action, step in steps.items()}

@@ -18,7 +18,7 @@ _NOTE: Final = "Simulated by the partner."
 _Decide = Callable[[Tx, Partner, UUID, Decision], Awaitable[Appeal]]
 
 
-def moves(db: Database) -> Moves:
+def actions(db: Database) -> Moves:
     """What is decided about an appeal; each raises NotFound, InvalidState."""
 
     async def decided(partner: Partner, appeal_id: UUID, decide: _Decide, decision: Decision) -> Out:

@@ -20,7 +20,7 @@ ERRORS: Final = (InvalidState, DonationInvalidState)
 _BY: Final = "sandbox"
 
 
-def moves(db: Database) -> Moves:
+def actions(db: Database) -> Moves:
     """What happens to direct donations and their requests."""
     direct = _Direct(db)
     return {("donation", "request"): direct.request, ("donationrequest", "pay"): direct.pay}
@@ -39,7 +39,7 @@ class _Direct:
             donation = await donations.get(tx, partner, donation_id)
         if donation.status != "ACTIVE":
             raise DonationInvalidState(f"the donation is {donation.status}: only one that is ACTIVE is asked for")
-        await flows.ask(self._db, Unasked(partner.id, donation.money.currency), now_asked=True)
+        await flows.invoice_partner(self._db, Unasked(partner.id, donation.money.currency), now_asked=True)
         async with self._db.read() as tx:
             return donations.record(tx, await donations.get(tx, partner, donation_id))
 

@@ -11,20 +11,20 @@ from almoner.giving.donations.domain import Donation, InvalidState
 from almoner.giving.payments import service as payments
 from almoner.platform.db import Partner
 from almoner.platform.http.wire import Out
-from almoner.sandbox.ports import Till
+from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Moves
 
 ERRORS: Final = (InvalidState,)
 
 
-def moves(work: DisputeWork, till: Till) -> Moves:
+def actions(work: DisputeWork, till: PaymentSimulator) -> Moves:
     """What donors' banks do."""
     return {("donation", "dispute"): _Banks(work, till).dispute}
 
 
 class _Banks:
-    def __init__(self, work: DisputeWork, till: Till) -> None:
+    def __init__(self, work: DisputeWork, till: PaymentSimulator) -> None:
         self._db = work.db
         self._work = work
         self._till = till

@@ -26,7 +26,7 @@ from almoner.kit.money import Money
 from almoner.platform.db import Partner
 from almoner.platform.http.wire import Out
 from almoner.sandbox import simulate_direct
-from almoner.sandbox.ports import Till
+from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Moves, needed
 
@@ -50,14 +50,14 @@ ERRORS: Final = (
 )
 
 
-def moves(work: PaymentWork, till: Till) -> Moves:
+def actions(work: PaymentWork, till: PaymentSimulator) -> Moves:
     """What donors do."""
     donors = _Donors(work, till)
     return {("donationsession", "donate"): donors.donate, ("donation", "pay"): donors.pay}
 
 
 class _Donors:
-    def __init__(self, work: PaymentWork, till: Till) -> None:
+    def __init__(self, work: PaymentWork, till: PaymentSimulator) -> None:
         self._db = work.db
         self._work = work
         self._till = till

@@ -45,7 +45,7 @@ def _read(results: dict[str, Any]) -> EligibilityResultsIn:
         raise IncorrectParams(*reasons) from None
 
 
-def moves(db: Database) -> Moves:
+def actions(db: Database) -> Moves:
     """What is done to an eligibility subscription; raises NotFound, InvalidState, InvalidSubTags."""
 
     async def set_results(partner: Partner, subscription_id: UUID, body: SimulateIn) -> Out:

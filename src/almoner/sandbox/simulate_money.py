@@ -24,7 +24,7 @@ ERRORS: Final = (InvalidState, CannotAcceptDonations, WrongTargetCurrency)
 _WHY: Final = "Simulated by the partner."
 
 
-def moves(db: Database, provider: PaymentProvider, rules: Rules) -> Moves:
+def actions(db: Database, provider: PaymentProvider, rules: Rules) -> Moves:
     """What happens to the money of a donation, of which the provider keeps what its tariff says."""
     money = _Money(db, provider, rules)
     return {
@@ -73,7 +73,7 @@ class _Money:
         if donation.status != "DISBURSED" or donation.disbursement_id is None:
             raise InvalidState(f"the donation is {donation.status}: only one that is DISBURSED can come back")
         try:
-            await payouts.give_back(self._db, donation.disbursement_id, _WHY, noted_by="sandbox")
+            await payouts.mark_returned(self._db, donation.disbursement_id, _WHY, noted_by="sandbox")
         except PayoutRefused as refused:
             raise InvalidState(str(refused)) from refused
         async with self._db.read() as tx:

@@ -74,7 +74,7 @@ def _read(results: dict[str, Any]) -> Results:
     return chosen
 
 
-def moves(db: Database) -> Moves:
+def actions(db: Database) -> Moves:
     """What is done to a monitoring subscription; raises NotFound, InvalidState."""
 
     async def set_results(partner: Partner, subscription_id: UUID, body: SimulateIn) -> Out:

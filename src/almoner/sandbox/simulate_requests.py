@@ -15,7 +15,7 @@ ERRORS: Final = (InvalidState,)
 _NOTE: Final = "Simulated by the partner."
 
 
-def moves(db: Database) -> Moves:
+def actions(db: Database) -> Moves:
     """What is decided about a request; each raises NotFound, InvalidState."""
 
     async def accept(partner: Partner, request_id: UUID, _body: SimulateIn) -> Out:

@@ -18,7 +18,7 @@ EVIDENCE: Final = Evidence("sandbox", "Simulated by the partner.")
 _Decide = Callable[[Tx, Partner, UUID, SimulateIn], Awaitable[Verification]]
 
 
-def moves(db: Database) -> Moves:
+def actions(db: Database) -> Moves:
     """What is decided about a verification; each raises NotFound, InvalidState."""
     decisions: dict[str, _Decide] = {
         "approve": _approve,

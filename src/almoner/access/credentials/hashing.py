@@ -59,7 +59,7 @@ class _Queue:
 _queue: Final = _Queue()
 
 
-def take(cost: Cost) -> None:
+def set_cost(cost: Cost) -> None:
     """Make hashes at another cost from now on: tests sign in thousands of times, and nothing else may call this."""
     _queue.take(cost)
 

@@ -63,7 +63,7 @@ class NoSuchGroup(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MembershipState:
     """A member as the list shows them.
 
     ``granted``: the roles that an owner or administrator gave; the person's others come from the provider and from

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from almoner.access.accounts.domain import ROLE_NAMES, by_field, in_words
 from almoner.access.accounts.gate import Visitor, to
 from almoner.access.members import service
-from almoner.access.members.domain import NoSuchGroup, Standing
+from almoner.access.members.domain import MembershipState, NoSuchGroup
 from almoner.access.members.service import details
 from almoner.access.members.views import PAGE, ROLES, Desk, cut, partner_of
 from almoner.access.people.domain import LONGEST_NAME, MEMBER_ROLES, MemberRole, NameTaken, NoSuchPerson
@@ -246,7 +246,7 @@ class MemberPages:
         except NoSuchGroup:
             raise NotFound from None
 
-    def _facts(self, one: Standing) -> dict[str, object]:
+    def _facts(self, one: MembershipState) -> dict[str, object]:
         """A member for a template."""
         person = one.person
         if not person.active:

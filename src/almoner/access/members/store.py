@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.access.members.domain import Changed, Group, GroupMember, Owners, Standing
+from almoner.access.members.domain import Changed, Group, GroupMember, MembershipState, Owners
 from almoner.access.people import service as people
 from almoner.access.people.domain import MemberRole, Profile, Realm
 from almoner.platform.db import Partner, Tx
@@ -43,8 +43,8 @@ array(
 """
 
 
-def _standing(row: Record) -> Standing:
-    return Standing(people.from_row(row), frozenset(row["granted"]), row["joined"], row["invited_until"])
+def _standing(row: Record) -> MembershipState:
+    return MembershipState(people.from_row(row), frozenset(row["granted"]), row["joined"], row["invited_until"])
 
 
 async def hold_realm(tx: Tx, scope: Realm) -> None:
@@ -69,13 +69,13 @@ async def owners(tx: Tx, scope: Realm) -> Owners:
     return Owners(found or Owners.NONE)
 
 
-async def standing(tx: Tx, scope: Realm, person_id: UUID) -> Standing | None:
+async def standing(tx: Tx, scope: Realm, person_id: UUID) -> MembershipState | None:
     """One member."""
     row = await tx.fetchrow(f"{_STANDING} where p.realm = $1 and p.id = $3", scope.id, tx.now, person_id)
     return _standing(row) if row else None
 
 
-async def page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> list[Standing]:
+async def page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> list[MembershipState]:
     """Members in the order in which they came."""
     rows = await tx.fetch(
         f"{_STANDING} where p.realm = $1 and ($3::uuid is null or p.id > $3) order by p.id limit $4",

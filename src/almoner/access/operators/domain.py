@@ -26,7 +26,7 @@ Outcome = Literal["approved", "changed", "withdrawn", "expired"]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MembershipState:
     """An operator. ``joined``: has something to sign in by."""
 
     person: Person

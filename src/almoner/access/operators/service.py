@@ -18,12 +18,12 @@ from almoner.access.operators.domain import (
     Approval,
     LastAdministrator,
     Look,
+    MembershipState,
     NotIndependent,
     NotInvitable,
     Outcome,
     OwnAccount,
     SameOperator,
-    Standing,
     Token,
     TokenRefused,
     TokensAreOwn,
@@ -133,7 +133,7 @@ async def reset_second_factor(tx: Tx, by: By, operator_id: UUID) -> Person:
     return person
 
 
-async def everyone(tx: Tx) -> list[Standing]:
+async def everyone(tx: Tx) -> list[MembershipState]:
     """All operators, in the order in which they came."""
     return await store.standings(tx, OPERATORS)
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.access.operators.domain import Act, Approval, Look, Outcome, Standing, Token
+from almoner.access.operators.domain import Act, Approval, Look, MembershipState, Outcome, Token
 from almoner.access.people import service as people
 from almoner.access.people.domain import Realm
 from almoner.platform.db import Tx
@@ -93,7 +93,7 @@ async def live_tokens(tx: Tx, scope: Realm, person_id: UUID, wall: datetime) -> 
     return int(found)
 
 
-async def standings(tx: Tx, scope: Realm) -> list[Standing]:
+async def standings(tx: Tx, scope: Realm) -> list[MembershipState]:
     """All operators, in the order in which they came."""
     rows = await tx.fetch(
         f"""
@@ -103,7 +103,7 @@ async def standings(tx: Tx, scope: Realm) -> list[Standing]:
         """,
         scope.id,
     )
-    return [Standing(people.from_row(row), row["joined"]) for row in rows]
+    return [MembershipState(people.from_row(row), row["joined"]) for row in rows]
 
 
 async def invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: datetime) -> int:

@@ -27,18 +27,18 @@ LIVES: Final[dict[Purpose, timedelta]] = {"invitation": timedelta(days=7), "rese
 
 
 @dataclass(frozen=True, slots=True)
-class Lasting:
+class SessionLifetime:
     """How long a sign-in lasts without a sign of life, and at most."""
 
     idle: timedelta
     longest: timedelta
 
 
-OF_MEMBERS: Final = Lasting(timedelta(hours=12), timedelta(days=30))
-OF_OPERATORS: Final = Lasting(timedelta(minutes=30), timedelta(hours=12))
+OF_MEMBERS: Final = SessionLifetime(timedelta(hours=12), timedelta(days=30))
+OF_OPERATORS: Final = SessionLifetime(timedelta(minutes=30), timedelta(hours=12))
 
 
-def lasting(realm: Realm) -> Lasting:
+def lasting(realm: Realm) -> SessionLifetime:
     """How long the realm's sign-ins last."""
     return OF_MEMBERS if realm.partner else OF_OPERATORS
 

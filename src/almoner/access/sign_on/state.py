@@ -64,7 +64,7 @@ def cookie(state: str) -> str:
     return f"__Host-sign-on-{sha256(state.encode()).hexdigest()[:16]}"
 
 
-def seal(vault: Vault, partner: Partner, state: State) -> str:
+def encrypt(vault: Vault, partner: Partner, state: State) -> str:
     """What the cookie holds; bound to the partner."""
     sealed = vault.seal(msgspec.json.encode(state), context=_CONTEXT, binding=partner.id.bytes)
     return urlsafe_b64encode(sealed).decode().rstrip("=")

@@ -51,7 +51,7 @@ async def receive(tx: Tx, line: BankLine, payment: Payment) -> UUID:
     if again:
         await suspense.hold(tx, BANK, found, None, HoldReason.PAID_TWICE)
     else:
-        await donations.learn(tx, BANK, found)
+        await donations.apply_provider_state(tx, BANK, found)
     return await _settle(tx, line, LineKind.PAYMENT, found.id)
 
 
@@ -131,7 +131,7 @@ async def _settle(tx: Tx, line: BankLine, kind: LineKind, payment: str) -> UUID:
         (Line(kind, payment, moved.money, Money(0, moved.currency)),),
     )
     settlement = await settlements.open_report(tx, report)
-    await settlements.take(tx, settlement, report.lines)
+    await settlements.book_lines(tx, settlement, report.lines)
     if (await settlements.find(tx, report)).matched != len(report.lines):
         raise StatementRefused(f"the books did not take {moved.reference} as the {kind} {payment}: it is settled")
     return settlement.id

@@ -308,7 +308,7 @@ async def _follow(tx: Tx, line: BankLine, matched_as: MatchedAs, payout: Disburs
         await payouts.confirm(tx, payout.id)
     elif matched_as == "payout_return" and payout.status != "RETURNED":
         reason = line.movement.return_reason or f"the bank returned it on {line.movement.booked_on}"
-        await payouts.give_back(tx, payout.id, reason, noted_by=by)
+        await payouts.mark_returned(tx, payout.id, reason, noted_by=by)
 
 
 async def assign(tx: Tx, line_id: UUID, request_id: UUID, *, by: str) -> None:

@@ -37,7 +37,7 @@ IPV6_NETWORK: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class CardTestingLimits:
     """How hard the brakes are.
 
     ``per_minute``, ``per_hour``: payments that one address may begin; ``per_day``: one device. ``budget``: tries of
@@ -58,8 +58,10 @@ class Figures:
     asks: bool
 
 
-STRICT: Final = Figures(6, 20, 10, budget=6, first=3, beside=1, suspect_after=3, open_for=TEN_MINUTES, asks=True)
-LOOSE: Final = Figures(
+STRICT: Final = CardTestingLimits(
+    6, 20, 10, budget=6, first=3, beside=1, suspect_after=3, open_for=TEN_MINUTES, asks=True
+)
+LOOSE: Final = CardTestingLimits(
     500, 5_000, 5_000, budget=25_000, first=5, beside=5, suspect_after=25_000, open_for=2 * DAY, asks=False
 )
 """No real card is there to be tested, but partners' own tests are."""
@@ -218,7 +220,7 @@ class Recent:
     tries: int
 
 
-def allowance(sight: Sight, figures: Figures, at: datetime) -> int:
+def allowance(sight: Sight, figures: CardTestingLimits, at: datetime) -> int:
     """How many cards may be tried on a new payment, at least one. Raises TooSoon, CodeNeeded."""
     _ensure_slow(sight.begun, MINUTE, figures.per_minute, at)
     _ensure_slow(sight.begun, HOUR, figures.per_hour, at)
@@ -238,13 +240,13 @@ def allowance(sight: Sight, figures: Figures, at: datetime) -> int:
     return min(figures.beside if beside_others else figures.first, left)
 
 
-def to_pause(visitor: Visitor, recent: Recent, figures: Figures) -> list[bytes]:
+def sources_to_block(visitor: Visitor, recent: Recent, figures: CardTestingLimits) -> list[bytes]:
     """The sources whose declines of the last hour have used up the budget (H6)."""
     counted = zip(visitor.sources, (recent.by_address, recent.by_device), strict=False)
     return [source for source, declines in counted if declines >= figures.budget]
 
 
-def under_attack(recent: Recent, figures: Figures) -> bool:
+def under_attack(recent: Recent, figures: CardTestingLimits) -> bool:
     """Whether the declines of one partner in ten minutes are those of a card tester (H7)."""
     return figures.asks and recent.declines > ALERT_DECLINES and recent.declines > recent.tries * ALERT_SHARE
 
@@ -274,7 +276,7 @@ def _ensure_slow(moments: tuple[datetime, ...], window: timedelta, most: int, at
         raise TooSoon(within[-most] + window)
 
 
-def _full(seen: Seen, figures: Figures, at: datetime) -> TooSoon:
+def _full(seen: Seen, figures: CardTestingLimits, at: datetime) -> TooSoon:
     """Until the oldest decline is forgotten or the oldest open payment is ended, whichever comes first."""
     waits = [TooSoon(seen.declines[0] + HOUR, Why.DECLINED)] if seen.declines else []
     if seen.left_open:

@@ -15,9 +15,9 @@ from almoner.giving.card_testing.domain import (
     MAILS_AN_HOUR,
     MAILS_OF_AN_ADDRESS,
     Answer,
+    CardTestingLimits,
     Code,
     CodesUsedUp,
-    Figures,
     Learnt,
     Sent,
     Visitor,
@@ -40,8 +40,8 @@ def visitor(vault: Vault, address: str, device: bytes | None) -> Visitor:
     return Visitor(vault.sign("brakes:address", domain.source_of(address).encode()), hashed)
 
 
-async def admit(
-    tx: Tx, figures: Figures, partner: Partner, session_id: UUID, browser: Visitor, email: str
+async def check_velocity(
+    tx: Tx, figures: CardTestingLimits, partner: Partner, session_id: UUID, browser: Visitor, email: str
 ) -> tuple[int, UUID | None]:
     """How many cards may be tried on a new payment, and the code that it spends. Raises TooSoon, CodeNeeded.
 
@@ -62,14 +62,14 @@ async def begin(
         await store.spend(tx, EVERYONE, code_id)
 
 
-async def learn(tx: Tx, figures: Figures, learnt: Learnt) -> None:
+async def record_payment_outcome(tx: Tx, figures: CardTestingLimits, learnt: Learnt) -> None:
     """Count declined cards, each once however often it is told; pause whom they come from, see who is attacked."""
-    suspect = await store.learn(tx, EVERYONE, learnt)
+    suspect = await store.record_payment_outcome(tx, EVERYONE, learnt)
     if suspect is None:
         return
     partner = Partner(suspect.partner_id)
     recent = await store.recent(tx, partner, suspect.visitor)
-    if sources := domain.to_pause(suspect.visitor, recent, figures):
+    if sources := domain.sources_to_block(suspect.visitor, recent, figures):
         await store.pause(tx, EVERYONE, sources)
     if domain.under_attack(recent, figures) and await store.alert(tx, partner, recent.declines, recent.tries):
         told = {
@@ -121,7 +121,7 @@ async def check_code(tx: Tx, session_id: UUID, email: str, typed: str) -> Answer
         return Answer.OVER
     answer = code.judge(typed, digits(tx, code.id), tx.wall)
     if answer in (Answer.RIGHT, Answer.WRONG):
-        await store.guessed(tx, EVERYONE, code.id, right=answer is Answer.RIGHT)
+        await store.record_code_attempt(tx, EVERYONE, code.id, right=answer is Answer.RIGHT)
     return answer
 
 

@@ -114,7 +114,7 @@ async def insert_attempt(tx: Tx, partner: Partner, payment_id: UUID, visitor: Vi
     )
 
 
-async def learn(tx: Tx, _scope: Everyone, learnt: Learnt) -> Suspect | None:
+async def record_payment_outcome(tx: Tx, _scope: Everyone, learnt: Learnt) -> Suspect | None:
     """Keep what became of a payment; whose it was when cards were declined that nobody had told of, else None."""
     row = await tx.fetchrow(
         """
@@ -273,7 +273,7 @@ async def find_code(tx: Tx, _scope: Everyone, code_id: UUID) -> Sent | None:
     return None if row is None else Sent(Code(*row[:7]), row["partner_id"])
 
 
-async def guessed(tx: Tx, _scope: Everyone, code_id: UUID, *, right: bool) -> None:
+async def record_code_attempt(tx: Tx, _scope: Everyone, code_id: UUID, *, right: bool) -> None:
     """Note a guess of a locked code."""
     await tx.execute(
         """

@@ -33,7 +33,7 @@ class _Ask:
     row: UUID | None = None
 
 
-class _Look:
+class _RefreshDispute:
     """See how the disputes of a payment stand, and learn."""
 
     name = "dispute"
@@ -53,16 +53,16 @@ class _Look:
     async def record(self, tx: Tx, _ask: _Ask, found: list[ProviderDispute]) -> Done[None]:
         """Learn. Raises NotNow."""
         kept_as = next((one.payment for one in found if one.payment), self._payment)
-        await service.learn(tx, self._work.provider.name, kept_as, found, self._work.rules)
+        await service.apply_provider_state(tx, self._work.provider.name, kept_as, found, self._work.rules)
         return Done(None)
 
 
 async def look(work: DisputeWork, payment: str) -> None:
     """Learn how the disputes of a provider's payment stand. Raises ProviderFailure, NotNow."""
-    await flow.run(work.db, _Look(work, payment))
+    await flow.run(work.db, _RefreshDispute(work, payment))
 
 
-async def hear(work: DisputeWork, payment: str) -> None:
+async def handle_provider_webhook(work: DisputeWork, payment: str) -> None:
     """Act on a notice about a payment's disputes; a job does what cannot be done now. Raises ProviderUnavailable."""
     try:
         await look(work, payment)

@@ -79,7 +79,9 @@ class _HeldMoney:
         return None, self.held.id
 
 
-async def learn(tx: Tx, provider: str, payment: str, found: Sequence[ProviderDispute], rules: Rules) -> None:
+async def apply_provider_state(
+    tx: Tx, provider: str, payment: str, found: Sequence[ProviderDispute], rules: Rules
+) -> None:
     """Act on a payment's disputes as its provider shows them; any number of times, in any order, the effect is one.
 
     Raises NotNow while something else is under way with the gift.
@@ -213,7 +215,7 @@ async def _hold(tx: Tx, provider: str, payment: str, rules: Rules) -> _Gift | _H
 
 async def _hold_gift(tx: Tx, donation_id: UUID, rules: Rules) -> _Gift:
     try:
-        return _Gift(await payouts.let_go(tx, donation_id, rules), loose=True)
+        return _Gift(await payouts.remove_from_disbursement(tx, donation_id, rules), loose=True)
     except JustMoved as moved:
         raise NotNow from moved
     except PayoutRefused:
@@ -236,7 +238,7 @@ async def _open(
         tx.after_commit(lambda: _log.error("dispute_refused", **told))
         if isinstance(subject, _Gift) and domain.fits(found, subject.paid, live=not tx.deployment.sandbox):
             why = f"{provider} tells of a dispute of {written(found.money)}, which is more than is left"
-            await payouts.have_held(tx, subject.donation, found.id, why)
+            await payouts.place_hold(tx, subject.donation, found.id, why)
         return None
     donation_id, held_id = subject.ids
     dispute = Dispute(

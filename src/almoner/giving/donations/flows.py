@@ -13,7 +13,7 @@ from uuid import UUID
 import structlog
 
 from almoner.giving.card_testing import service as brakes
-from almoner.giving.card_testing.domain import STRICT, Figures, Learnt, Visitor
+from almoner.giving.card_testing.domain import STRICT, CardTestingLimits, Learnt, Visitor
 from almoner.giving.donations import domain, service
 from almoner.giving.donations.domain import Donation, Gift, SessionDonation
 from almoner.giving.payments import service as payments
@@ -51,11 +51,11 @@ class PaymentWork:
 
     db: Database
     provider: PaymentProvider
-    figures: Figures = STRICT
+    figures: CardTestingLimits = STRICT
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ProviderCall:
     """One call to the provider. ``row`` is the leased payment; None for a question that changes nothing."""
 
     row: UUID | None
@@ -71,14 +71,14 @@ class _Asking:
         self._provider = work.provider
         self._figures = work.figures
 
-    async def call(self, ask: Ask) -> ProviderPayment:
+    async def call(self, ask: ProviderCall) -> ProviderPayment:
         """Ask the provider. Raises ProviderUnavailable; asking again is safe."""
         try:
             return await ask.make()
         except ProviderFailure as failure:
             raise ProviderUnavailable from failure
 
-    def create(self, tx: Tx, payment: Payment, session_id: UUID) -> Ask:
+    def create(self, tx: Tx, payment: Payment, session_id: UUID) -> ProviderCall:
         """Ask for the page of an attempt: all of it from stored rows, so that asking twice is asking once."""
         page = f"{payment.pages_url}/give/{tx.ids.text('donationsession', session_id)}"
         token = f"?token={tx.vault.page_token(RETURN, payment.id)}" if payment.tokened else ""
@@ -93,15 +93,15 @@ class _Asking:
             language=payment.language,
             tries=payment.allowed,
         )
-        return Ask(payment.id, lambda: self._provider.create(order))
+        return ProviderCall(payment.id, lambda: self._provider.create(order))
 
-    def fetch(self, payment: str) -> Ask:
+    def fetch(self, payment: str) -> ProviderCall:
         """Look at a payment."""
-        return Ask(None, lambda: self._provider.fetch(payment))
+        return ProviderCall(None, lambda: self._provider.fetch(payment))
 
-    def cancel(self, payment: Payment, provider_payment: str) -> Ask:
+    def cancel(self, payment: Payment, provider_payment: str) -> ProviderCall:
         """End an attempt that is not paid."""
-        return Ask(payment.id, lambda: self._provider.cancel(provider_payment))
+        return ProviderCall(payment.id, lambda: self._provider.cancel(provider_payment))
 
     async def learn(self, tx: Tx, found: ProviderPayment) -> None:
         """What the brakes learn of declined cards (H6), and what it means for the donation.
@@ -111,11 +111,11 @@ class _Asking:
         # Nothing is learnt while nothing has happened: on the way to the provider's page every statement counts.
         happened = found.status is not ProviderStatus.OPEN or found.tries > 0
         if happened and (payment := await payments.find_for(tx, self._provider.name, found)) is not None:
-            await brakes.learn(tx, self._figures, _learnt(payment, found))
-        await service.learn(tx, self._provider.name, found)
+            await brakes.record_payment_outcome(tx, self._figures, _learnt(payment, found))
+        await service.apply_provider_state(tx, self._provider.name, found)
 
 
-class _Begin(_Asking):
+class _StartPayment(_Asking):
     """The donor has chosen a gift and goes on to pay."""
 
     def __init__(self, work: PaymentWork, session_id: UUID, gift: Gift, browser: Visitor | None, way: str) -> None:
@@ -126,7 +126,7 @@ class _Begin(_Asking):
         self._browser = browser
         self._ended: UUID | None = None
 
-    async def prepare(self, tx: Tx) -> Ask | Done[SessionDonation]:
+    async def prepare(self, tx: Tx) -> ProviderCall | Done[SessionDonation]:
         """The donation and its attempt; then what the provider is to be asked, until it has given a page."""
         session = await sessions.lock(tx, self._session_id)
         donation = await service.live_of_session(tx, session.id)
@@ -151,7 +151,7 @@ class _Begin(_Asking):
         self._ended = payment.id
         return self.cancel(payment, payment.provider_payment)
 
-    async def _attempt(self, tx: Tx, session: DonationSession) -> Ask | Done[SessionDonation]:
+    async def _attempt(self, tx: Tx, session: DonationSession) -> ProviderCall | Done[SessionDonation]:
         donation = await service.promise(tx, session, self._gift)
         if self._way == BANK:
             return await self._transfer(tx, session, donation)
@@ -164,7 +164,9 @@ class _Begin(_Asking):
         domain.ensure_receivable(donation.money.currency, taken)
         language, due, code = session.language or DEFAULT_LANGUAGE, session.grace_ends(), None
         if self._browser is not None:
-            admitted, code = await brakes.admit(tx, self._figures, partner, session.id, self._browser, self._gift.email)
+            admitted, code = await brakes.check_velocity(
+                tx, self._figures, partner, session.id, self._browser, self._gift.email
+            )
             allowed, due = min(allowed, admitted), min(due, tx.now + self._figures.open_for)
         payment = await payments.begin(
             tx, self._provider.name, donation.id, donation.money, organisation.shown_name, language, allowed
@@ -182,18 +184,20 @@ class _Begin(_Asking):
         language = session.language or DEFAULT_LANGUAGE
         begun = await payments.begin(tx, BANK, donation.id, donation.money, organisation.shown_name, language, 1)
         if self._browser is not None:
-            _, code = await brakes.admit(tx, self._figures, partner, session.id, self._browser, self._gift.email)
+            _, code = await brakes.check_velocity(
+                tx, self._figures, partner, session.id, self._browser, self._gift.email
+            )
             await brakes.begin(tx, partner, begun.id, self._browser, 1, code)
-            await brakes.learn(tx, self._figures, Learnt(begun.id, 0, paid=False, ended=True))
+            await brakes.record_payment_outcome(tx, self._figures, Learnt(begun.id, 0, paid=False, ended=True))
         page = f"{begun.pages_url}/give/{tx.ids.text('donationsession', session.id)}/transfer"
         return Done(domain.standing(donation, await payments.await_transfer(tx, begun, page)))
 
-    async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> None:
+    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> None:
         """Learn, and go on from what is known then."""
         await self.learn(tx, found)
 
 
-class _Look(_Asking):
+class _RefreshPayment(_Asking):
     """The donor is back, or asks how it went. ``payment_id``: the attempt that they come from, where it is known."""
 
     def __init__(self, work: PaymentWork, session_id: UUID, payment_id: UUID | None) -> None:
@@ -202,7 +206,7 @@ class _Look(_Asking):
         self._payment_id = payment_id
         self._newest_asked = False
 
-    async def prepare(self, tx: Tx) -> Ask | Done[SessionDonation]:
+    async def prepare(self, tx: Tx) -> ProviderCall | Done[SessionDonation]:
         """Ask about an attempt that may have been paid since: theirs, though it ended for us, then the newest."""
         known = await service.for_session(tx, self._session_id)
         newest = await payments.newest(tx, known.donation.id) if known.donation else None
@@ -216,7 +220,7 @@ class _Look(_Asking):
         self._newest_asked = True
         return self.fetch(newest.provider_payment)
 
-    async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> Done[SessionDonation] | None:
+    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> Done[SessionDonation] | None:
         """Learn, and say where the session stands now, unless the newest attempt is yet to be asked about."""
         await self.learn(tx, found)
         if not self._newest_asked:
@@ -225,27 +229,27 @@ class _Look(_Asking):
         return Done(replace(known, unpaid=found.status is ProviderStatus.OPEN))
 
 
-class _Hear(_Asking):
+class _HandleWebhook(_Asking):
     """The provider has sent a notice: a hint to look (M5)."""
 
     def __init__(self, work: PaymentWork, event: ProviderEvent) -> None:
         super().__init__(work)
         self._event = event
 
-    async def prepare(self, tx: Tx) -> Ask | Done[None]:
+    async def prepare(self, tx: Tx) -> ProviderCall | Done[None]:
         """Look at the payment that the notice names, unless it was heard before."""
         if await payments.known(tx, self._provider.name, self._event):
             return Done(None)
         return self.fetch(self._event.payment)
 
-    async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> Done[None]:
+    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> Done[None]:
         """Remember the notice, and learn, in one transaction; whoever hears it at the same moment waits here."""
         if await payments.note(tx, self._provider.name, self._event):
             await self.learn(tx, found)
         return Done(None)
 
 
-class _End(_Asking):
+class _CancelPayment(_Asking):
     """An attempt that must not be paid any more is ended at the provider; what it was before is learnt."""
 
     def __init__(self, work: PaymentWork, payment_id: UUID) -> None:
@@ -253,7 +257,7 @@ class _End(_Asking):
         self._payment_id = payment_id
         self._asked = False
 
-    async def prepare(self, tx: Tx) -> Ask | Done[bool]:
+    async def prepare(self, tx: Tx) -> ProviderCall | Done[bool]:
         """Cancel what is live; find out first what the provider calls it if its answer got lost."""
         payment = await payments.find(tx, self._payment_id)
         if payment is None or not payment.live:
@@ -268,19 +272,19 @@ class _End(_Asking):
         self._asked = True
         return self.cancel(payment, payment.provider_payment)
 
-    async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> None:
+    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> None:
         """Learn, and go on."""
         await self.learn(tx, found)
 
 
-class _Resume(_Asking):
+class _RecoverPayment(_Asking):
     """A call was never recorded: make it again with the same key."""
 
     def __init__(self, work: PaymentWork, payment_id: UUID) -> None:
         super().__init__(work)
         self._payment_id = payment_id
 
-    async def prepare(self, tx: Tx) -> Ask | Done[None]:
+    async def prepare(self, tx: Tx) -> ProviderCall | Done[None]:
         """Ask again for the page, or how the payment stands."""
         payment = await payments.find(tx, self._payment_id)
         if payment is None or not payment.live or payment.provider == BANK:
@@ -289,7 +293,7 @@ class _Resume(_Asking):
             return self.create(tx, payment, await service.session_of(tx, payment.donation_id))
         return self.fetch(payment.provider_payment)
 
-    async def record(self, tx: Tx, _ask: Ask, found: ProviderPayment) -> Done[None]:
+    async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> Done[None]:
         """Learn."""
         await self.learn(tx, found)
         return Done(None)
@@ -314,14 +318,14 @@ async def begin_payment(
 
     ``browser``: whose it is; the brakes may refuse it with TooSoon or CodeNeeded. None: nobody's, as in simulations.
     """
-    return await flow.run(work.db, _Begin(work, session_id, gift, browser, work.provider.name))
+    return await flow.run(work.db, _StartPayment(work, session_id, gift, browser, work.provider.name))
 
 
 async def begin_transfer(
     work: PaymentWork, session_id: UUID, gift: Gift, browser: Visitor | None = None
 ) -> SessionDonation:
     """As ``begin_payment``, by bank transfer: ``url`` is our own page of its details. A payment begun is ended."""
-    return await flow.run(work.db, _Begin(work, session_id, gift, browser, BANK))
+    return await flow.run(work.db, _StartPayment(work, session_id, gift, browser, BANK))
 
 
 async def return_from_provider(work: PaymentWork, session_id: UUID, payment_id: UUID | None = None) -> SessionDonation:
@@ -332,16 +336,16 @@ async def return_from_provider(work: PaymentWork, session_id: UUID, payment_id: 
 
     Raises ProviderUnavailable: then ``donations.service.for_session`` tells what was known before.
     """
-    return await flow.run(work.db, _Look(work, session_id, payment_id))
+    return await flow.run(work.db, _RefreshPayment(work, session_id, payment_id))
 
 
-async def hear(work: PaymentWork, event: ProviderEvent) -> bool:
+async def handle_provider_webhook(work: PaymentWork, event: ProviderEvent) -> bool:
     """Act on a notice; when this returns, its effect is committed. False: it is about a payment that is not ours.
 
     Raises NoticeRefused, ProviderUnavailable.
     """
     try:
-        await flow.run(work.db, _Hear(work, event))
+        await flow.run(work.db, _HandleWebhook(work, event))
     except ProviderUnavailable as error:
         if isinstance(error.__cause__, NotOurs):
             _log.info("notice_not_ours", provider=work.provider.name, notice=event.id, type=event.type)
@@ -354,9 +358,9 @@ async def hear(work: PaymentWork, event: ProviderEvent) -> bool:
 
 async def end_payment(work: PaymentWork, payment_id: UUID) -> bool:
     """End an attempt at the provider; False when it is busy there and must be asked again later."""
-    return await flow.run(work.db, _End(work, payment_id))
+    return await flow.run(work.db, _CancelPayment(work, payment_id))
 
 
 async def finish_payment(work: PaymentWork, payment_id: UUID) -> None:
     """Finish a call that a crashed process never recorded. Raises ProviderUnavailable."""
-    await flow.run(work.db, _Resume(work, payment_id))
+    await flow.run(work.db, _RecoverPayment(work, payment_id))

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.card_testing.domain import STRICT, Figures
+from almoner.giving.card_testing.domain import STRICT, CardTestingLimits
 from almoner.giving.donations import flows, service
 from almoner.giving.donations.flows import LEASED, PaymentWork
 from almoner.giving.donations.service import CLOSE_PAYMENT
@@ -21,7 +21,7 @@ FINISH_PAYMENT: Final = "donations.finish_payment"
 AGAIN: Final = timedelta(minutes=1)
 
 
-async def close_payment(provider: PaymentProvider, figures: Figures, work: Work, job: Job) -> Result:
+async def close_payment(provider: PaymentProvider, figures: CardTestingLimits, work: Work, job: Job) -> Result:
     """End an attempt that must not be paid any more."""
     try:
         ended = await flows.end_payment(PaymentWork(work.db, provider, figures), UUID(job.payload["payment"]))
@@ -30,7 +30,7 @@ async def close_payment(provider: PaymentProvider, figures: Figures, work: Work,
     return Done() if ended else Retry(AGAIN, "the provider is busy with the payment")
 
 
-async def finish_payment(provider: PaymentProvider, figures: Figures, work: Work, job: Job) -> Result:
+async def finish_payment(provider: PaymentProvider, figures: CardTestingLimits, work: Work, job: Job) -> Result:
     """Finish a call of a process that crashed between asking and recording (I5)."""
     try:
         await flows.finish_payment(PaymentWork(work.db, provider, figures), UUID(job.payload["payment"]))
@@ -45,7 +45,7 @@ def _unavailable(error: ProviderUnavailable) -> Result:
     return Retry(AGAIN, "the provider cannot be reached")
 
 
-def handlers(provider: PaymentProvider, figures: Figures = STRICT) -> Mapping[str, Handler]:
+def handlers(provider: PaymentProvider, figures: CardTestingLimits = STRICT) -> Mapping[str, Handler]:
     """The jobs, with the provider that they ask and the brakes that learn from its answers."""
     return {
         CLOSE_PAYMENT: partial(close_payment, provider, figures),
@@ -55,11 +55,11 @@ def handlers(provider: PaymentProvider, figures: Figures = STRICT) -> Mapping[st
 
 async def _calls_lost(tx: Tx) -> datetime | None:
     """Leases run out by real time: one that has is due now."""
-    return tx.now if await flow.lost(tx, EVERYONE, LEASED) else None
+    return tx.now if await flow.has_expired_leases(tx, EVERYONE, LEASED) else None
 
 
 async def _finish_lost_calls(tx: Tx) -> int:
-    lost = await flow.collect_lost(tx, EVERYONE, LEASED, service.BATCH)
+    lost = await flow.take_over_expired_leases(tx, EVERYONE, LEASED, service.BATCH)
     await queue.enqueue_all(tx, [NewJob(FINISH_PAYMENT, {"payment": str(payment_id)}) for payment_id in lost])
     return len(lost)
 
@@ -69,5 +69,5 @@ schedules: Final = (
     Schedule("donations.forget_donors", service.next_forgotten, service.forget),
     Schedule("donations.finish_lost_calls", _calls_lost, _finish_lost_calls),
     # Not more often: lists are exact without it, and a little slower the more there is to add up.
-    Schedule("donations.gather", service.next_gathering, service.gather, every=timedelta(minutes=1)),
+    Schedule("donations.gather", service.next_gathering, service.refresh_list_totals, every=timedelta(minutes=1)),
 )

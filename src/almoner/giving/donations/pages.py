@@ -30,7 +30,7 @@ def callback_routes(
             raise NotFound("there is no such payment provider")
         body = await _read(request)
         event = work.provider.read_notice(dict(request.headers), body, work.db.deployment.clock.wall())
-        if event is not None and await flows.hear(work, event):
+        if event is not None and await flows.handle_provider_webhook(work, event):
             # After the payment: it may be news as well.
             match event.about:
                 case "dispute":

@@ -6,10 +6,10 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.donations import domain, schemas, store, store_lists, store_money, store_requests
+from almoner.giving.donations.creation import change_donor as change_donor
+from almoner.giving.donations.creation import create_donation as create_donation
+from almoner.giving.donations.creation import promise_again
 from almoner.giving.donations.domain import Bucket, Donation, Filters, SessionDonation
-from almoner.giving.donations.promising import change_donor as change_donor
-from almoner.giving.donations.promising import promise as promise
-from almoner.giving.donations.promising import promise_again
 from almoner.giving.donations.schemas import DonationOut as DonationOut
 from almoner.giving.giftaid import service as giftaid
 from almoner.giving.giftaid.domain import Declaration
@@ -58,14 +58,14 @@ async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple
     return await store_lists.page(tx, partner, page_, filters)
 
 
-async def gather(tx: Tx, limit: int = 10 * BATCH) -> int:
+async def refresh_list_totals(tx: Tx, limit: int = 10 * BATCH) -> int:
     """Bring what has changed into the tallies that lists count from; how much there was."""
-    return await store_lists.gather(tx, EVERYONE, limit)
+    return await store_lists.refresh_list_totals(tx, EVERYONE, limit)
 
 
 async def next_gathering(tx: Tx) -> datetime | None:
     """When there is something to gather: now, or nothing in sight."""
-    return tx.now if await store_lists.ungathered(tx, EVERYONE) else None
+    return tx.now if await store_lists.has_stale_totals(tx, EVERYONE) else None
 
 
 async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
@@ -113,7 +113,7 @@ async def provider_payment(tx: Tx, partner: Partner, donation_id: UUID) -> str:
     return payment.provider_payment
 
 
-async def learn(tx: Tx, provider: str, found: ProviderPayment) -> None:
+async def apply_provider_state(tx: Tx, provider: str, found: ProviderPayment) -> None:
     """Act on a payment as its provider shows it; any number of times, in any order, the effect is one (M4).
 
     Locks session, donation and payment, in this order, as everything does that needs more than one of them.
@@ -203,7 +203,7 @@ async def receive_accepted(tx: Tx, held: Held, note: str, by: str) -> Donation:
     await tell(tx, domain.PAYMENT_RECEIVED, received)
     await tell(tx, domain.PAYMENT_SUCCESSFUL, received)
     await settle(tx, {received.id: held.money})
-    await suspense.accept(tx, held, payment, received.organisation_id, note, by)
+    await suspense.apply_to_donation(tx, held, payment, received.organisation_id, note, by)
     return received
 
 
@@ -272,9 +272,9 @@ async def settle(tx: Tx, nets: Mapping[UUID, Money]) -> None:
     await _emit_all(tx, domain.SETTLED, settled)
 
 
-async def loose_buckets(tx: Tx) -> list[Bucket]:
+async def unpaid_balances(tx: Tx) -> list[Bucket]:
     """Of which partners, nonprofits and currencies there are settled donations that are in no payout."""
-    return await store_money.loose_buckets(tx, EVERYONE)
+    return await store_money.unpaid_balances(tx, EVERYONE)
 
 
 async def loose_buckets_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[Bucket]:
@@ -306,9 +306,9 @@ async def pay_out(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> int:
     return len(moved)
 
 
-async def take_back(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> int:
+async def revert_donations(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> int:
     """Move donations of a payout that came back to RECEIVED_PAYMENT; how many. Partners are told."""
-    moved = await store_money.take_back(tx, EVERYONE, disbursement_id, limit)
+    moved = await store_money.revert_donations(tx, EVERYONE, disbursement_id, limit)
     await _emit_all(tx, domain.PAYOUT_RETURNED, moved)
     return len(moved)
 
@@ -318,12 +318,12 @@ async def in_payout(tx: Tx, disbursement_id: UUID, after: UUID | None = None, li
     return await store_money.in_payout(tx, EVERYONE, disbursement_id, after, limit)
 
 
-async def hand_over(tx: Tx, donation: Donation, target_id: UUID) -> Donation:
+async def reassign(tx: Tx, donation: Donation, target_id: UUID) -> Donation:
     """Give a held donation to another nonprofit; the partner is told. Raises InvalidState.
 
     It has gift aid no more: a declaration names its charity.
     """
-    given = await store_money.hand_over(tx, EVERYONE, donation.id, target_id)
+    given = await store_money.reassign(tx, EVERYONE, donation.id, target_id)
     if given is None:
         raise domain.InvalidState("only a donation that was received and is in no payout can be reassigned")
     await tell(tx, domain.REASSIGNED, given)
@@ -340,9 +340,9 @@ async def cancel_gift_aid(tx: Tx, declaration_id: UUID, cancelled_from: datetime
     return cancelled
 
 
-async def unasked(tx: Tx) -> list[tuple[UUID, str]]:
+async def uninvoiced(tx: Tx) -> list[tuple[UUID, str]]:
     """Which partners have direct donations, in which currencies, that they were not asked for."""
-    return await store_requests.unasked(tx, EVERYONE)
+    return await store_requests.uninvoiced(tx, EVERYONE)
 
 
 async def oldest_unasked(tx: Tx) -> datetime | None:

@@ -242,11 +242,11 @@ select count(*) from taken
 """
 
 
-async def gather(tx: Tx, _scope: Everyone, limit: int) -> int:
+async def refresh_list_totals(tx: Tx, _scope: Everyone, limit: int) -> int:
     """Bring changes into the tallies; how many rows of them there were. The caller is the only one."""
     return int(await tx.fetchval(GATHER, limit))
 
 
-async def ungathered(tx: Tx, _scope: Everyone) -> bool:
+async def has_stale_totals(tx: Tx, _scope: Everyone) -> bool:
     """Whether there are changes that are in no tally."""
     return bool(await tx.fetchval("select exists (select from donation_tally_change)"))

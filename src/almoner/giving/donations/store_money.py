@@ -52,7 +52,7 @@ select distinct partner_id, organisation_id, settled_currency from donation wher
 """
 
 
-async def loose_buckets(tx: Tx, _scope: Everyone) -> list[Bucket]:
+async def unpaid_balances(tx: Tx, _scope: Everyone) -> list[Bucket]:
     """Of which partners, nonprofits and currencies there are settled donations in no payout."""
     return [Bucket(*row) for row in await tx.fetch(BUCKETS)]
 
@@ -139,7 +139,7 @@ from chosen where d.id = chosen.id returning {_RETURNED}
 """
 
 
-async def take_back(tx: Tx, _scope: Everyone, disbursement_id: UUID, limit: int) -> list[Donation]:
+async def revert_donations(tx: Tx, _scope: Everyone, disbursement_id: UUID, limit: int) -> list[Donation]:
     """Move donations of a payout that came back to RECEIVED_PAYMENT, in no payout."""
     rows = await tx.fetch(TAKE_BACK, disbursement_id, tx.now, limit)
     return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
@@ -160,7 +160,7 @@ async def in_payout(tx: Tx, _scope: Everyone, disbursement_id: UUID, after: UUID
     return [donation_of(row) for row in await tx.fetch(IN_PAYOUT, disbursement_id, after, limit)]
 
 
-async def hand_over(tx: Tx, _scope: Everyone, donation_id: UUID, organisation_id: UUID) -> Donation | None:
+async def reassign(tx: Tx, _scope: Everyone, donation_id: UUID, organisation_id: UUID) -> Donation | None:
     """Give a received donation to another nonprofit, without gift aid; None when its state does not allow it."""
     row = await tx.fetchrow(
         f"""

@@ -26,7 +26,7 @@ select partner_id, currency::text from unasked order by 1, 2
 """One index probe for each, however many donations they have."""
 
 
-async def unasked(tx: Tx, _scope: Everyone) -> list[tuple[UUID, str]]:
+async def uninvoiced(tx: Tx, _scope: Everyone) -> list[tuple[UUID, str]]:
     """Which partners have donations, in which currencies, that they were not asked for."""
     return [(row[0], row[1]) for row in await tx.fetch(UNASKED)]
 

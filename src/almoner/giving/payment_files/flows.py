@@ -39,7 +39,7 @@ class Told:
     refused: list[tuple[UUID, str]] = field(default_factory=list)
 
 
-async def hear(db: Database, content: bytes, *, by: str, record: Record) -> Told:
+async def import_bank_answer(db: Database, content: bytes, *, by: str, record: Record) -> Told:
     """Confirm what the bank has paid, return what it rejected. An answer that does not fit changes nothing.
 
     One that was interrupted is finished by hearing it again. Raises BankFileRefused.
@@ -68,7 +68,7 @@ async def _obey(db: Database, told: Told, payout: UUID, verdict: Verdict, words:
                 if verdict is Verdict.PAID:
                     await payouts.confirm(tx, payout)
                 else:
-                    await payouts.give_back(tx, payout, words[:500], noted_by=by)
+                    await payouts.mark_returned(tx, payout, words[:500], noted_by=by)
         except (DeadlockDetectedError, SerializationError):
             continue
         except PayoutRefused:

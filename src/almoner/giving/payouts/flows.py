@@ -90,7 +90,7 @@ async def run(db: Database, rules: Rules, report: Report | None = None, record: 
 async def collect_all(db: Database, rules: Rules) -> None:
     """Put every settled gift into its bucket."""
     async with db.read() as tx:
-        buckets = await donations.loose_buckets(tx)
+        buckets = await donations.unpaid_balances(tx)
     for bucket in buckets:
         try:
             await collect_bucket(db, bucket, rules)
@@ -141,15 +141,15 @@ async def confirm(db: Database, disbursement_id: UUID) -> Disbursement:
     """As if the bank had paid it, in the sandbox, which has none. Raises NotFound, PayoutRefused."""
     async with db.write() as tx:
         confirmed = await service.confirm(tx, disbursement_id, BY_RUN)
-    await follow(db, confirmed)
+    await propagate_status(db, confirmed)
     return confirmed
 
 
-async def give_back(db: Database, disbursement_id: UUID, reason: str, *, noted_by: str) -> Disbursement:
+async def mark_returned(db: Database, disbursement_id: UUID, reason: str, *, noted_by: str) -> Disbursement:
     """The bank has returned it; payouts to its nonprofit are held. Raises NotFound, PayoutRefused."""
     async with db.write() as tx:
-        returned = await service.give_back(tx, disbursement_id, reason, noted_by=noted_by)
-    await follow(db, returned)
+        returned = await service.mark_returned(tx, disbursement_id, reason, noted_by=noted_by)
+    await propagate_status(db, returned)
     return returned
 
 
@@ -206,9 +206,9 @@ async def write_advice(db: Database, disbursement_id: UUID, file: TextIO) -> int
         written, after = written + len(found), found[-1].id
 
 
-async def follow(db: Database, payout: Disbursement) -> None:
+async def propagate_status(db: Database, payout: Disbursement) -> None:
     """Let the donations of a payout follow its status, a batch in each transaction."""
     more = payout.moving
     while more:
         async with db.write() as tx:
-            more = await service.follow(tx, payout.id)
+            more = await service.propagate_status(tx, payout.id)

@@ -96,7 +96,7 @@ async def _left_behind(tx: Tx) -> datetime | None:
 
 async def _follow(tx: Tx) -> int:
     for disbursement_id in await service.moving(tx, 1):
-        await service.follow(tx, disbursement_id)
+        await service.propagate_status(tx, disbursement_id)
         return 1
     return 0
 

@@ -148,7 +148,7 @@ async def _refill(tx: Tx, held: Disbursement, money: Money, count: int, rules: R
     return refilled
 
 
-async def let_go(tx: Tx, donation_id: UUID, rules: Rules) -> Donation:
+async def remove_from_disbursement(tx: Tx, donation_id: UUID, rules: Rules) -> Donation:
     """Hold a donation that is in no payout, taken out of its bucket if that is still open.
 
     Raises NotFound; PayoutRefused when it is in a payout that was sent; JustMoved when it went on twice meanwhile.
@@ -236,7 +236,9 @@ async def confirm(
     return await get(tx, EVERYONE, held.id)
 
 
-async def give_back(tx: Tx, disbursement_id: UUID, reason: str, *, noted_by: str, limit: int = BATCH) -> Disbursement:
+async def mark_returned(
+    tx: Tx, disbursement_id: UUID, reason: str, *, noted_by: str, limit: int = BATCH
+) -> Disbursement:
     """The bank has returned it, or never sent it: its donations are RECEIVED_PAYMENT again, ``limit`` of them now.
 
     They go into the next payout, which is held until somebody releases it: the same account would be paid again.
@@ -270,7 +272,7 @@ async def hold(
     return await _look_again(tx, scope, organisation_id, rules)
 
 
-async def have_held(tx: Tx, donation: Donation, name: str, why: str) -> None:
+async def place_hold(tx: Tx, donation: Donation, name: str, why: str) -> None:
     """Have a worker hold payouts of a gift's partner to its nonprofit, by rule; once for what ``name`` names."""
     payload = {"partner": str(donation.partner_id), "organisation": str(donation.organisation_id)}
     payload |= {"name": name, "note": f"{tx.ids.text('donation', donation.id)}: {why}, {name}"}
@@ -342,7 +344,7 @@ async def _look_again(tx: Tx, scope: Scope, organisation_id: UUID, rules: Rules)
     return [await _refill(tx, one, one.money, one.donations, rules) for one in found]
 
 
-async def follow(tx: Tx, disbursement_id: UUID) -> bool:
+async def propagate_status(tx: Tx, disbursement_id: UUID) -> bool:
     """Let more donations follow their payout's status; whether there may be more of them."""
     held = await _lock(tx, disbursement_id)
     return held.moving and await _move(tx, held.id, held.status, BATCH)
@@ -352,7 +354,7 @@ async def _move(tx: Tx, disbursement_id: UUID, status: Status, limit: int) -> bo
     if status == "PAID":
         moved = await donations.pay_out(tx, disbursement_id, limit)
     else:
-        moved = await donations.take_back(tx, disbursement_id, limit)
+        moved = await donations.revert_donations(tx, disbursement_id, limit)
     if moved < limit:
         await store.arrive(tx, EVERYONE, disbursement_id)
     return moved == limit

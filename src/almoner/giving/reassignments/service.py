@@ -43,11 +43,11 @@ async def reassign(
     target = await _find(tx, Partner(seen.partner_id), organisation_id)
     domain.ensure_possible(seen, target)
     try:
-        held = await payouts.let_go(tx, donation_id, rules)
+        held = await payouts.remove_from_disbursement(tx, donation_id, rules)
     except PayoutRefused as refused:
         raise InvalidState(str(refused)) from refused
     domain.ensure_possible(held, target)
-    given = await donations.hand_over(tx, held, organisation_id)
+    given = await donations.reassign(tx, held, organisation_id)
     money = domain.owed(held)
     source = held.organisation_id
     made = Reassignment(tx.new_id(), held.id, source, organisation_id, money, ground, reason, reassigned_by)

@@ -21,7 +21,7 @@ from almoner.giving.payments.domain import (
 from almoner.giving.payments.ports import PaymentProvider
 from almoner.giving.refunds import service
 from almoner.giving.refunds.domain import NotNow, SentBack
-from almoner.giving.refunds.ports import RefundLooks
+from almoner.giving.refunds.ports import RefundStatusReader
 from almoner.kit.money import Money
 from almoner.platform import flow
 from almoner.platform.db import Database, Tx
@@ -83,7 +83,7 @@ class RefundWork:
     """What a look works with."""
 
     db: Database
-    provider: RefundLooks
+    provider: RefundStatusReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class _Question:
     row: UUID | None = None
 
 
-class _Look:
+class _RefreshRefund:
     """See how a refund stands that was sent, and learn."""
 
     name = "refund_look"
@@ -112,16 +112,16 @@ class _Look:
 
     async def record(self, tx: Tx, _ask: _Question, found: SentBack) -> Done[None]:
         """Learn. Raises NotNow."""
-        await service.learn(tx, self._work.provider.name, found)
+        await service.apply_provider_state(tx, self._work.provider.name, found)
         return Done(None)
 
 
 async def look(work: RefundWork, payment: str, refund: str) -> None:
     """Learn how a refund stands at its provider. Raises ProviderFailure, NotNow."""
-    await flow.run(work.db, _Look(work, payment, refund))
+    await flow.run(work.db, _RefreshRefund(work, payment, refund))
 
 
-async def hear(work: RefundWork, payment: str, refund: str) -> None:
+async def handle_provider_webhook(work: RefundWork, payment: str, refund: str) -> None:
     """Act on a notice about a refund; a job does what cannot be done now. Raises NoticeRefused, ProviderUnavailable."""
     try:
         await look(work, payment, refund)

@@ -11,7 +11,7 @@ from almoner.giving.payments.ports import PaymentProvider
 from almoner.giving.refunds import flows
 from almoner.giving.refunds.domain import NotNow
 from almoner.giving.refunds.flows import AGAIN, RefundWork
-from almoner.giving.refunds.ports import RefundLooks
+from almoner.giving.refunds.ports import RefundStatusReader
 from almoner.giving.refunds.service import LOOK, REFUND
 from almoner.platform.background_tasks import Handler, Work
 from almoner.platform.queue import Done, Drop, Job, Result, Retry
@@ -31,7 +31,7 @@ async def send(provider: PaymentProvider, work: Work, job: Job) -> Result:
     return Done()
 
 
-async def look(looks: RefundLooks, work: Work, job: Job) -> Result:
+async def look(looks: RefundStatusReader, work: Work, job: Job) -> Result:
     """Look at a refund that was being sent when a notice told of it."""
     try:
         await flows.look(RefundWork(work.db, looks), job.payload["payment"], job.payload["refund"])
@@ -44,7 +44,7 @@ async def look(looks: RefundLooks, work: Work, job: Job) -> Result:
     return Done()
 
 
-def handlers(provider: PaymentProvider, looks: RefundLooks | None = None) -> Mapping[str, Handler]:
+def handlers(provider: PaymentProvider, looks: RefundStatusReader | None = None) -> Mapping[str, Handler]:
     """The jobs, with the provider that they ask."""
     looking = {LOOK: partial(look, looks)} if looks else {}
     return {REFUND: partial(send, provider), **looking}

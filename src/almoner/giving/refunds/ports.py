@@ -5,7 +5,7 @@ from typing import Protocol
 from almoner.giving.refunds.domain import SentBack
 
 
-class RefundLooks(Protocol):
+class RefundStatusReader(Protocol):
     """A payment provider that tells how a refund stands."""
 
     @property

@@ -66,7 +66,7 @@ async def begin(
         domain.ensure_name(called)
     domain.asked(await donations.get(tx, scope, donation_id), minor)
     try:
-        donation = await payouts.let_go(tx, donation_id, rules)
+        donation = await payouts.remove_from_disbursement(tx, donation_id, rules)
     except PayoutRefused as refused:
         raise InvalidState(str(refused)) from refused
     money = domain.asked(donation, minor)
@@ -153,7 +153,7 @@ async def record_refused(tx: Tx, refund_id: UUID, said: str) -> None:
             await letters.send(tx, officer, "refund_refused", values=_amount(refund), facts=facts)
 
 
-async def learn(tx: Tx, provider: str, found: SentBack) -> None:
+async def apply_provider_state(tx: Tx, provider: str, found: SentBack) -> None:
     """How a refund stands at its provider. One that failed after it was sent waits for a person, told once (M4, M5).
 
     Nothing is posted: its money comes with a settlement, as a line to clear. Raises NotNow while it is being sent.
@@ -184,7 +184,7 @@ async def _found_outside(tx: Tx, provider: str, found: SentBack) -> None:
     paid = (await payments.at_provider(tx, provider, [found.payment])).get(found.payment)
     if paid is not None and paid.status == "succeeded" and found.live is not tx.deployment.sandbox:
         gift = await donations.get(tx, EVERYONE, paid.donation_id)
-        await payouts.have_held(
+        await payouts.place_hold(
             tx, gift, found.id, f"{provider} sent {written(found.money)} back that nobody here began"
         )
 

@@ -37,10 +37,10 @@ async def run(db: Database, record: Record | None = None) -> Ran:
     """
     ran = Ran()
     async with db.read() as tx:
-        found = await service.unasked(tx)
+        found = await service.uninvoiced(tx)
     for of in found:
         try:
-            made = await ask(db, of)
+            made = await invoice_partner(db, of)
         except REFUSALS as refused:
             # One partner's donations that cannot be asked for do not keep the others back.
             _log.error("request_refused", partner=str(of.partner_id), currency=of.currency, why=str(refused))
@@ -53,7 +53,7 @@ async def run(db: Database, record: Record | None = None) -> Ran:
     return ran
 
 
-async def ask(db: Database, of: Unasked, *, now_asked: bool = False) -> list[DonationRequest]:
+async def invoice_partner(db: Database, of: Unasked, *, now_asked: bool = False) -> list[DonationRequest]:
     """Bundle one partner's donations of a currency into a request, or into more when they are too much for one.
 
     None of them when there is nothing to ask for yet.
@@ -119,4 +119,4 @@ async def follow(db: Database, request_id: UUID) -> None:
         more = (await service.get(tx, EVERYONE, request_id)).covering
     while more:
         async with db.write() as tx:
-            more = await service.cover(tx, request_id)
+            more = await service.allocate_payment(tx, request_id)

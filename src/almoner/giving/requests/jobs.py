@@ -29,7 +29,7 @@ async def _left_behind(tx: Tx) -> datetime | None:
 
 async def _cover(tx: Tx) -> int:
     for request_id in await service.covering(tx, 1):
-        await service.cover(tx, request_id)
+        await service.allocate_payment(tx, request_id)
         return 1
     return 0
 

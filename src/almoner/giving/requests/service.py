@@ -69,9 +69,9 @@ async def named(tx: Tx, reference: str) -> UUID | None:
     return await store.find_by_reference(tx, EVERYONE, reference)
 
 
-async def unasked(tx: Tx) -> list[Unasked]:
+async def uninvoiced(tx: Tx) -> list[Unasked]:
     """Whose donations nobody was asked for, and whose requests a dead process left half filled."""
-    found = [Unasked(*one) for one in await donations.unasked(tx)]
+    found = [Unasked(*one) for one in await donations.uninvoiced(tx)]
     return list(dict.fromkeys([*await store.gathering(tx, EVERYONE), *found]))
 
 
@@ -153,7 +153,7 @@ async def receive(
     return made
 
 
-async def cover(tx: Tx, request_id: UUID) -> bool:
+async def allocate_payment(tx: Tx, request_id: UUID) -> bool:
     """Receive more donations that a request's money covers; whether there may be more of them."""
     held = await _lock(tx, EVERYONE, request_id)
     if held.covering:
@@ -166,7 +166,7 @@ async def _cover(tx: Tx, held: DonationRequest) -> list[Transfer]:
     count = domain.covered(held.paid_minor - held.covered_minor, [minor for _, minor in waiting])
     received = await donations.receive_direct(tx, [donation_id for donation_id, _ in waiting[:count]]) if count else []
     covered = sum(one.money.minor for one in received)
-    await store.cover(tx, held, held.covered_minor + covered, more=count == COVERED)
+    await store.allocate_payment(tx, held, held.covered_minor + covered, more=count == COVERED)
     return [move for one in received for move in books.request_covered(one.id, one.organisation_id, one.money)]
 
 

@@ -166,7 +166,7 @@ async def pay(tx: Tx, held: DonationRequest, paid_minor: int, status: Status) ->
         raise LookupError(f"donation request {held.id} is {held.status}")
 
 
-async def cover(tx: Tx, held: DonationRequest, covered_minor: int, *, more: bool) -> None:
+async def allocate_payment(tx: Tx, held: DonationRequest, covered_minor: int, *, more: bool) -> None:
     """Note which part of a held request was received as donations, and whether its money covers more of them."""
     await tx.execute(
         "update donation_request set covered_minor = $2, covering = $3 where id = $1", held.id, covered_minor, more

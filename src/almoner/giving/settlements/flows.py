@@ -57,7 +57,7 @@ async def take_report(
         settlement = await service.open_report(tx, read)
     for start in range(0, len(read.lines), service.BATCH):
         batch = read.lines[start : start + service.BATCH]
-        await _in_its_turn(db, partial(service.take, settlement=settlement, lines=batch))
+        await _in_its_turn(db, partial(service.book_lines, settlement=settlement, lines=batch))
         if report:
             done = start + len(batch)
             report(Progress(done, len(read.lines), done / max(perf_counter() - began, 1e-6)))

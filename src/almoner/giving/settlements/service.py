@@ -52,7 +52,7 @@ _DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _ReconciledLine:
     """A line beside what we know of its payment; ``stored.reason`` is None when it is booked."""
 
     stored: StoredLine
@@ -181,9 +181,9 @@ async def clear(tx: Tx, provider: str, reference: str, key: Key, *, cleared_by: 
         )
 
 
-async def take(tx: Tx, settlement: Settlement, lines: Sequence[Line]) -> None:
+async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[Line]) -> None:
     """Book up to ``BATCH`` lines of a report; those that were booked before stay as they are."""
-    facts = await _facts(tx, settlement.provider, lines)
+    facts = await _load_matches(tx, settlement.provider, lines)
     there = await store.known(tx, EVERYONE, settlement.id, [line.payment for line in lines])
     new = [
         StoredLine(tx.new_id(), settlement.id, settlement.provider, line, None, tx.now)
@@ -215,7 +215,7 @@ async def look_again(tx: Tx, looked_before: datetime, limit: int = BATCH) -> int
         return 0
     # One provider in a transaction, so that what is held is always held in one order.
     own = [stored for stored in found if stored.provider == found[0].provider]
-    facts = await _facts(tx, found[0].provider, [stored.line for stored in own])
+    facts = await _load_matches(tx, found[0].provider, [stored.line for stored in own])
     judged = _judge(await store.lock_exceptions(tx, EVERYONE, [stored.id for stored in own]), facts)
     await store.look_again(tx, EVERYONE, [one.stored for one in judged], _owners(judged))
     await _hold_back(tx, judged)
@@ -223,7 +223,7 @@ async def look_again(tx: Tx, looked_before: datetime, limit: int = BATCH) -> int
     return len(own)
 
 
-async def _hold_back(tx: Tx, judged: Sequence[_Judged]) -> None:
+async def _hold_back(tx: Tx, judged: Sequence[_ReconciledLine]) -> None:
     """What went back of gifts and nobody here began: until somebody has found out, nonprofits are not paid it, too."""
     for one in judged:
         gift, line = one.known.donation, one.stored.line
@@ -232,7 +232,7 @@ async def _hold_back(tx: Tx, judged: Sequence[_Judged]) -> None:
         back = gift.refunded.money.minor if gift.refunded else 0
         if gift.withdrawn_minor <= back:  # else one is under way, and may be it
             why = f"{one.stored.provider} reports {written(line.gross)} sent back that nobody here began"
-            await payouts.have_held(tx, gift, line.refund or encode(one.stored.id), why)
+            await payouts.place_hold(tx, gift, line.refund or encode(one.stored.id), why)
 
 
 async def settle_simulated(tx: Tx, partner: Partner, donation_id: UUID, fee: Money) -> None:
@@ -252,10 +252,10 @@ async def settle_simulated(tx: Tx, partner: Partner, donation_id: UUID, fee: Mon
     )
     if donation.settlement is not None:
         raise InvalidState("the donation is settled already")
-    await take(tx, await open_report(tx, report), report.lines)
+    await book_lines(tx, await open_report(tx, report), report.lines)
 
 
-async def _facts(tx: Tx, provider: str, lines: Iterable[Line]) -> dict[Key, Known]:
+async def _load_matches(tx: Tx, provider: str, lines: Iterable[Line]) -> dict[Key, Known]:
     """What we know of the payments that the lines name; money and donations are held until the transaction ends."""
     keys = [line.key for line in lines]
     named = sorted({payment for payment, _, _ in keys})
@@ -292,8 +292,8 @@ async def _disputes(tx: Tx, provider: str, keys: Sequence[Key]) -> Mapping[str, 
     return await disputes.of_payments(tx, provider, named) if named else {}
 
 
-def _judge(lines: Sequence[StoredLine], facts: dict[Key, Known]) -> list[_Judged]:
-    judged: list[_Judged] = []
+def _judge(lines: Sequence[StoredLine], facts: dict[Key, Known]) -> list[_ReconciledLine]:
+    judged: list[_ReconciledLine] = []
     booked: set[tuple[str, LineKind]] = set()  # two reports may have waited for the same payment
     drawn: frozenset[UUID] = frozenset()
     told: frozenset[tuple[UUID, LineKind]] = frozenset()
@@ -302,7 +302,7 @@ def _judge(lines: Sequence[StoredLine], facts: dict[Key, Known]) -> list[_Judged
         payment, kind, _ = stored.line.key
         known = replace(known, counted=known.counted or (payment, kind) in booked, drawn=known.drawn | drawn)
         known = replace(known, told=known.told | {dispute for dispute, of in told if of is kind})
-        one = _Judged(replace(stored, reason=domain.mismatch(stored.line, known)), known)
+        one = _ReconciledLine(replace(stored, reason=domain.mismatch(stored.line, known)), known)
         judged.append(one)
         if one.stored.reason is None:
             booked.add((payment, kind))
@@ -311,15 +311,15 @@ def _judge(lines: Sequence[StoredLine], facts: dict[Key, Known]) -> list[_Judged
     return judged
 
 
-def _booked(judged: Sequence[_Judged]) -> list[_Judged]:
+def _booked(judged: Sequence[_ReconciledLine]) -> list[_ReconciledLine]:
     return [one for one in judged if one.stored.reason is None]
 
 
-def _owners(judged: Sequence[_Judged]) -> dict[UUID, store.Owner]:
+def _owners(judged: Sequence[_ReconciledLine]) -> dict[UUID, store.Owner]:
     return {one.stored.id: one.owner for one in _booked(judged)}
 
 
-async def _book(tx: Tx, booked: Sequence[_Judged]) -> None:
+async def _book(tx: Tx, booked: Sequence[_ReconciledLine]) -> None:
     nets = {
         one.known.donation.id: one.stored.line.gross - one.stored.line.fee
         for one in booked
@@ -330,7 +330,7 @@ async def _book(tx: Tx, booked: Sequence[_Judged]) -> None:
     ledger.post(tx, [transfer for one in booked for transfer in _transfers(one)])
 
 
-def _transfers(one: _Judged) -> list[Transfer]:
+def _transfers(one: _ReconciledLine) -> list[Transfer]:
     stored, line = one.stored, one.stored.line
     match line.kind:
         case LineKind.REFUND:

@@ -150,7 +150,7 @@ async def refunded_by_hand(tx: Tx, held_id: UUID, provider_refund: str, note: st
     return await get(tx, held_id)
 
 
-async def dismiss(tx: Tx, held_id: UUID, note: str, by: str) -> Held:
+async def write_off(tx: Tx, held_id: UUID, note: str, by: str) -> Held:
     """A person found out that it is none of ours. Raises NoSuchHeldPayment, NotDecidable."""
     held = await lock(tx, held_id)
     _ensure_held(held)
@@ -179,7 +179,7 @@ async def ensure_acceptable(tx: Tx, held_id: UUID, note: str, by: str) -> Held:
     return held
 
 
-async def accept(tx: Tx, held: Held, payment: Payment, organisation_id: UUID, note: str, by: str) -> None:
+async def apply_to_donation(tx: Tx, held: Held, payment: Payment, organisation_id: UUID, note: str, by: str) -> None:
     """Held money, which the caller holds, has paid a gift with this payment; its postings, which are the last."""
     await store.advance_accepted(tx, EVERYONE, held.id, payment.id, by, note)
     received = books.payment_received(payment.id, payment.provider, organisation_id, payment.money)

@@ -15,7 +15,7 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform import outbox
 from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import Match, Who
+from almoner.screening.screenings.domain import Match, ScreenedSubject
 
 _SOON: Final = timedelta(days=1)
 """Nobody tells of data that are new and say the same."""
@@ -117,7 +117,9 @@ async def note_decision(
 async def known_matches(tx: Tx, held: Verification) -> list[Match]:
     """The matches of its nonprofit as they are known now, in all of its records."""
     others = await organisations.joined(tx, held.organisation_id)
-    whos = [Who("organisation", one, held.partner_id) for one in (held.organisation_id, *(o.id for o in others))]
+    whos = [
+        ScreenedSubject("organisation", one, held.partner_id) for one in (held.organisation_id, *(o.id for o in others))
+    ]
     return [match for who in whos for match in (await screenings.result(tx, who)).matches]
 
 

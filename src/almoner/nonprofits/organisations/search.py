@@ -134,7 +134,7 @@ async def _best(search: _Search) -> _Tried:
     query = search.query
     suspected = [word for word in query.needed if spelling.repairable(word)]
     words = spelling.asked_of_dictionary(query)
-    heard = await store_search.hear(search.tx, EVERYONE, words, query.begun, suspected)
+    heard = await store_search.suggest_words(search.tx, EVERYONE, words, query.begun, suspected)
     groups = spelling.groups(query, heard)
     best = await search.with_words(groups, spelling.initials(query, heard))
     if not suspected or _is_enough(query, best, groups):

@@ -285,7 +285,9 @@ def _candidate(row: Record) -> Candidate:
     return Candidate(row["id"], row["tier"], row["name"], row["other"], row["place"], row["rank"], row["described"])
 
 
-async def hear(tx: Tx, _: Everyone, words: Sequence[str], begun: str | None, suspected: Sequence[str]) -> Heard:
+async def suggest_words(
+    tx: Tx, _: Everyone, words: Sequence[str], begun: str | None, suspected: Sequence[str]
+) -> Heard:
     """What the dictionary knows of the words, of a beginning, and one slip away from those suspected words it lacks."""
     rows = await tx.fetch(
         f"""

@@ -58,8 +58,8 @@ def reasons(judged: Judged) -> list[str]:
     if judged.rows:
         rows_before = {part: fills.get("rows", 0) for part, fills in judged.before.items()}
         rows_after = {part: fills["rows"] for part, fills in judged.after.items()}
-        found += shrunken(rows_before, rows_after) or exchanged(judged.numbers, judged.gone)
-        found += emptied(judged.before, judged.after)
+        found += shrunken_columns(rows_before, rows_after) or exchanged(judged.numbers, judged.gone)
+        found += emptied_columns(judged.before, judged.after)
     if judged.missing and judged.rows:
         found.append(f"none of the numbers that are always in it is there ({', '.join(sorted(judged.missing)[:3])})")
     if judged.newest is not None and judged.day < judged.newest:
@@ -70,7 +70,7 @@ def reasons(judged: Judged) -> list[str]:
     return found
 
 
-def shrunken(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
+def shrunken_columns(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
     """One sentence for every part, and for the whole, that lost more than a tenth of its rows."""
     found = []
     total_before, total_after = sum(before.values()), sum(after.get(part, 0) for part in before)
@@ -95,7 +95,7 @@ def too_many_bad(good: int, bad: int) -> bool:
     return bad > max(BAD_ROWS_IN_ANY_FILE, (good + bad) * MOST_BAD)
 
 
-def emptied(before: Mapping[str, Fills], after: Mapping[str, Fills]) -> list[str]:
+def emptied_columns(before: Mapping[str, Fills], after: Mapping[str, Fills]) -> list[str]:
     """One sentence for every column that holds far less than it did in the parts that were loaded before."""
     was, now = _sum(before), _sum({part: fills for part, fills in after.items() if len(before.get(part, ())) > 1})
     rows_was, rows_now = was.pop("rows", 0), now.pop("rows", 0)

@@ -81,21 +81,21 @@ class Intake:
         async with self._db.write() as tx:
             await idempotency.claim(tx, claim)
             holder = tx.new_id()
-            if not await flow.take(tx, _LEASED, row, holder):
+            if not await flow.acquire_lease(tx, _LEASED, row, holder):
                 raise OriginalCallInProgress
         try:
             yield
         finally:
             async with self._db.write() as tx:
-                await flow.release(tx, _LEASED, row, holder)
+                await flow.release_lease(tx, _LEASED, row, holder)
 
 
 async def _next_lost(tx: Tx) -> datetime | None:
-    return tx.now - _EVERY if await flow.lost(tx, EVERYONE, _LEASED) else None
+    return tx.now - _EVERY if await flow.has_expired_leases(tx, EVERYONE, _LEASED) else None
 
 
 async def _forget_lost(tx: Tx) -> int:
-    return len(await flow.collect_lost(tx, EVERYONE, _LEASED, _BATCH))
+    return len(await flow.take_over_expired_leases(tx, EVERYONE, _LEASED, _BATCH))
 
 
 schedules: Final = (Schedule("uploads.forget_lost", _next_lost, _forget_lost, every=_EVERY),)

@@ -44,7 +44,7 @@ def _serve(server: socket.socket) -> None:
     try:
         while True:
             readable, _, _ = select.select([server], [], [], _LOOK_SECONDS if running else None)
-            _bury(running)
+            _reap(running)
             if not readable:
                 continue
             task, files, _, _ = socket.recv_fds(server, _MOST_TASK, 3)
@@ -61,7 +61,7 @@ def _serve(server: socket.socket) -> None:
             os.kill(child, signal.SIGKILL)
 
 
-def _bury(running: dict[int, float]) -> None:
+def _reap(running: dict[int, float]) -> None:
     """Forget the children that have ended; stop those that take too long."""
     for child, end in list(running.items()):
         if monotonic() > end:

@@ -63,7 +63,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
+class ScreenedSubject:
     """Of which record a subject is, and for which partner it is compared first."""
 
     type: SubjectType
@@ -93,7 +93,7 @@ class Stored:
     """
 
     id: UUID
-    who: Who
+    who: ScreenedSubject
     asked: Asked
     watched: bool
     engine: int
@@ -133,7 +133,7 @@ class Match:
 
     id: UUID
     subject: UUID
-    who: Who
+    who: ScreenedSubject
     list: str
     entry_key: str
     category: Category

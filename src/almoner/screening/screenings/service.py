@@ -21,9 +21,9 @@ from almoner.screening.screenings.domain import (
     Hit,
     Match,
     Result,
+    ScreenedSubject,
     ScreeningChanged,
     Stored,
-    Who,
 )
 from almoner.screening.screenings.indexing import Lists, held
 from almoner.screening.screenings.screener import Screener as Screener
@@ -33,7 +33,7 @@ from almoner.screening.watchlists.domain import Told
 AT_ONCE: Final = 500
 
 
-async def look(tx: Tx, screener: Screener, who: Who, asked: Asked, *, watch: bool) -> Result:
+async def screen(tx: Tx, screener: Screener, who: ScreenedSubject, asked: Asked, *, watch: bool) -> Result:
     """Compare a record with all lists and keep what came of it. ``watch``: and again when a list changes.
 
     If another version of the engine compared it last, it is compared first as it looked then: what people decided is
@@ -46,19 +46,19 @@ async def look(tx: Tx, screener: Screener, who: Who, asked: Asked, *, watch: boo
     return now if before is None else now.after(before)
 
 
-async def look_again(tx: Tx, screener: Screener, subject: UUID) -> Result | None:
+async def rescreen(tx: Tx, screener: Screener, subject: UUID) -> Result | None:
     """Compare a watched subject as it looked last; None where it is watched no more."""
     lists = await screener.lists(tx)
     stored = await store.lock_by_id(tx, EVERYONE, subject)
     return await _compare(tx, lists, stored) if stored is not None and stored.watched else None
 
 
-async def result(tx: Tx, who: Who) -> Result:
+async def result(tx: Tx, who: ScreenedSubject) -> Result:
     """What is known of a record now, without comparing it."""
     return Result(who.kind, await watchlists.loaded(tx), await store.of(tx, EVERYONE, who.type, who.id))
 
 
-async def decided(tx: Tx, who: Who) -> list[Match]:
+async def decided(tx: Tx, who: ScreenedSubject) -> list[Match]:
     """What people decided of a record, also where the two agree no more."""
     return await store.decided_of(tx, EVERYONE, who.type, who.id)
 
@@ -77,7 +77,7 @@ async def hold(tx: Tx, match_id: UUID) -> Match | None:
 
 
 async def subject_of(tx: Tx, match: Match) -> Stored:
-    """Who was compared."""
+    """ScreenedSubject was compared."""
     stored = await store.find_subject(tx, EVERYONE, match.subject)
     assert stored is not None, "a match has a subject"
     return stored
@@ -96,7 +96,7 @@ def _agree(match: Match) -> bool:
     return match.current and match.score >= FLAGGED
 
 
-async def lock(tx: Tx, who: Who) -> None:
+async def lock(tx: Tx, who: ScreenedSubject) -> None:
     """Hold what is known of a record until the transaction ends: whoever has it compared waits."""
     await store.lock(tx, EVERYONE, who.type, who.id)
 
@@ -109,7 +109,7 @@ async def reopen(tx: Tx, match: Match) -> bool:
     return True
 
 
-async def unwatch(tx: Tx, who: Who) -> list[Match]:
+async def unwatch(tx: Tx, who: ScreenedSubject) -> list[Match]:
     """Compare a record no longer when a list changes; the matches that waited until now.
 
     What was decided stays. What is open is found again by whoever has the record compared anew.
@@ -126,7 +126,7 @@ async def unwatch(tx: Tx, who: Who) -> list[Match]:
     return were
 
 
-async def forget(tx: Tx, who: Who) -> list[Match]:
+async def forget(tx: Tx, who: ScreenedSubject) -> list[Match]:
     """Forget who was compared, and why it matched; the matches that were open until now."""
     stored = await store.lock(tx, EVERYONE, who.type, who.id)
     if stored is None:

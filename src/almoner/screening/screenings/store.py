@@ -9,7 +9,7 @@ from asyncpg import Record
 
 from almoner.platform.db import Everyone, Tx
 from almoner.screening.matching.domain import Part, Party
-from almoner.screening.screenings.domain import Asked, Decided, Hit, Match, Stored, Who
+from almoner.screening.screenings.domain import Asked, Decided, Hit, Match, ScreenedSubject, Stored
 
 _SUBJECT: Final = """
     s.id, s.type, s.subject_id, s.partner_id, s.kind, s.names, s.countries, s.identifiers, s.address, s.watched,
@@ -22,7 +22,7 @@ _MATCH: Final = """
 """
 
 
-async def keep(tx: Tx, _: Everyone, who: Who, asked: Asked, engine: int, *, watch: bool) -> Stored:
+async def keep(tx: Tx, _: Everyone, who: ScreenedSubject, asked: Asked, engine: int, *, watch: bool) -> Stored:
     """The subject as it looks now, locked. Once watched it stays so until ``unwatch``."""
     row = await tx.fetchrow(
         f"""
@@ -303,8 +303,8 @@ def _stored(row: Record) -> Stored:
     return Stored(row["id"], _who(row), asked, row["watched"], row["engine"], row["screened_at"])
 
 
-def _who(row: Record) -> Who:
-    return Who(row["type"], row["subject_id"], row["partner_id"])
+def _who(row: Record) -> ScreenedSubject:
+    return ScreenedSubject(row["type"], row["subject_id"], row["partner_id"])
 
 
 def _match(row: Record) -> Match:

@@ -60,7 +60,7 @@ async def check_code(tx: Tx, verification_id: UUID, typed: str) -> TypedCode:
         return TypedCode.OVER if codes.digits(typed) else TypedCode.MISSING
     answer = newest.judge(typed, digits(tx, newest.id))
     if answer is TypedCode.WRONG:
-        await store_mails.guessed(tx, EVERYONE, newest.id)
+        await store_mails.record_code_attempt(tx, EVERYONE, newest.id)
     return answer
 
 

@@ -13,7 +13,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, Source
 from almoner.platform import queue
 from almoner.platform.db import EVERYONE, Partner, Tx
-from almoner.screening.screenings.domain import Asked, Who
+from almoner.screening.screenings.domain import Asked, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import (
     domain,
@@ -94,7 +94,7 @@ async def review(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mai
 async def _listed(tx: Tx, screener: Screener, held: AgentVerification) -> Step:
     """Whether persons on watch lists bear the name; what a person has cleared counts no more."""
     name = " ".join(part for part in (held.first_name, held.last_name) if part)
-    who = Who("agent_verification", held.id, held.partner_id)
+    who = ScreenedSubject("agent_verification", held.id, held.partner_id)
     asked = Asked("person", (name,), await _countries(tx, held))
     result = await matches.look(tx, screener, who, asked, watch=True)
     if not result.covering:

@@ -16,7 +16,7 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.screening.screenings.domain import Who
+from almoner.screening.screenings.domain import ScreenedSubject
 from almoner.validation.agents import (
     confirming,
     domain,
@@ -297,7 +297,7 @@ async def forget(kept: Kept, tx: Tx, limit: int = BATCH) -> int:
     for ended, after in _terms(kept).items():
         gone += await store.forget(tx, EVERYONE, ended, tx.now - after, limit)
     for verification_id, partner_id in gone:
-        await matches.forget(tx, Who("agent_verification", verification_id, partner_id))
+        await matches.forget(tx, ScreenedSubject("agent_verification", verification_id, partner_id))
     return len(gone) + await store_mails.forget_questions(tx, EVERYONE, until, limit)
 
 

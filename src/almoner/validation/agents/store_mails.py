@@ -65,7 +65,7 @@ async def newest_confirmation(tx: Tx, _scope: Everyone, verification_id: UUID) -
     return Confirmation(*row) if row else None
 
 
-async def guessed(tx: Tx, _scope: Everyone, confirmation_id: UUID) -> None:
+async def record_code_attempt(tx: Tx, _scope: Everyone, confirmation_id: UUID) -> None:
     """Count a wrong code."""
     await tx.execute("update agent_confirmation set wrong = wrong + 1 where id = $1", confirmation_id)
 

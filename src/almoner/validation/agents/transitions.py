@@ -5,7 +5,7 @@ from uuid import UUID
 from almoner.kit.errors import NotFound
 from almoner.platform import outbox
 from almoner.platform.db import Everyone, Partner, Tx
-from almoner.screening.screenings.domain import Who
+from almoner.screening.screenings.domain import ScreenedSubject
 from almoner.validation.agents import domain, schemas, store
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.agents.schemas import AgentVerificationOut
@@ -32,7 +32,7 @@ async def moved(tx: Tx, new: AgentVerification, decision: Decision | None = None
     elif not new.open:
         await reviews.withdraw(tx, subject_of(new))
     if new.status == "rejected":
-        await matches.unwatch(tx, Who("agent_verification", new.id, new.partner_id))
+        await matches.unwatch(tx, ScreenedSubject("agent_verification", new.id, new.partner_id))
     return await told(tx, new)
 
 

@@ -13,7 +13,7 @@ from almoner.validation.appeals import domain, service
 from almoner.validation.appeals.domain import Appeal
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decided, Decision, Fact, Shown, ShownStep, Subject
-from almoner.validation.reviews.ports import Case
+from almoner.validation.reviews.ports import ReviewHandler
 from almoner.validation.submission_documents import service as submission_documents
 from almoner.validation.submissions import domain as submissions_domain
 from almoner.validation.submissions import service as submissions
@@ -23,7 +23,7 @@ from almoner.validation.submissions.domain import Submission
 class AppealCase:
     """A ``reviews.ports.Case``. ``requests`` and ``agents``: the cases of what may have been refused."""
 
-    def __init__(self, requests: Case, agents: Case) -> None:
+    def __init__(self, requests: ReviewHandler, agents: ReviewHandler) -> None:
         self._requests = requests
         self._agents = agents
 

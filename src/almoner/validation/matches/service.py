@@ -14,7 +14,7 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import Asked, Match, Result, Who
+from almoner.screening.screenings.domain import Asked, Match, Result, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import CONTAINED
 from almoner.validation.reviews import service as reviews
@@ -52,40 +52,46 @@ def asked_of(organisation: Organisation) -> Asked:
 
 
 async def look(
-    tx: Tx, screener: Screener, who: Who, asked: Asked, *, watch: bool, others: Sequence[Who] = ()
+    tx: Tx,
+    screener: Screener,
+    who: ScreenedSubject,
+    asked: Asked,
+    *,
+    watch: bool,
+    others: Sequence[ScreenedSubject] = (),
 ) -> Result:
     """Compare a record with all lists; a person is asked about what is new or has changed.
 
     ``watch``: compare it again when a list changes. ``others``: further records of the same body; what a person
     decided of one of them holds for this one where the question is the same to the word.
     """
-    result = await _ask(tx, await screenings.look(tx, screener, who, asked, watch=watch))
+    result = await _ask(tx, await screenings.screen(tx, screener, who, asked, watch=watch))
     return await _answered(tx, result, others)
 
 
 async def look_again(screener: Screener, subject: UUID, tx: Tx) -> Result | None:
     """Compare a watched subject as it looked last; None where it is watched no more."""
-    result = await screenings.look_again(tx, screener, subject)
+    result = await screenings.rescreen(tx, screener, subject)
     return await _answered(tx, await _ask(tx, result), ()) if result is not None else None
 
 
-async def result(tx: Tx, who: Who) -> Result:
+async def result(tx: Tx, who: ScreenedSubject) -> Result:
     """What is known of a record now, without comparing it."""
     return await screenings.result(tx, who)
 
 
-async def lock(tx: Tx, who: Who) -> None:
+async def lock(tx: Tx, who: ScreenedSubject) -> None:
     """Hold what is known of a record until the transaction ends."""
     await screenings.lock(tx, who)
 
 
-async def unwatch(tx: Tx, who: Who) -> None:
+async def unwatch(tx: Tx, who: ScreenedSubject) -> None:
     """Compare a record no longer when a list changes; nobody need decide what it is compared for any more."""
     for match in await screenings.unwatch(tx, who):
         await reviews.withdraw(tx, subject_of(match))
 
 
-async def forget(tx: Tx, who: Who) -> None:
+async def forget(tx: Tx, who: ScreenedSubject) -> None:
     """Forget who was compared; nobody need decide about it any more."""
     for match in await screenings.forget(tx, who):
         await reviews.withdraw(tx, subject_of(match))
@@ -121,7 +127,7 @@ def subject_of(match: Match) -> Subject:
     return Subject("match", match.id, match.who.partner_id)
 
 
-async def _answered(tx: Tx, result: Result, others: Sequence[Who]) -> Result:
+async def _answered(tx: Tx, result: Result, others: Sequence[ScreenedSubject]) -> Result:
     """With what a person decided of the same question before, unless this one was ever decided.
 
     That is a question about another record, or one of a list that this one has taken the place of.

@@ -7,7 +7,7 @@ from datetime import datetime
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.db import Partner, Tx
-from almoner.screening.screenings.domain import Result, Who
+from almoner.screening.screenings.domain import Result, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import CATEGORIES, Category
 from almoner.validation.configurations import service as configurations
@@ -15,7 +15,7 @@ from almoner.validation.matches import service as matches
 from almoner.validation.monitoring.domain import FLAGS, Active, Match, MonitoringSubscription, Results, Seen, Source
 
 
-async def whos(tx: Tx, organisation: Organisation, subscription: MonitoringSubscription) -> list[Who]:
+async def whos(tx: Tx, organisation: Organisation, subscription: MonitoringSubscription) -> list[ScreenedSubject]:
     """The records of the organisation, as they are compared with the lists; the one that answers first.
 
     Each register's record is compared by itself, and goes on being so when another one answers for it: what was found
@@ -28,8 +28,8 @@ async def _records(tx: Tx, organisation: Organisation) -> list[Organisation]:
     return [organisation, *await organisations.joined(tx, organisation.id)]
 
 
-def _who(record: Organisation, subscription: MonitoringSubscription) -> Who:
-    return Who("organisation", record.id, subscription.partner_id)
+def _who(record: Organisation, subscription: MonitoringSubscription) -> ScreenedSubject:
+    return ScreenedSubject("organisation", record.id, subscription.partner_id)
 
 
 async def look(tx: Tx, screener: Screener, organisation: Organisation, subscription: MonitoringSubscription) -> Seen:

@@ -8,7 +8,7 @@ from almoner.platform.db import Everyone, Partner, Tx
 from almoner.validation.reviews.domain import Decision, Shown, Subject
 
 
-class Case(Protocol):
+class ReviewHandler(Protocol):
     """How records of one kind are shown to a person and decided; its slice has it in ``cases.py``."""
 
     @property

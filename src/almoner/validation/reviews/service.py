@@ -37,7 +37,7 @@ from almoner.validation.reviews.domain import (
     Subject,
     UnknownReason,
 )
-from almoner.validation.reviews.ports import Case, Reopening
+from almoner.validation.reviews.ports import Reopening, ReviewHandler
 
 KINDS: Final[Sequence[Kind]] = get_args(Kind)
 
@@ -85,7 +85,7 @@ async def queue(tx: Tx, filters: Filters, limit: int) -> list[Review]:
     return await store.queue(tx, EVERYONE, filters, limit)
 
 
-async def look(tx: Tx, case: Case, subject_id: UUID, by: str) -> Looked:
+async def claim_for_review(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> Looked:
     """Show somebody the evidence; they hold its open review from now on, unless somebody else does.
 
     Looking again holds it for longer. Raises NotFound.
@@ -102,7 +102,7 @@ async def look(tx: Tx, case: Case, subject_id: UUID, by: str) -> Looked:
     return Looked(subject, shown, attached, await of(tx, subject), held_by, held_until)
 
 
-async def decide(tx: Tx, case: Case, subject_id: UUID, decision: Decision) -> Subject:
+async def decide(tx: Tx, case: ReviewHandler, subject_id: UUID, decision: Decision) -> Subject:
     """Let somebody decide who was shown what there is to see now, and have the subject's own service do it.
 
     Raises NotFound; NotOpen, HeldByAnother, NotShown, UnknownReason; and what the subject's service raises.
@@ -122,7 +122,7 @@ async def decide(tx: Tx, case: Case, subject_id: UUID, decision: Decision) -> Su
     return subject
 
 
-async def reopen(tx: Tx, case: Case, subject_id: UUID, by: str, note: str) -> Subject:
+async def reopen(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, note: str) -> Subject:
     """Let somebody take back what was decided, with the reason. Raises NotFound, NotOpen, NotTakenBack."""
     subject = await _held(tx, case, subject_id)
     if not isinstance(case, Reopening):
@@ -131,7 +131,7 @@ async def reopen(tx: Tx, case: Case, subject_id: UUID, by: str, note: str) -> Su
     return subject
 
 
-async def release(tx: Tx, case: Case, subject_id: UUID, by: str) -> Subject:
+async def release(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> Subject:
     """Let go of what one holds, so that others decide. Raises NotFound, NotOpen, HeldByAnother, NotHeld."""
     subject = await _held(tx, case, subject_id)
     review = await _open(tx, subject, by)
@@ -147,12 +147,12 @@ def fingerprint(review: Review, shown: Shown, attached: Sequence[Document]) -> b
     return digest(msgspec.json.encode((review.id, review.reasons, shown, scans)))
 
 
-async def _evidence(tx: Tx, case: Case, subject_id: UUID) -> tuple[Shown, list[Document]]:
+async def _evidence(tx: Tx, case: ReviewHandler, subject_id: UUID) -> tuple[Shown, list[Document]]:
     shown = await case.show(tx, subject_id)
     return shown, await documents.of(tx, EVERYONE, shown.documents)
 
 
-async def _held(tx: Tx, case: Case, subject_id: UUID) -> Subject:
+async def _held(tx: Tx, case: ReviewHandler, subject_id: UUID) -> Subject:
     if (subject := await case.hold(tx, subject_id)) is None:
         raise NotFound
     return subject

@@ -19,10 +19,10 @@ from almoner.access.members.domain import (
     Group,
     GroupMember,
     LastOwner,
+    MembershipState,
     NoSuchGroup,
     NotInvitable,
     Owners,
-    Standing,
     TooManyInvitations,
 )
 from almoner.access.people import service as people
@@ -137,12 +137,12 @@ async def delete_group(tx: Tx, partner: Partner, group_id: UUID) -> None:
         raise NoSuchGroup(tx.ids.text("group", group_id))
 
 
-async def page(tx: Tx, partner: Partner, after: UUID | None = None, limit: int = 100) -> list[Standing]:
+async def page(tx: Tx, partner: Partner, after: UUID | None = None, limit: int = 100) -> list[MembershipState]:
     """Members in the order in which they came, from after one of them."""
     return await store.page(tx, members_of(partner), after, limit)
 
 
-async def get(tx: Tx, partner: Partner, person_id: UUID) -> Standing:
+async def get(tx: Tx, partner: Partner, person_id: UUID) -> MembershipState:
     """One member. Raises NoSuchPerson."""
     if (found := await store.standing(tx, members_of(partner), person_id)) is None:
         raise NoSuchPerson(tx.ids.text("member", person_id))

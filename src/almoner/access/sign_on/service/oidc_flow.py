@@ -87,7 +87,7 @@ class SignOn:
         metadata = await self._directory.metadata(provider)
         begun = state.begin(provider, purpose, onward, self._clock.wall(), record)
         url = exchange.departure(provider, metadata, begun, redirect)
-        return Departure(url, begun.cookie, state.seal(self._db.deployment.vault, partner, begun))
+        return Departure(url, begun.cookie, state.encrypt(self._db.deployment.vault, partner, begun))
 
     async def finish(self, back: Return) -> Arrival:
         """Sign in whoever the provider vouches for. Raises Refused; the audit log has it when the state was ours.

@@ -17,7 +17,7 @@ from almoner.platform import outbox
 from almoner.platform.db import EVERYONE, Partner, Tx
 
 
-async def promise(tx: Tx, session: DonationSession, gift: Gift) -> Donation:
+async def create_donation(tx: Tx, session: DonationSession, gift: Gift) -> Donation:
     """The session's donation with this gift: a new one, or the unpaid one changed. The caller holds the session's lock.
 
     Raises SessionExpired, SessionCompleted, WrongTargetCurrency.
