@@ -60,11 +60,11 @@ def _bare() -> float:
 
 
 async def _rounds(complete: Settings, scale: Scale) -> list[str]:
-    house = await wiring.build_services(complete)
+    services = await wiring.build_services(complete)
     try:
-        rounds = [await _round(house.db, scale.rows(ENTRIES)) for _ in range(scale.repeat)]
+        rounds = [await _round(services.db, scale.rows(ENTRIES)) for _ in range(scale.repeat)]
     finally:
-        await house.close()
+        await services.close()
     chained, proved = (statistics.median(rates) for rates in zip(*rounds, strict=True))
     return [
         f"- chained: {chained:,.0f} entries/s, one chainer",

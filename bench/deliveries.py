@@ -122,28 +122,28 @@ def _await(port: int, wanted: int, worker: "subprocess.Popen[bytes]", log: Path)
 
 async def _subscribe(stage: Stage, port: int) -> None:
     """Subscriptions of every partner to the sink, and no others."""
-    house = await wiring.build_services(stage.settings)
+    services = await wiring.build_services(stage.settings)
     try:
-        async with house.db.write() as tx:
+        async with services.db.write() as tx:
             await tx.execute("update webhook_subscription set deleted_at = $1 where deleted_at is null", tx.now)
             for partner in stage.partner_ids:
                 for number in range(ENDPOINTS_EACH):
                     url = f"http://127.0.0.1:{port}/{number}"
                     await subscriptions.create(tx, Partner(partner), url, ["*"])
     finally:
-        await house.close()
+        await services.close()
 
 
 async def _emit(stage: Stage, events: int) -> None:
     """So many events of each partner, all at once."""
-    house = await wiring.build_services(stage.settings)
+    services = await wiring.build_services(stage.settings)
     try:
-        async with house.db.write() as tx:
+        async with services.db.write() as tx:
             gift = await _gift(tx, stage)
             for _ in range(events):
                 await outbox.emit_all(tx, "donation.settled", [(partner, gift) for partner in stage.partner_ids])
     finally:
-        await house.close()
+        await services.close()
 
 
 async def _gift(tx: Tx, stage: Stage) -> DonationOut:
@@ -155,11 +155,11 @@ async def _gift(tx: Tx, stage: Stage) -> DonationOut:
 
 async def _settled(stage: Stage, wanted: int) -> None:
     """Wait until every delivery has its attempt, as it has soon after the answer came. Raises RuntimeError."""
-    house = await wiring.build_services(stage.settings)
+    services = await wiring.build_services(stage.settings)
     try:
         ends = time.monotonic() + KEPT_SECONDS
         while True:
-            async with house.db.read() as tx:
+            async with services.db.read() as tx:
                 kept = await tx.fetchval(
                     """
                     select count(*) from webhook_attempt a join webhook_delivery d on d.id = a.delivery_id
@@ -172,16 +172,16 @@ async def _settled(stage: Stage, wanted: int) -> None:
                 raise RuntimeError(f"{kept} attempts kept of {wanted} deliveries")
             await asyncio.sleep(0.05)
     finally:
-        await house.close()
+        await services.close()
 
 
 async def _body(stage: Stage) -> bytes:
-    house = await wiring.build_services(stage.settings)
+    services = await wiring.build_services(stage.settings)
     try:
-        async with house.db.read() as tx:
+        async with services.db.read() as tx:
             return msgspec.json.encode(await _gift(tx, stage))
     finally:
-        await house.close()
+        await services.close()
 
 
 async def _bare(stage: Stage, port: int, events: int) -> float:

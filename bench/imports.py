@@ -61,17 +61,17 @@ def states() -> list[list[Path]]:
 
 
 async def _import(complete: Settings, files: Sequence[Path]) -> tuple[int, float]:
-    house = await wiring.build_services(complete)
+    services = await wiring.build_services(complete)
     try:
         source = REGISTER_SOURCES[SOURCE]
         started = time.perf_counter()
         if files:
-            load = await flows.import_files(house.db, source, files, force=True)
+            load = await flows.import_files(services.db, source, files, force=True)
         else:
-            load = await flows.roll_back(house.db, source)
+            load = await flows.roll_back(services.db, source)
         return load.rows, time.perf_counter() - started
     finally:
-        await house.close()
+        await services.close()
 
 
 def _measured(complete: Settings, files: Sequence[Path]) -> tuple[int, float, int]:

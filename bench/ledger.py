@@ -85,12 +85,12 @@ async def _balanced(db: Database) -> bool:
 
 
 async def _rounds(complete: Settings, scale: Scale) -> list[str]:
-    house = await wiring.build_services(complete.model_copy(update={"database_pool": WRITERS}))
+    services = await wiring.build_services(complete.model_copy(update={"database_pool": WRITERS}))
     owner = await asyncpg.connect(complete.owner_dsn)
     await owner.execute(BARE)
     pool = await asyncpg.create_pool(complete.owner_dsn, min_size=WRITERS, max_size=WRITERS, reset=_keep)
     organisations = [row["id"] for row in await owner.fetch("select id from organisation limit $1", ACCOUNTS)]
-    async with house.db.write() as tx:
+    async with services.db.write() as tx:
         clearing = [books.clearing(f"provider{number}", "USD") for number in range(PROVIDERS)]
         owed = [books.liability(organisation, "USD") for organisation in organisations]
         await store.open_accounts(tx, EVERYONE, [*clearing, *owed])
@@ -102,18 +102,18 @@ async def _rounds(complete: Settings, scale: Scale) -> list[str]:
         for name, providers in ((f"{PROVIDERS} clearing accounts", PROVIDERS), ("one hot clearing account", 1)):
             ours, bare = [], []
             for _ in range(scale.repeat):
-                ours.append(await _rate(_ours(house.db, organisations, providers), scale.seconds))
+                ours.append(await _rate(_ours(services.db, organisations, providers), scale.seconds))
                 bare.append(await _rate(_bare(pool, providers), scale.seconds))
             middle, beside = statistics.median(ours), statistics.median(bare)
             lines += [
                 f"| {name}: the ledger | {middle:,.0f} ({min(ours):,.0f}-{max(ours):,.0f}) | {middle / beside:.2f} |",
                 f"| {name}: bare SQL | {beside:,.0f} ({min(bare):,.0f}-{max(bare):,.0f}) | 1.00 |",
             ]
-        assert await _balanced(house.db), "the books must balance after every run"
+        assert await _balanced(services.db), "the books must balance after every run"
     finally:
         await pool.close()
         await owner.close()
-        await house.close()
+        await services.close()
     return lines
 
 
@@ -123,11 +123,11 @@ async def _keep(_connection: object) -> None:
 
 async def _load(complete: Settings) -> None:
     """The shipped register sample: its nonprofits are owed to."""
-    house = await wiring.build_services(complete)
+    services = await wiring.build_services(complete)
     try:
-        await flows.import_files(house.db, REGISTER_SOURCES[SOURCE], SAMPLE)
+        await flows.import_files(services.db, REGISTER_SOURCES[SOURCE], SAMPLE)
     finally:
-        await house.close()
+        await services.close()
 
 
 def measure(scale: Scale) -> list[str]:

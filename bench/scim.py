@@ -153,11 +153,11 @@ async def _partner(db: Database, name: str, users: int) -> str:
 async def _rounds(complete: Settings, scale: Scale) -> list[str]:
     users, asked, bulk = scale.rows(USERS), scale.rows(ASKED, 3), scale.rows(BULK)
     unlimited = complete.model_copy(update={"rate_limit_secret": Rate(900_000, 900_000)})
-    house = await wiring.build_services(unlimited, telemetry=Telemetry(lambda _: None))
+    services = await wiring.build_services(unlimited, telemetry=Telemetry(lambda _: None))
     try:
         for number in range(OTHERS):
-            await _partner(house.db, f"Other {number}", users // OTHERS)
-        ours = Caller(application.create_app(house), "/scim/v2", await _partner(house.db, "Large", users))
+            await _partner(services.db, f"Other {number}", users // OTHERS)
+        ours = Caller(application.create_app(services), "/scim/v2", await _partner(services.db, "Large", users))
         provider = make_provider()
         plain = ASGIApplication(_memory(provider, users), provider, ScimService(provider, secret=b"bench"))
         memory = Caller(plain, "/v2", "")
@@ -169,7 +169,7 @@ async def _rounds(complete: Settings, scale: Scale) -> list[str]:
         }
         bulks = await _bulk(ours, bulk), await _bulk(memory, bulk)
     finally:
-        await house.close()
+        await services.close()
     head = f"a partner with {users:,} users among {OTHERS + 1}, one caller, {asked} times each"
 
     return list(_table(head, found, f"a bulk request for {bulk:,} new users", *bulks))

@@ -92,10 +92,10 @@ def _compare(work: tuple[Settings, int, int]) -> tuple[int, float, float, float,
 
 
 async def _comparing(settings: Settings, count: int, half: int) -> tuple[int, float, float, float, int]:
-    house = await wiring.build_services(settings)
+    services = await wiring.build_services(settings)
     try:
         screener, begun = Screener(), time.perf_counter()
-        lists = await screener.renewed(house.db)
+        lists = await screener.renewed(services.db)
         held = time.perf_counter() - begun
         done, seconds, worked = 0, 0.0, 0.0
         rows = islice(_bodies(count), half, None, CORES)
@@ -106,7 +106,7 @@ async def _comparing(settings: Settings, count: int, half: int) -> tuple[int, fl
             seconds, worked = seconds + time.perf_counter() - begun, worked + time.process_time() - began
         return done, held, seconds, worked, psutil.Process().memory_info().rss
     finally:
-        await house.close()
+        await services.close()
 
 
 def _speed(settings: Settings, count: int) -> list[str]:
@@ -166,11 +166,11 @@ async def _partner(db: Database) -> UUID:
 
 
 async def _inside(settings: Settings, count: int | None) -> list[str]:
-    house = await wiring.build_services(settings)
+    services = await wiring.build_services(settings)
     try:
-        return await (_loaded(house.db) if count is None else _update(house.db, count))
+        return await (_loaded(services.db) if count is None else _update(services.db, count))
     finally:
-        await house.close()
+        await services.close()
 
 
 def measure(count: int = 20_000, watched: int = 2_000) -> list[str]:

@@ -202,20 +202,20 @@ async def _renamed(db: Database) -> list[str]:
 
 
 async def _run(complete: Settings, count: int, asked: int, scale: Scale) -> list[str]:
-    house = await wiring.build_services(complete)
+    services = await wiring.build_services(complete)
     try:
-        rows = await _fill(house.db, count)
+        rows = await _fill(services.db, count)
         collect_seldom()  # as the service does
-        told = {"first": await _first(house.db)}
-        async with house.db.read() as tx:
+        told = {"first": await _first(services.db)}
+        async with services.db.read() as tx:
             version = str(await tx.fetchval("show server_version")).split()[0]
         assert complete.owner_dsn is not None
-        questions = _asked(await sampled(house.db, asked))
-        told |= await _ours(house.db, questions, scale.rows(TYPED))
-        many, told["many"] = await _many(house.db, scale.rows(MANY))
-        hard, told["hard"] = await _hard(house.db)
-        exact, told["exact"] = await _exact(house.db, await sampled(house.db, asked))
-        over_http, ours_over_http = await search_http.measure(complete, house.db, scale)
+        questions = _asked(await sampled(services.db, asked))
+        told |= await _ours(services.db, questions, scale.rows(TYPED))
+        many, told["many"] = await _many(services.db, scale.rows(MANY))
+        hard, told["hard"] = await _hard(services.db)
+        exact, told["exact"] = await _exact(services.db, await sampled(services.db, asked))
+        over_http, ours_over_http = await search_http.measure(complete, services.db, scale)
         told |= {f"{kind} over HTTP": figures for kind, figures in ours_over_http.items()}
         side_by_side = await _side_by_side(complete.owner_dsn, questions, told, asked)
         return [
@@ -238,10 +238,10 @@ async def _run(complete: Settings, count: int, asked: int, scale: Scale) -> list
             ),
             *["", "Over HTTP, one caller:", "", *over_http, "", "## What the bodies are like", ""],
             *["Words of the real files recombined (`bench/bodies.py`), the same for each seed.", ""],
-            *bodies.compared([row["NAME"] for row in bodies.originals()], await _names(house.db)),
+            *bodies.compared([row["NAME"] for row in bodies.originals()], await _names(services.db)),
         ]
     finally:
-        await house.close()
+        await services.close()
 
 
 async def _names(db: Database) -> list[str]:
@@ -255,12 +255,12 @@ async def _names(db: Database) -> list[str]:
 
 
 async def _real(complete: Settings) -> list[str]:
-    house = await wiring.build_services(complete)
+    services = await wiring.build_services(complete)
     try:
-        await flows.import_files(house.db, REGISTER_SOURCES[SOURCE], bodies.paths())
-        return await _renamed(house.db)
+        await flows.import_files(services.db, REGISTER_SOURCES[SOURCE], bodies.paths())
+        return await _renamed(services.db)
     finally:
-        await house.close()
+        await services.close()
 
 
 @contextmanager

@@ -113,11 +113,11 @@ async def _while_importing(
 
 
 async def _import(complete: Settings, path: Path) -> None:
-    house = await wiring.build_services(complete)
+    services = await wiring.build_services(complete)
     try:
-        await flows.import_files(house.db, REGISTER_SOURCES["irs-bmf"], [path], force=True)
+        await flows.import_files(services.db, REGISTER_SOURCES["irs-bmf"], [path], force=True)
     finally:
-        await house.close()
+        await services.close()
 
 
 if __name__ == "__main__":

@@ -88,18 +88,18 @@ def staged(scale: Scale = FULL) -> Iterator[Stage]:
 
 
 async def _fill(complete: Settings, rows: int) -> Stage:
-    house = await wiring.build_services(complete)
+    services = await wiring.build_services(complete)
     try:
-        async with house.db.read() as tx:
+        async with services.db.read() as tx:
             version = str(await tx.fetchval("show server_version")).split()[0]
             backend = int(await tx.fetchval("select pg_backend_pid()"))
         stage = Stage(complete, psutil.Process(backend).ppid(), version)
-        await _partners(house.db, stage)
-        await _organisations(house.db, stage)
-        await _donations(house.db, stage, rows)
+        await _partners(services.db, stage)
+        await _organisations(services.db, stage)
+        await _donations(services.db, stage, rows)
         return stage
     finally:
-        await house.close()
+        await services.close()
 
 
 async def _partners(db: Database, stage: Stage) -> None:

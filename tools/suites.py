@@ -20,7 +20,7 @@ from xml.etree import ElementTree as ET
 
 PROJECT = Path(__file__).parents[1]
 REPORTS = PROJECT / ".cache" / "reports"
-TABLE = PROJECT / "docs" / "house.md"
+TABLE = PROJECT / "docs" / "architecture.md"
 TABLE_HEAD = "| suite | seconds | of work | tests |\n|---|---:|---:|---:|\n"
 # Each of two workers begins with half of the files, so that what a file starts for its tests is mostly started once.
 SHARED = ("-n", "2", "--dist", "worksteal")
@@ -195,7 +195,7 @@ def tell(results: list[Result], seconds: float) -> None:
 
 
 def record(results: list[Result], seconds: float) -> None:
-    """Write the seconds of a whole run into the house's table."""
+    """Write the seconds of a whole run into the table of the architecture page."""
     rows = [(one.name, one.seconds, one.busy, one.tests) for one in sorted(results, key=lambda one: -one.seconds)]
     rows.append(("all", seconds, sum(one.busy for one in results), sum(one.tests for one in results)))
     table = "".join(f"| {name} | {took:.0f} | {busy:.0f} | {tests:,} |\n" for name, took, busy, tests in rows)
@@ -214,7 +214,7 @@ def main() -> int:
         action="store_true",
         help=f"with types and the bench in brief, without {CHECKED} (`make check-code`); a skipped test fails the run",
     )
-    parser.add_argument("--record", action="store_true", help="write the seconds to docs/house.md")
+    parser.add_argument("--record", action="store_true", help="write the seconds to docs/architecture.md")
     given = parser.parse_args()
     REPORTS.mkdir(parents=True, exist_ok=True)
     if not given.only:

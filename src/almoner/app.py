@@ -58,41 +58,43 @@ class _Split:
             raise NotFound("there is nothing at this address") from None
 
 
-def describe_house(house: Services) -> bytes:
+def describe_services(services: Services) -> bytes:
     """The interface description of one server; the work of half a second."""
-    deployment = house.db.deployment
-    return describe_api(house.routes, house.events.values(), deployment.ids, deployment.links.api)
+    deployment = services.db.deployment
+    return describe_api(services.routes, services.events.values(), deployment.ids, deployment.links.api)
 
 
 def create_app(
-    house: Services, description: bytes | None = None, *, statement_seconds: float = REQUEST_SECONDS
+    services: Services, description: bytes | None = None, *, statement_seconds: float = REQUEST_SECONDS
 ) -> ASGIApp:
-    """Everything that one server answers; ``description`` where it is known. The house stays the caller's to close."""
-    routes = house.routes
+    """What one server answers; ``description`` where it is known. ``services`` stay the caller's to close."""
+    routes = services.routes
 
     async def show_media(request: Request) -> Response:
-        async with house.db.read() as tx:
+        async with services.db.read() as tx:
             found = await media.find(tx, EVERYONE, request.path_params["key"])
         if found is None:
             raise NotFound
         headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
         return Response(found[1], media_type=found[0], headers=headers)
 
-    deployment = house.db.deployment
-    description = description or describe_house(house)
+    deployment = services.db.deployment
+    description = description or describe_services(services)
     pages: list[BaseRoute] = [
         Route("/media/{key}", show_media),
-        *probe_routes(house.checks, deployment.identity, house.telemetry, description, house.settings.metrics_secret),
+        *probe_routes(
+            services.checks, deployment.identity, services.telemetry, description, services.settings.metrics_secret
+        ),
         *reference_routes(deployment, description),
         signing_keys(deployment.vault),
-        *house.pages,
+        *services.pages,
     ]
     outer = Router(pages, redirect_slashes=False)
     return Edge(
-        _Split(Service(house.db, house.guard, routes, house.intake), house.scim, outer),
-        house.telemetry,
-        house.db.deployment.clock,
-        house.settings.trusted_proxies,
-        https_only=not house.db.deployment.sandbox,
+        _Split(Service(services.db, services.guard, routes, services.intake), services.scim, outer),
+        services.telemetry,
+        services.db.deployment.clock,
+        services.settings.trusted_proxies,
+        https_only=not services.db.deployment.sandbox,
         statement_seconds=statement_seconds,
     )

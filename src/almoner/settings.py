@@ -1,4 +1,4 @@
-"""What the deployment can be told from outside, and the only reader of the environment (house 4).
+"""What the deployment can be told from outside, and the only reader of the environment (architecture 4).
 
 Each setting is the variable ``ALMONER_<NAME>``. ``read`` reports all missing and unsafe settings at once; secrets have
 no defaults in production. In the sandbox the command line completes what is missing from files of the data directory.
@@ -253,7 +253,7 @@ class Settings(BaseSettings):
 
     @property
     def loopback_only(self) -> bool:
-        """Whether only this machine can reach the API: then deliveries to loopback addresses are allowed (house 6)."""
+        """Whether only this machine can reach the API: deliveries to loopback are allowed then (architecture 6)."""
         return self.host in LOOPBACK_HOSTS
 
     @property

@@ -100,7 +100,7 @@ def register_source(named: str) -> RegisterSource:
     if named in REGISTER_SOURCES:
         return REGISTER_SOURCES[named]
     if named.endswith(".toml"):
-        from almoner.adapters.registers_mapped import MappedSource  # on first use (house 6)
+        from almoner.adapters.registers_mapped import MappedSource  # on first use (architecture 6)
         from almoner.adapters.registers_mapping import from_file
 
         taken = {code: source.registry_code if source.lists else None for code, source in REGISTER_SOURCES.items()}

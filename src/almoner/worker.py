@@ -26,54 +26,54 @@ _TURNS_OF_HISTORY: Final = 12
 """What reads years of decisions is measured every so many times."""
 
 
-async def run(house: Services, role: Role, stop: asyncio.Event) -> None:
+async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
     """Run until ``stop`` is set; then finish or give back what is in hand.
 
     Every server dispatches events too; only a worker (``role`` says) chains audit entries and runs jobs, sweeps and
     deliveries.
     """
-    pulse = Pulse(house.db, role, house.telemetry, house.limiter.set_servers)
-    watch = ClockWatch(house.db, house.clock, pulse, house.telemetry)
+    pulse = Pulse(services.db, role, services.telemetry, services.limiter.set_servers)
+    watch = ClockWatch(services.db, services.clock, pulse, services.telemetry)
     await watch.look()
     await pulse.beat()
     async with asyncio.TaskGroup() as group:
-        background = house.background
+        background = services.background
         group.create_task(background.dispatcher.run(stop) if role == "server" else background.run(stop))
-        group.create_task(_note(house, stop))
-        if house.settings.sandbox:
+        group.create_task(_note(services, stop))
+        if services.settings.sandbox:
             group.create_task(watch.run(stop))
         group.create_task(pulse.run(stop))
-        group.create_task(house.copy_watch.run(stop))
+        group.create_task(services.copy_watch.run(stop))
 
 
-async def drain(house: Services) -> None:
+async def drain(services: Services) -> None:
     """Do everything that is due now, and what follows from it."""
-    await house.background.drain()
+    await services.background.drain()
 
 
-async def _note(house: Services, stop: asyncio.Event) -> None:
+async def _note(services: Services, stop: asyncio.Event) -> None:
     """Every few seconds: write down which keys were used, and measure what waits."""
     turns = count()
     while not stop.is_set():
         await wait_for_work(stop, _NOTE_SECONDS)
         try:
-            await house.guard.write_uses()
-            async with house.db.read() as tx:
-                house.telemetry.dispatch_lag.set(await dispatcher.lag(tx))
-                house.telemetry.audit_waiting.set(await audit_chain.waited(tx))
+            await services.guard.write_uses()
+            async with services.db.read() as tx:
+                services.telemetry.dispatch_lag.set(await dispatcher.lag(tx))
+                services.telemetry.audit_waiting.set(await audit_chain.waited(tx))
                 figures = await queue.figures(tx)
-                house.telemetry.tested_partners.set(len(await brakes.alerts(tx)))
-                house.telemetry.disputes_open.set(await disputes.count_open(tx))
-                house.telemetry.refunds_refused.set(await refunds.count_unsent(tx))
-                await bank_lines.measure(tx, house.telemetry)
-                await registers.measure(tx, house.telemetry)
-                await watchlists.measure(tx, house.telemetry)
-                await reviews.measure(tx, house.telemetry)
-                await verifications.measure(tx, house.telemetry)
-                await payees.measure(tx, house.telemetry)
+                services.telemetry.tested_partners.set(len(await brakes.alerts(tx)))
+                services.telemetry.disputes_open.set(await disputes.count_open(tx))
+                services.telemetry.refunds_refused.set(await refunds.count_unsent(tx))
+                await bank_lines.measure(tx, services.telemetry)
+                await registers.measure(tx, services.telemetry)
+                await watchlists.measure(tx, services.telemetry)
+                await reviews.measure(tx, services.telemetry)
+                await verifications.measure(tx, services.telemetry)
+                await payees.measure(tx, services.telemetry)
                 if next(turns) % _TURNS_OF_HISTORY == 0:
-                    await reviews.measure_decided(tx, house.telemetry)
+                    await reviews.measure_decided(tx, services.telemetry)
             for state, jobs in asdict(figures).items():
-                house.telemetry.queue.labels(state).set(jobs)
+                services.telemetry.queue.labels(state).set(jobs)
         except TROUBLE as error:
-            house.telemetry.log("notes_wait", house.clock.wall(), **failure(error))
+            services.telemetry.log("notes_wait", services.clock.wall(), **failure(error))

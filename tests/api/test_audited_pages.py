@@ -42,7 +42,7 @@ def place(path: str) -> str:
 
 def forms(service: Service) -> frozenset[str]:
     """The account pages that take a form."""
-    routes = [page for page in service.house.pages if isinstance(page, Route) and "POST" in (page.methods or ())]
+    routes = [page for page in service.services.pages if isinstance(page, Route) and "POST" in (page.methods or ())]
     live = [route for route in routes if route.endpoint.__module__ != error_pages.__name__]
     return frozenset(place(route.path) for route in live if route.path.startswith(("/account", "/operator")))
 

@@ -338,7 +338,7 @@ async def test_h7_administrators_see_who_is_attacked(street: Street) -> None:
     async with street.service.db.write() as tx:
         assert not await store.alert(tx, partner, 32, 41)
         shown = iso(tx.wall + CALM_AFTER)
-    settings = street.service.house.settings
+    settings = street.service.services.settings
     given = {"ALMONER_DATABASE_URL": settings.dsn, "ALMONER_MASTER_KEY": b64encode(settings.master_key_bytes).decode()}
     listing = await asyncio.create_subprocess_exec(ALMONER, "partners", "list", env=given, stdout=PIPE)
     said, _ = await listing.communicate()
@@ -346,8 +346,8 @@ async def test_h7_administrators_see_who_is_attacked(street: Street) -> None:
     assert line.startswith(street.service.db.deployment.ids.text("partner", partner.id))
     stop = asyncio.Event()
     async with asyncio.TaskGroup() as group:
-        group.create_task(worker.run(street.service.house, "server", stop))
-        metrics = street.service.house.telemetry.exposition
+        group.create_task(worker.run(street.service.services, "server", stop))
+        metrics = street.service.services.telemetry.exposition
         await eventually(lambda: b"almoner_card_testing_partners 1.0" in metrics(), within=30)
         stop.set()
 

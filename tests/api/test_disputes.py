@@ -318,8 +318,8 @@ async def test_how_many_are_open_is_a_metric(paid: Giving) -> None:
         expected = f"almoner_disputes_open {await disputes.count_open(tx)}.0"
     stop = asyncio.Event()
     async with asyncio.TaskGroup() as group:
-        group.create_task(worker.run(paid.service.house, "server", stop))
-        metrics = paid.service.house.telemetry.exposition
+        group.create_task(worker.run(paid.service.services, "server", stop))
+        metrics = paid.service.services.telemetry.exposition
         await eventually(lambda: expected.encode() in metrics(), within=30)
         stop.set()
 

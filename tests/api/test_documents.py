@@ -37,8 +37,8 @@ async def followed(anonymous: Client, url: str, **changed: str) -> httpx.Respons
 
 def blobs(service: Service) -> list[Path]:
     """The files that the storage has."""
-    assert service.house.settings.documents_url is not None
-    return [file for file in Path(service.house.settings.documents_url).glob("??/*") if file.is_file()]
+    assert service.services.settings.documents_url is not None
+    return [file for file in Path(service.services.settings.documents_url).glob("??/*") if file.is_file()]
 
 
 async def rows(service: Service, sql: str, *args: object) -> list[Any]:

@@ -387,4 +387,4 @@ async def test_a_completed_session_refuses_a_donation_that_comes_too_late_to_kno
     await giving.come_back()
     with pytest.raises(SessionCompleted):
         async with giving.service.db.write() as tx:
-            await donations.promise(tx, await sessions.lock(tx, giving.session_id), gift())
+            await donations.create_donation(tx, await sessions.lock(tx, giving.session_id), gift())

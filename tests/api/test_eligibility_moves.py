@@ -70,7 +70,7 @@ async def test_sb_test_values_decide_where_nothing_is_known(
 async def test_sb_a_test_value_shows_on_the_next_get_within_a_second(service: Service, api: Client) -> None:
     organisation = await body_of(service)
     stop = asyncio.Event()
-    running = asyncio.create_task(service.house.background.run(stop))
+    running = asyncio.create_task(service.services.background.run(stop))
     try:
         made = await create(api, organisation, "test_fail")
 

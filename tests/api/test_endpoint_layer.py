@@ -92,8 +92,8 @@ async def smell_tea(call: Call) -> TeaOut:
 async def tea(service: support.Service, tenant: support.Tenant) -> AsyncIterator[Client]:
     raised.clear()
     app = Edge(
-        Service(service.db, service.house.guard, [routes]),
-        service.house.telemetry,
+        Service(service.db, service.services.guard, [routes]),
+        service.services.telemetry,
         service.clock,
         [ip_network("127.0.0.0/8"), ip_network("10.0.0.0/8")],
         https_only=False,
@@ -174,7 +174,7 @@ async def test_a_page_without_a_connection_is_503(service: support.Service) -> N
     async def page(_scope: Scope, _receive: Receive, _send: Send) -> None:
         raise NoConnection
 
-    edge = Edge(page, service.house.telemetry, service.clock, https_only=False)
+    edge = Edge(page, service.services.telemetry, service.clock, https_only=False)
     answer = await Client(edge, "http://testserver", None).get("/give")
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "service_unavailable")
     assert answer.headers["retry-after"] == "2"
@@ -318,8 +318,8 @@ async def test_the_client_address_is_the_nearest_untrusted_one(
 
 
 async def test_a_stranger_cannot_choose_its_address(service: support.Service) -> None:
-    house = service.house
-    app = Edge(Service(service.db, house.guard, [routes]), house.telemetry, service.clock, https_only=False)
+    services = service.services
+    app = Edge(Service(service.db, services.guard, [routes]), services.telemetry, service.clock, https_only=False)
     client = Client(app, "http://testserver", None, address="203.0.113.7")
     answer = await client.get("/v1/tea/free", headers={"X-Forwarded-For": "198.51.100.1"})
     assert data(answer)["name"] == "203.0.113.7"
@@ -327,9 +327,9 @@ async def test_a_stranger_cannot_choose_its_address(service: support.Service) ->
 
 
 async def test_plain_http_is_refused_where_https_is_required(service: support.Service) -> None:
-    house = service.house
-    inner = Service(service.db, house.guard, [routes])
-    app = Edge(inner, house.telemetry, service.clock, [ip_network("127.0.0.1")], https_only=True)
+    services = service.services
+    inner = Service(service.db, services.guard, [routes])
+    app = Edge(inner, services.telemetry, service.clock, [ip_network("127.0.0.1")], https_only=True)
     client = Client(app, "http://testserver", None)
     assert (await client.get("/v1/tea/free")).status_code == 403
     assert (await client.get("/v1/tea/free", headers={"X-Forwarded-Proto": "https"})).status_code == 200

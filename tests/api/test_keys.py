@@ -72,7 +72,7 @@ async def test_k4_a_revoked_key_stops_within_a_second(service: Service, tenant: 
 
 async def test_k5_last_use_is_written_at_most_once_a_minute(service: Service, tenant: Tenant) -> None:
     async def last_use() -> list[object]:
-        await service.house.guard.write_uses()
+        await service.services.guard.write_uses()
         async with service.db.read() as tx:
             row = await tx.fetchrow(
                 "select last_used_at, last_used_address, last_used_route from api_key where id = $1",
@@ -176,7 +176,7 @@ async def test_l1_l3_limits_per_key_and_their_headers(service: Service) -> None:
     clock = StandingClock(service.clock.wall())
     limits = Limits(Limit("secret", 25, 50), Limit("publishable", 25, 50), Limit("address", 5, 20), WRONG_KEYS)
     guard = KeyGuard(service.db, clock, RateLimiter(), limits)
-    app = EndpointLayer(service.db, guard, service.house.routes)
+    app = EndpointLayer(service.db, guard, service.services.routes)
     tenant = await service.tenant()
     for key, policy, burst in ((tenant.secret, "secret", 50), (tenant.publishable, "address", 20)):
         client = Client(app, "http://testserver", key)
@@ -212,7 +212,7 @@ def door(service: Service) -> Door:
     clock = StandingClock(service.clock.wall())
     free = Limit("free", 100_000, 100_000)
     guard = KeyGuard(service.db, clock, RateLimiter(), Limits(free, free, free, WRONG_KEYS))
-    return Door(EndpointLayer(service.db, guard, service.house.routes), clock)
+    return Door(EndpointLayer(service.db, guard, service.services.routes), clock)
 
 
 def guess() -> str:

@@ -78,7 +78,7 @@ async def recorded(service: Service, tenant: Tenant) -> list[Entry]:
 def test_every_page_has_its_row_in_the_table(service: Service) -> None:
     gate = Gate(service.db, Pages(service.db.deployment, pages.TEMPLATES))
     made = pages.routes(gate, Pages(service.db.deployment, pages.TEMPLATES))
-    served = {route.path for route in service.house.pages if isinstance(route, Route)}
+    served = {route.path for route in service.services.pages if isinstance(route, Route)}
     assert {route.path.removeprefix("/account/{partner}") for route in made} == set(WHO_MAY)
     assert {route.path for route in made} <= served
 

@@ -14,7 +14,7 @@ SET = re.compile(r'almoner_payee(s_open|_oldest_seconds)\{what="(\w+)"\} ([\d.]+
 
 async def measured(service: Service) -> dict[str, tuple[float, float]]:
     """How many of each wait, and how long the oldest has, in days."""
-    telemetry = service.house.telemetry
+    telemetry = service.services.telemetry
     async with service.db.read() as tx:
         await verifications.measure(tx, telemetry)
         await payees.measure(tx, telemetry)

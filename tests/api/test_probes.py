@@ -69,7 +69,7 @@ async def test_a_copy_answers_and_says_what_it_does_not_do(empty_database: TestD
                 "update deployment set copied = 'x', copied_at = $1, written_by = pg_current_xact_id()::text::bigint",
                 tx.wall,
             )
-        await service.house.copy_watch.look()
+        await service.services.copy_watch.look()
         assert (await api.get(path)).status_code == 200
         for refused in (
             await api.upload(f"{path}/document", "file", "x", HONEST[PDF], PDF),

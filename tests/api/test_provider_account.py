@@ -13,7 +13,7 @@ from tests.support import signing_in as si
 from tests.support.browsing import Browser
 from tests.support.hostile_openid import HostileProvider, hostile_provider
 from tests.support.service import Service
-from tests.support.sign_on import House, entered, house, refused, through
+from tests.support.sign_on import Setup, entered, refused, set_up, through
 
 At = Callable[[si.Account], Awaitable[Browser]]
 
@@ -25,8 +25,8 @@ async def evil(service: Service) -> AsyncIterator[HostileProvider]:
 
 
 @pytest.fixture
-async def here(service: Service, evil: HostileProvider) -> AsyncIterator[House]:
-    async with house(service) as made:
+async def here(service: Service, evil: HostileProvider) -> AsyncIterator[Setup]:
+    async with set_up(service) as made:
         await made.set_up(evil.url)
         yield made
 
@@ -37,12 +37,12 @@ def pages(service: Service) -> str:
 
 
 @pytest.fixture
-def home(here: House) -> str:
+def home(here: Setup) -> str:
     return "/account/" + here.service.db.deployment.ids.text("partner", here.partner.id)
 
 
 @pytest.fixture
-async def at(here: House, pages: str, home: str) -> AsyncIterator[At]:
+async def at(here: Setup, pages: str, home: str) -> AsyncIterator[At]:
     """Somebody at a browser, who has just proved by a password who they are."""
     made: list[Browser] = []
 
@@ -59,7 +59,7 @@ async def at(here: House, pages: str, home: str) -> AsyncIterator[At]:
         await one.close()
 
 
-async def member(here: House, *roles: Role, password: bool = True) -> si.Account:
+async def member(here: Setup, *roles: Role, password: bool = True) -> si.Account:
     chosen = si.PASSWORD if password else None
     return await si.person_of(here.service, members_of(here.partner), *(roles or ("developer",)), password=chosen)
 
@@ -72,7 +72,7 @@ async def connected(one: Browser, home: str, pages: str) -> str:
 
 
 async def test_v8_a_member_connects_the_account_sees_it_and_disconnects_it(
-    here: House, evil: HostileProvider, at: At, home: str, pages: str
+    here: Setup, evil: HostileProvider, at: At, home: str, pages: str
 ) -> None:
     ada = await member(here)
     one = await at(ada)
@@ -95,7 +95,7 @@ async def test_v8_a_member_connects_the_account_sees_it_and_disconnects_it(
     assert {"identity.bound", "identity.unbound"} <= set(await ada.recorded())
 
 
-async def test_v8_the_only_way_in_stays_connected(here: House, at: At, home: str, pages: str) -> None:
+async def test_v8_the_only_way_in_stays_connected(here: Setup, at: At, home: str, pages: str) -> None:
     ada = await member(here, password=False)
     one = await at(ada)
     await connected(one, home, pages)
@@ -107,7 +107,7 @@ async def test_v8_the_only_way_in_stays_connected(here: House, at: At, home: str
 
 
 async def test_v8_connecting_needs_a_proof_of_now_and_the_same_sign_in(
-    here: House, at: At, home: str, pages: str
+    here: Setup, at: At, home: str, pages: str
 ) -> None:
     one = await at(await member(here))
     away = await one.get(f"{home}/sign-on?for=connect")
@@ -128,14 +128,14 @@ async def test_v8_connecting_needs_a_proof_of_now_and_the_same_sign_in(
     assert await here.count("sign_on_identity") == 0
 
 
-async def test_v8_somebody_elses_account_is_not_connected(here: House, at: At, home: str, pages: str) -> None:
+async def test_v8_somebody_elses_account_is_not_connected(here: Setup, at: At, home: str, pages: str) -> None:
     await connected(await at(await member(here)), home, pages)
     assert "belongs to another member" in await connected(await at(await member(here)), home, pages)
     assert await here.count("sign_on_identity") == 1
 
 
 async def test_v8_an_owner_sees_and_disconnects_a_members_account(
-    here: House, evil: HostileProvider, at: At, home: str, pages: str
+    here: Setup, evil: HostileProvider, at: At, home: str, pages: str
 ) -> None:
     ada, owner = await member(here, password=False), await member(here, "owner")
     await owner.add_app()
@@ -153,7 +153,7 @@ async def test_v8_an_owner_sees_and_disconnects_a_members_account(
     assert not await si.found(ada, there.secret)
 
 
-async def test_v8_who_came_only_by_the_provider_can_be_invited_again_without_it(here: House, at: At, home: str) -> None:
+async def test_v8_who_came_only_by_the_provider_can_be_invited_again_without_it(here: Setup, at: At, home: str) -> None:
     ada, owner = await member(here, password=False), await member(here, "owner")
     await owner.add_app()
     await here.change(ada.person, externalId="ada")
@@ -165,7 +165,7 @@ async def test_v8_who_came_only_by_the_provider_can_be_invited_again_without_it(
     assert "Send a new invitation" in (await boss.get(page)).text
 
 
-async def test_v8_the_last_owner_who_can_sign_in_stays_connected(here: House, at: At, home: str, pages: str) -> None:
+async def test_v8_the_last_owner_who_can_sign_in_stays_connected(here: Setup, at: At, home: str, pages: str) -> None:
     only = await member(here, "owner", password=False)
     one = await at(only)
     await only.add_app()
@@ -177,7 +177,7 @@ async def test_v8_the_last_owner_who_can_sign_in_stays_connected(here: House, at
     assert "last active owner" in answer.text
 
 
-async def test_v8_roles_are_written_as_they_are_read(here: House, evil: HostileProvider, at: At, home: str) -> None:
+async def test_v8_roles_are_written_as_they_are_read(here: Setup, evil: HostileProvider, at: At, home: str) -> None:
     owner = await member(here, "owner")
     await owner.add_app()
     boss = await at(owner)

@@ -30,7 +30,7 @@ async def service(postgres_server: Server) -> AsyncIterator[Service]:
     async with AsyncExitStack() as stack:
         made = await stack.enter_async_context(database.copied(postgres_server))
         running = await stack.enter_async_context(serving(made, port=port))
-        provider = running.house.provider_app
+        provider = running.services.provider_app
         assert provider is not None
         task = asyncio.create_task(answer(provider, listen("localhost", port + 1), stop))
         yield running
@@ -100,7 +100,7 @@ async def test_i1_a_repeated_simulation_is_answered_and_not_done_again(service: 
 
 
 async def test_more_simulations_at_once_than_connections_all_end(service: Service, api: Client) -> None:
-    at_once = 2 * service.house.settings.database_pool
+    at_once = 2 * service.services.settings.database_pool
     sessions = [await factories.session(service, api) for _ in range(at_once)]
     async with asyncio.timeout(60):
         told = await asyncio.gather(*[simulate(api, id=session["id"], **GIFT) for session in sessions])

@@ -15,7 +15,7 @@ from almoner.access.sign_on.service.oidc_flow import Arrival
 from tests.support import hostile_openid as forged
 from tests.support.hostile_openid import HostileProvider, hostile_provider
 from tests.support.service import Service
-from tests.support.sign_on import BY, House, entered, house, refused, visit
+from tests.support.sign_on import BY, Setup, entered, refused, set_up, visit
 
 
 @pytest.fixture
@@ -25,13 +25,13 @@ async def evil(service: Service) -> AsyncIterator[HostileProvider]:
 
 
 @pytest.fixture
-async def here(service: Service, evil: HostileProvider) -> AsyncIterator[House]:
-    async with house(service) as made:
+async def here(service: Service, evil: HostileProvider) -> AsyncIterator[Setup]:
+    async with set_up(service) as made:
         await made.set_up(evil.url)
         yield made
 
 
-async def test_a_provisioned_member_signs_in_by_the_subject(here: House) -> None:
+async def test_a_provisioned_member_signs_in_by_the_subject(here: Setup) -> None:
     ada = await here.member("ada", externalId="ada")
     arrival = await here.sign_in()
     assert (entered(arrival).person.id, entered(arrival).sign_in.method) == (ada.id, "provider")
@@ -45,7 +45,7 @@ async def test_a_provisioned_member_signs_in_by_the_subject(here: House) -> None
     assert entered(await here.sign_in()).person.id == ada.id, "a known identity stays"
 
 
-async def test_what_is_asked_of_the_provider(here: House, evil: HostileProvider) -> None:
+async def test_what_is_asked_of_the_provider(here: Setup, evil: HostileProvider) -> None:
     await here.member("ada", externalId="ada")
     away = await here.begin()
     asked = {name: values[0] for name, values in parse_qs(urlsplit(away.url).query).items()}
@@ -63,7 +63,7 @@ async def test_what_is_asked_of_the_provider(here: House, evil: HostileProvider)
 
 
 async def test_the_secret_goes_into_the_body_where_the_provider_wants_it_there(
-    here: House, evil: HostileProvider
+    here: Setup, evil: HostileProvider
 ) -> None:
     evil.change = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
     await here.member("ada", externalId="ada")
@@ -73,7 +73,7 @@ async def test_the_secret_goes_into_the_body_where_the_provider_wants_it_there(
     assert "authorization" not in headers
 
 
-async def test_a_public_client_has_no_secret(here: House, evil: HostileProvider) -> None:
+async def test_a_public_client_has_no_secret(here: Setup, evil: HostileProvider) -> None:
     await here.set_up(evil.url, secret="")
     await here.member("ada", externalId="ada")
     await here.sign_in()
@@ -83,19 +83,19 @@ async def test_a_public_client_has_no_secret(here: House, evil: HostileProvider)
     assert "authorization" not in headers
 
 
-async def test_nobody_is_found_by_e_mail_or_user_name(here: House, evil: HostileProvider) -> None:
+async def test_nobody_is_found_by_e_mail_or_user_name(here: Setup, evil: HostileProvider) -> None:
     await here.member("ada", emails=[{"value": "ada@example.org", "primary": True}], externalId="other")
     evil.person |= {"email": "ada@example.org", "email_verified": True, "preferred_username": "ada"}
     assert (await refused(here, here.sign_in())).reason is Reason.UNKNOWN
 
 
-async def test_two_members_of_one_external_id_are_nobody(here: House) -> None:
+async def test_two_members_of_one_external_id_are_nobody(here: Setup) -> None:
     for name in ("ada", "grace"):
         await here.member(name, externalId="ada")
     assert (await refused(here, here.sign_in())).reason is Reason.UNKNOWN
 
 
-async def test_an_invitation_accepted_at_the_provider_binds(here: House) -> None:
+async def test_an_invitation_accepted_at_the_provider_binds(here: Setup) -> None:
     ada = await here.member("ada")
     async with here.service.db.write() as tx:
         link = await links.invite(tx, ada)
@@ -105,7 +105,7 @@ async def test_an_invitation_accepted_at_the_provider_binds(here: House) -> None
     assert again.reason is Reason.INVITATION
 
 
-async def test_an_invitation_does_not_bind_who_is_somebody_already(here: House) -> None:
+async def test_an_invitation_does_not_bind_who_is_somebody_already(here: Setup) -> None:
     await here.member("ada", externalId="ada")
     grace = await here.member("grace")
     async with here.service.db.write() as tx:
@@ -114,15 +114,15 @@ async def test_an_invitation_does_not_bind_who_is_somebody_already(here: House) 
     assert await here.count("sign_on_identity") == 0
 
 
-async def test_an_invitation_of_another_partner_opens_nothing(here: House) -> None:
-    async with house(here.service) as elsewhere:
+async def test_an_invitation_of_another_partner_opens_nothing(here: Setup) -> None:
+    async with set_up(here.service) as elsewhere:
         stranger = await elsewhere.member("stranger")
         async with here.service.db.write() as tx:
             link = await links.invite(tx, stranger)
         assert (await refused(here, here.sign_in("invitation", link.id))).reason is Reason.INVITATION
 
 
-async def test_an_invitation_that_ran_out_at_the_provider_opens_nothing(here: House) -> None:
+async def test_an_invitation_that_ran_out_at_the_provider_opens_nothing(here: Setup) -> None:
     ada = await here.member("ada")
     async with here.service.db.write() as tx:
         link = await links.invite(tx, ada)
@@ -132,7 +132,7 @@ async def test_an_invitation_that_ran_out_at_the_provider_opens_nothing(here: Ho
     assert (await refused(here, here.finish(away, await visit(away.url)))).reason is Reason.INVITATION
 
 
-async def test_new_members_by_their_groups(here: House, evil: HostileProvider) -> None:
+async def test_new_members_by_their_groups(here: Setup, evil: HostileProvider) -> None:
     await here.set_up(evil.url, creates_members=True)
     evil.person |= {"preferred_username": "ada@corp", "groups": ["staff"], "name": "Ada", "email": "a@example.org"}
     made = entered(await here.sign_in()).person
@@ -143,7 +143,7 @@ async def test_new_members_by_their_groups(here: House, evil: HostileProvider) -
     assert await here.count("person") == 1
 
 
-async def test_who_comes_six_times_at_once_becomes_one_member(here: House, evil: HostileProvider) -> None:
+async def test_who_comes_six_times_at_once_becomes_one_member(here: Setup, evil: HostileProvider) -> None:
     await here.set_up(evil.url, creates_members=True)
     evil.person |= {"preferred_username": "ada", "groups": ["staff"]}
     outcomes = await asyncio.gather(*(here.sign_in() for _ in range(6)), return_exceptions=True)
@@ -165,7 +165,7 @@ async def test_who_comes_six_times_at_once_becomes_one_member(here: House, evil:
     ],
 )
 async def test_no_new_member_without_role_and_name(
-    here: House, evil: HostileProvider, said: dict[str, Any], reason: Reason
+    here: Setup, evil: HostileProvider, said: dict[str, Any], reason: Reason
 ) -> None:
     await here.set_up(evil.url, creates_members=True)
     evil.person |= said
@@ -173,7 +173,7 @@ async def test_no_new_member_without_role_and_name(
     assert await here.count("person") == 0
 
 
-async def test_roles_follow_the_groups_at_every_sign_in(here: House, evil: HostileProvider) -> None:
+async def test_roles_follow_the_groups_at_every_sign_in(here: Setup, evil: HostileProvider) -> None:
     await here.set_up(evil.url, roles={"staff": "finance", "it": "developer"})
     ada = await here.member("ada", externalId="ada")
     for groups, roles in (
@@ -194,7 +194,7 @@ async def test_roles_follow_the_groups_at_every_sign_in(here: House, evil: Hosti
     assert (await here.find(ada)).roles == set(), "what is believed no more gives nothing"
 
 
-async def test_the_deactivated_stay_out_at_once(here: House) -> None:
+async def test_the_deactivated_stay_out_at_once(here: Setup) -> None:
     ada = await here.member("ada", externalId="ada")
     await here.sign_in()
     away = await here.begin()
@@ -202,7 +202,7 @@ async def test_the_deactivated_stay_out_at_once(here: House) -> None:
     assert (await refused(here, here.finish(away, await visit(away.url)))).reason is Reason.DEACTIVATED
 
 
-async def test_a_proof_is_fresh_of_the_same_person_and_in_the_same_sign_in(here: House, evil: HostileProvider) -> None:
+async def test_a_proof_is_fresh_of_the_same_person_and_in_the_same_sign_in(here: Setup, evil: HostileProvider) -> None:
     ada, grace = await here.member("ada", externalId="ada"), await here.member("grace", externalId="grace")
     first = entered(await here.sign_in()).sign_in
     away = await here.begin("proof", first.id)
@@ -226,7 +226,7 @@ async def test_a_proof_is_fresh_of_the_same_person_and_in_the_same_sign_in(here:
     assert ada.realm == grace.realm == members_of(here.partner)
 
 
-async def _again(here: House, begun: Any, came_back: Any = None) -> Refused:
+async def _again(here: Setup, begun: Any, came_back: Any = None) -> Refused:
     with pytest.raises(Refused) as caught:
         await here.sign_in("proof", begun.id, came_back or begun)
     return caught.value
@@ -253,7 +253,7 @@ async def _again(here: House, begun: Any, came_back: Any = None) -> Refused:
     ],
 )
 async def test_what_an_owner_cannot_set_up(
-    here: House, evil: HostileProvider, wrong: dict[str, Any], told: str
+    here: Setup, evil: HostileProvider, wrong: dict[str, Any], told: str
 ) -> None:
     async with here.service.db.write() as tx:
         await providers.remove(tx, BY, here.partner)
@@ -262,7 +262,7 @@ async def test_what_an_owner_cannot_set_up(
     assert any(told in reason for reason in caught.value.reasons)
 
 
-async def test_the_secret_is_sealed_kept_and_never_sent_to_another_issuer(here: House, evil: HostileProvider) -> None:
+async def test_the_secret_is_sealed_kept_and_never_sent_to_another_issuer(here: Setup, evil: HostileProvider) -> None:
     sealed = (await here.set_up(evil.url)).sealed_secret
     assert sealed is not None
     assert forged.SECRET.encode() not in sealed

@@ -13,7 +13,7 @@ from almoner.access.sign_on.domain import NoProvider, Reason, Refused
 from tests.support import hostile_openid as forged
 from tests.support.hostile_openid import KEY, OTHER_KEY, HostileProvider, hostile_provider
 from tests.support.service import Service
-from tests.support.sign_on import House, entered, house, refused, state_of, visit
+from tests.support.sign_on import Setup, entered, refused, set_up, state_of, visit
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ async def evil(service: Service) -> AsyncIterator[HostileProvider]:
 
 
 @pytest.fixture
-async def here(service: Service, evil: HostileProvider) -> AsyncIterator[House]:
-    async with house(service) as made:
+async def here(service: Service, evil: HostileProvider) -> AsyncIterator[Setup]:
+    async with set_up(service) as made:
         await made.set_up(evil.url)
         yield made
 
@@ -49,14 +49,14 @@ FORGED: dict[str, Callable[[HostileProvider], object]] = {
 
 
 @pytest.mark.parametrize("name", FORGED)
-async def test_a_forged_token_signs_nobody_in(here: House, evil: HostileProvider, name: str) -> None:
+async def test_a_forged_token_signs_nobody_in(here: Setup, evil: HostileProvider, name: str) -> None:
     await here.member("ada", externalId="ada")
     FORGED[name](evil)
     assert (await refused(here, here.sign_in())).reason in (Reason.TOKEN, Reason.UNREACHABLE)
     assert await here.count("sign_on_identity") == 0
 
 
-async def test_a_token_counts_once(here: House, evil: HostileProvider) -> None:
+async def test_a_token_counts_once(here: Setup, evil: HostileProvider) -> None:
     await here.member("ada", externalId="ada")
     await here.sign_in()
     first = evil.last_token
@@ -64,7 +64,7 @@ async def test_a_token_counts_once(here: House, evil: HostileProvider) -> None:
     assert (await refused(here, here.sign_in())).reason is Reason.TOKEN
 
 
-async def test_a_state_counts_once_however_many_come_back_with_it(here: House) -> None:
+async def test_a_state_counts_once_however_many_come_back_with_it(here: Setup) -> None:
     await here.member("ada", externalId="ada")
     away = await here.begin()
     query = await visit(away.url)
@@ -75,7 +75,7 @@ async def test_a_state_counts_once_however_many_come_back_with_it(here: House) -
     assert (await refused(here, here.finish(away, query))).reason is Reason.USED
 
 
-async def test_a_state_of_another_browser_partner_or_time_is_refused_and_leaves_no_trace(here: House) -> None:
+async def test_a_state_of_another_browser_partner_or_time_is_refused_and_leaves_no_trace(here: Setup) -> None:
     await here.member("ada", externalId="ada")
     mine, theirs = await here.begin(), await here.begin()
     query = await visit(theirs.url)
@@ -91,9 +91,9 @@ async def test_a_state_of_another_browser_partner_or_time_is_refused_and_leaves_
     assert entered(await here.finish(theirs, query)).person.user_name == "ada", "nothing was used up"
 
 
-async def test_another_partners_callback_is_refused(here: House, evil: HostileProvider) -> None:
+async def test_another_partners_callback_is_refused(here: Setup, evil: HostileProvider) -> None:
     await here.member("ada", externalId="ada")
-    async with house(here.service) as elsewhere:
+    async with set_up(here.service) as elsewhere:
         await elsewhere.set_up(evil.url)
         await elsewhere.member("ada", externalId="ada")
         away = await here.begin()
@@ -103,7 +103,7 @@ async def test_another_partners_callback_is_refused(here: House, evil: HostilePr
         assert await elsewhere.count("sign_in") == 0
 
 
-async def test_a_provider_that_changed_meanwhile_is_refused(here: House, evil: HostileProvider) -> None:
+async def test_a_provider_that_changed_meanwhile_is_refused(here: Setup, evil: HostileProvider) -> None:
     await here.member("ada", externalId="ada")
     away = await here.begin()
     query = await visit(away.url)
@@ -116,7 +116,7 @@ async def test_a_provider_that_changed_meanwhile_is_refused(here: House, evil: H
 
 
 async def test_another_partners_provider_cannot_speak_for_our_people(service: Service, evil: HostileProvider) -> None:
-    async with house(service) as ours, house(service) as theirs, hostile_provider(service.clock) as own:
+    async with set_up(service) as ours, set_up(service) as theirs, hostile_provider(service.clock) as own:
         await ours.set_up(own.url)
         await theirs.set_up(evil.url)
         ada = await ours.member("ada", externalId="ada", emails=[{"value": "ada@example.org"}])
@@ -146,7 +146,7 @@ async def test_another_partners_provider_cannot_speak_for_our_people(service: Se
                 )
 
 
-async def test_the_provider_says_no_in_its_own_words(here: House, evil: HostileProvider) -> None:
+async def test_the_provider_says_no_in_its_own_words(here: Setup, evil: HostileProvider) -> None:
     away = await here.begin()
     back = {"state": state_of(away), "error": "access_denied", "error_description": "<b>Not today</b>"}
     no = await refused(here, here.finish(away, back))
@@ -162,7 +162,7 @@ async def test_the_provider_says_no_in_its_own_words(here: House, evil: HostileP
     [(True, "own", True), (True, None, False), (True, "other", False), (False, None, True), (False, "other", False)],
 )
 async def test_an_answer_under_another_name_is_a_mix_up(
-    here: House, evil: HostileProvider, announced: bool, iss: str | None, works: bool
+    here: Setup, evil: HostileProvider, announced: bool, iss: str | None, works: bool
 ) -> None:
     await here.member("ada", externalId="ada")
     evil.change = {"authorization_response_iss_parameter_supported": announced}
@@ -211,7 +211,7 @@ async def _empty(_: Request) -> Response:
 async def test_a_token_endpoint_that_misbehaves_signs_nobody_in(
     service: Service, evil: HostileProvider, answer: Any
 ) -> None:
-    async with house(service, seconds=1.0) as here:
+    async with set_up(service, seconds=1.0) as here:
         await here.set_up(evil.url)
         await here.member("ada", externalId="ada")
         evil.token_answer = answer
@@ -233,7 +233,7 @@ async def test_a_token_endpoint_that_misbehaves_signs_nobody_in(
     ],
 )
 async def test_a_description_that_is_not_right_sends_nobody_away(
-    here: House, evil: HostileProvider, change: dict[str, Any], reason: Reason
+    here: Setup, evil: HostileProvider, change: dict[str, Any], reason: Reason
 ) -> None:
     evil.change = change
     with pytest.raises(Refused) as caught:
@@ -249,7 +249,7 @@ async def test_a_description_that_is_not_right_sends_nobody_away(
     assert len(evil.fetched) == asked + 2, "one asks for all"
 
 
-async def test_new_keys_are_fetched_when_they_are_needed_and_not_all_day(here: House, evil: HostileProvider) -> None:
+async def test_new_keys_are_fetched_when_they_are_needed_and_not_all_day(here: Setup, evil: HostileProvider) -> None:
     await here.member("ada", externalId="ada")
     await here.sign_in()
     evil.keys, evil.forge = [OTHER_KEY], lambda claims: forged.signed(claims, OTHER_KEY)

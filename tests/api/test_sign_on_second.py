@@ -14,7 +14,7 @@ from tests.support.browsing import Browser
 from tests.support.hostile_openid import HostileProvider, hostile_provider
 from tests.support.security_key import SecurityKey
 from tests.support.service import Service
-from tests.support.sign_on import BY, House, entered, house, through
+from tests.support.sign_on import BY, Setup, entered, set_up, through
 from tests.support.signing_in import Account, member
 
 BINDING = b"the cookie of one browser"
@@ -28,14 +28,14 @@ async def evil(service: Service) -> AsyncIterator[HostileProvider]:
 
 
 @pytest.fixture
-async def here(service: Service, evil: HostileProvider) -> AsyncIterator[House]:
-    async with house(service) as made:
+async def here(service: Service, evil: HostileProvider) -> AsyncIterator[Setup]:
+    async with set_up(service) as made:
         await made.set_up(evil.url, roles={"admins": "owner"})
         yield made
 
 
 @pytest.fixture
-async def ada(here: House) -> Account:
+async def ada(here: Setup) -> Account:
     """An owner by the provider, who came once and has no second factor yet."""
     tenant: Any = here
     made = await member(here.service, tenant, password=None)
@@ -44,7 +44,7 @@ async def ada(here: House) -> Account:
     return made
 
 
-async def needed(here: House) -> SecondNeeded:
+async def needed(here: Setup) -> SecondNeeded:
     """Back from the provider, with no sign-in."""
     before = await here.count("sign_in")
     arrival = await here.sign_in()
@@ -53,13 +53,13 @@ async def needed(here: House) -> SecondNeeded:
     return arrival.entered
 
 
-async def is_owner(here: House, one: Entered) -> bool:
+async def is_owner(here: Setup, one: Entered) -> bool:
     async with here.service.db.single() as tx:
         seen = await sign_ins.find(tx, one.person.realm, one.secret)
     return seen is not None and "owner" in seen[1].roles
 
 
-async def test_v8_the_code_is_asked_after_the_provider(here: House, ada: Account) -> None:
+async def test_v8_the_code_is_asked_after_the_provider(here: Setup, ada: Account) -> None:
     await ada.add_app()
     ticket = (await needed(here)).ticket
     one = await sign_in_methods.by_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
@@ -67,7 +67,7 @@ async def test_v8_the_code_is_asked_after_the_provider(here: House, ada: Account
     assert await is_owner(here, one)
 
 
-async def test_v8_a_recovery_code_stands_in_for_it(here: House, ada: Account) -> None:
+async def test_v8_a_recovery_code_stands_in_for_it(here: Setup, ada: Account) -> None:
     await ada.add_app()
     async with here.service.db.write() as tx:
         codes = await account.make_recovery_codes(tx, ada.person, ada.home)
@@ -77,7 +77,7 @@ async def test_v8_a_recovery_code_stands_in_for_it(here: House, ada: Account) ->
     assert [subject for subject, _ in await ada.mails() if subject.startswith("A recovery code was used")]
 
 
-async def test_v8_a_passkey_after_the_provider_is_a_sign_in_there_and_alone_is_none(here: House, ada: Account) -> None:
+async def test_v8_a_passkey_after_the_provider_is_a_sign_in_there_and_alone_is_none(here: Setup, ada: Account) -> None:
     key = SecurityKey(here.service.db.deployment.links.pages)
     async with here.service.db.write() as tx:
         answer = key.create(await passkeys.to_add(tx, ada.person, BINDING))
@@ -92,7 +92,7 @@ async def test_v8_a_passkey_after_the_provider_is_a_sign_in_there_and_alone_is_n
 
 
 async def test_v8_nothing_is_asked_where_the_provider_asked_for_two_factors(
-    here: House, evil: HostileProvider, ada: Account
+    here: Setup, evil: HostileProvider, ada: Account
 ) -> None:
     await ada.add_app()
     evil.claims = {"amr": ["pwd", "mfa"]}
@@ -101,7 +101,7 @@ async def test_v8_nothing_is_asked_where_the_provider_asked_for_two_factors(
     await needed(here)
 
 
-async def test_v8_unbinding_ends_a_sign_in_that_is_half_way(here: House, ada: Account) -> None:
+async def test_v8_unbinding_ends_a_sign_in_that_is_half_way(here: Setup, ada: Account) -> None:
     await ada.add_app()
     ticket = (await needed(here)).ticket
     async with here.service.db.write() as tx:
@@ -110,7 +110,7 @@ async def test_v8_unbinding_ends_a_sign_in_that_is_half_way(here: House, ada: Ac
         await sign_in_methods.by_code(here.service.db, ada.realm, ticket, ada.code(), ada.home)
 
 
-async def test_v8_an_owner_by_the_provider_comes_to_sensitive_pages_by_a_code(here: House, ada: Account) -> None:
+async def test_v8_an_owner_by_the_provider_comes_to_sensitive_pages_by_a_code(here: Setup, ada: Account) -> None:
     ours = here.service.db.deployment
     pages = ours.links.pages
     home = "/account/" + ours.ids.text("partner", here.partner.id)

@@ -18,7 +18,7 @@ from almoner.access.sign_on.domain import LastWayIn, Reason, WrongSettings
 from almoner.access.sign_on.service import identities
 from tests.support.hostile_openid import HostileProvider, hostile_provider
 from tests.support.service import Service
-from tests.support.sign_on import BROWSER, BY, House, entered, house, refused
+from tests.support.sign_on import BROWSER, BY, Setup, entered, refused, set_up
 from tests.support.signing_in import Account, member
 
 ADMINS = {"admins": "owner", "staff": "finance"}
@@ -32,25 +32,25 @@ async def evil(service: Service) -> AsyncIterator[HostileProvider]:
 
 
 @pytest.fixture
-async def here(service: Service, evil: HostileProvider) -> AsyncIterator[House]:
-    async with house(service) as made:
+async def here(service: Service, evil: HostileProvider) -> AsyncIterator[Setup]:
+    async with set_up(service) as made:
         await made.set_up(evil.url, roles=ADMINS)
         yield made
 
 
-async def roles(here: House, one: Entered) -> set[Role] | None:
+async def roles(here: Setup, one: Entered) -> set[Role] | None:
     """What a sign-in lets its person do; None where it opens nothing any more."""
     async with here.service.db.single() as tx:
         found = await sign_ins.find(tx, one.person.realm, one.secret)
     return set(found[1].roles) if found else None
 
 
-async def begin(here: House, person: Person, method: Method) -> Entered:
+async def begin(here: Setup, person: Person, method: Method) -> Entered:
     async with here.service.db.write() as tx:
         return await sign_ins.begin(tx, person, method, BROWSER)
 
 
-async def somebody(here: House, *roles: Role, password: bool = False) -> Account:
+async def somebody(here: Setup, *roles: Role, password: bool = False) -> Account:
     """A member with a mailbox, and a password or nothing of their own, whom the directory calls ``ada`` afterwards."""
     tenant: Any = here
     made = await member(here.service, tenant, *roles, **({} if password else {"password": None}))
@@ -58,7 +58,7 @@ async def somebody(here: House, *roles: Role, password: bool = False) -> Account
     return made
 
 
-async def test_v8_roles_from_the_provider_count_only_where_the_sign_in_was_made_there(here: House) -> None:
+async def test_v8_roles_from_the_provider_count_only_where_the_sign_in_was_made_there(here: Setup) -> None:
     ada = (await somebody(here, "developer")).person
     there = entered(await here.sign_in())
     assert await roles(here, there) == {"owner", "developer"}
@@ -79,7 +79,7 @@ async def test_v8_roles_from_the_provider_count_only_where_the_sign_in_was_made_
     ],
 )
 async def test_v8_what_is_believed_otherwise_gives_no_role_and_signs_nobody_in_any_more(
-    here: House, evil: HostileProvider, change: dict[str, Any]
+    here: Setup, evil: HostileProvider, change: dict[str, Any]
 ) -> None:
     ada = (await somebody(here)).person
     there, elsewhere = entered(await here.sign_in()), await begin(here, ada, "passkey")
@@ -91,7 +91,7 @@ async def test_v8_what_is_believed_otherwise_gives_no_role_and_signs_nobody_in_a
     assert details["signInsEnded"] == 1
 
 
-async def test_v8_removing_the_provider_ends_the_sign_ins_made_there(here: House) -> None:
+async def test_v8_removing_the_provider_ends_the_sign_ins_made_there(here: Setup) -> None:
     await somebody(here)
     there = entered(await here.sign_in())
     async with here.service.db.write() as tx:
@@ -99,14 +99,14 @@ async def test_v8_removing_the_provider_ends_the_sign_ins_made_there(here: House
     assert await roles(here, there) is None
 
 
-async def test_another_name_or_secret_of_the_provider_ends_nothing(here: House, evil: HostileProvider) -> None:
+async def test_another_name_or_secret_of_the_provider_ends_nothing(here: Setup, evil: HostileProvider) -> None:
     await somebody(here)
     there = entered(await here.sign_in())
     await here.set_up(evil.url, roles=ADMINS, name="Other ID", secret="new", creates_members=True)
     assert "owner" in (await roles(here, there) or ())
 
 
-async def test_k6_a_provider_changed_while_it_answers_is_not_believed(here: House, evil: HostileProvider) -> None:
+async def test_k6_a_provider_changed_while_it_answers_is_not_believed(here: Setup, evil: HostileProvider) -> None:
     ada = (await somebody(here)).person
 
     async def meanwhile(request: Request) -> Response:
@@ -119,7 +119,7 @@ async def test_k6_a_provider_changed_while_it_answers_is_not_believed(here: Hous
     assert "owner" not in (await here.find(ada)).roles
 
 
-async def test_v8_a_directory_cannot_say_who_has_credentials_of_their_own(here: House) -> None:
+async def test_v8_a_directory_cannot_say_who_has_credentials_of_their_own(here: Setup) -> None:
     victim = await somebody(here, password=True)
     no = await refused(here, here.sign_in())
     assert no.reason is Reason.OTHER_WAY_IN
@@ -128,7 +128,7 @@ async def test_v8_a_directory_cannot_say_who_has_credentials_of_their_own(here: 
     assert await roles(here, await victim.enter()) == {"developer"}
 
 
-async def test_v8_a_directory_cannot_say_who_is_a_granted_owner(here: House) -> None:
+async def test_v8_a_directory_cannot_say_who_is_a_granted_owner(here: Setup) -> None:
     owner = await somebody(here, "owner")
     no = await refused(here, here.sign_in())
     assert (no.reason, "link of your invitation" in no.text) == (Reason.OTHER_WAY_IN, True)
@@ -137,7 +137,7 @@ async def test_v8_a_directory_cannot_say_who_is_a_granted_owner(here: House) -> 
     assert entered(await here.sign_in("invitation", link.id)).person.id == owner.person.id
 
 
-async def test_v8_one_subject_of_an_issuer_is_one_member(here: House, evil: HostileProvider) -> None:
+async def test_v8_one_subject_of_an_issuer_is_one_member(here: Setup, evil: HostileProvider) -> None:
     victim = await somebody(here)
     await here.sign_in()
     await here.change(victim.person, externalId="mallory")
@@ -156,7 +156,7 @@ async def test_v8_one_subject_of_an_issuer_is_one_member(here: House, evil: Host
             )
 
 
-async def test_v8_a_mail_tells_of_an_account_at_the_provider_that_was_connected(here: House) -> None:
+async def test_v8_a_mail_tells_of_an_account_at_the_provider_that_was_connected(here: Setup) -> None:
     ada = await somebody(here)
     await here.sign_in()
     await here.sign_in()
@@ -170,7 +170,7 @@ async def test_v8_a_mail_tells_of_an_account_at_the_provider_that_was_connected(
     [(lambda now: now - 1200, 1200), (lambda now: now - 30, 30), (lambda now: now + 50, 0), (lambda _: None, None)],
 )
 async def test_v8_a_sign_in_at_the_provider_is_a_proof_of_when_they_signed_in_there(
-    here: House, evil: HostileProvider, said: Callable[[int], int | None], ago: int | None
+    here: Setup, evil: HostileProvider, said: Callable[[int], int | None], ago: int | None
 ) -> None:
     await somebody(here)
     wall = here.service.clock.wall()
@@ -191,14 +191,14 @@ async def test_v8_a_sign_in_at_the_provider_is_a_proof_of_when_they_signed_in_th
     ],
 )
 async def test_what_no_database_can_hold_names_nobody(
-    here: House, evil: HostileProvider, said: dict[str, Any], reason: Reason
+    here: Setup, evil: HostileProvider, said: dict[str, Any], reason: Reason
 ) -> None:
     await here.set_up(evil.url, roles=ADMINS, creates_members=True)
     evil.person |= {"preferred_username": "ada", **said}
     assert (await refused(here, here.sign_in())).reason is reason
 
 
-async def test_what_no_database_can_hold_beside_the_subject_is_left_out(here: House, evil: HostileProvider) -> None:
+async def test_what_no_database_can_hold_beside_the_subject_is_left_out(here: Setup, evil: HostileProvider) -> None:
     await here.set_up(evil.url, roles=ADMINS, creates_members=True)
     evil.person |= {"preferred_username": "ada", "name": "A\0da", "groups": ["ad\0mins", "staff"]}
     made = entered(await here.sign_in()).person
@@ -208,13 +208,13 @@ async def test_what_no_database_can_hold_beside_the_subject_is_left_out(here: Ho
 
 @pytest.mark.parametrize("wrong", [{"roles": {"a\0b": "finance"}}, {"groups_claim": "a\0b"}])
 async def test_what_no_database_can_hold_is_no_setting(
-    here: House, evil: HostileProvider, wrong: dict[str, Any]
+    here: Setup, evil: HostileProvider, wrong: dict[str, Any]
 ) -> None:
     with pytest.raises(WrongSettings):
         await here.set_up(evil.url, **wrong)
 
 
-async def test_v8_unbinding_ends_the_sign_ins_the_roles_and_the_way_in(here: House, evil: HostileProvider) -> None:
+async def test_v8_unbinding_ends_the_sign_ins_the_roles_and_the_way_in(here: Setup, evil: HostileProvider) -> None:
     ada = await somebody(here)
     there, elsewhere = entered(await here.sign_in()), await begin(here, ada.person, "passkey")
     async with here.service.db.write() as tx:
@@ -233,7 +233,7 @@ async def test_v8_unbinding_ends_the_sign_ins_the_roles_and_the_way_in(here: Hou
     assert (await refused(here, here.sign_in())).reason is Reason.UNKNOWN
 
 
-async def test_v8_the_only_way_in_is_not_unbound_by_oneself(here: House) -> None:
+async def test_v8_the_only_way_in_is_not_unbound_by_oneself(here: Setup) -> None:
     ada = await somebody(here)
     await here.sign_in()
     async with here.service.db.write() as tx:

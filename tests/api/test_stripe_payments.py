@@ -278,7 +278,7 @@ async def test_production_takes_gifts_where_a_live_key_is_set_and_simulates_noth
         "stripe_webhook_secret": "whsec_stub",
     }
     async with serving(empty_database, **live) as service:
-        assert service.house.provider_app is None
+        assert service.services.provider_app is None
         nobody = service.client(None)
         answer = await nobody.request("POST", "/callbacks/stripe", content=b"{}")
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "payment/notice_refused")

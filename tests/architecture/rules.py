@@ -1,4 +1,4 @@
-"""Rules of the house that no linter knows: each takes a source and names what breaks it."""
+"""Rules of the project that no linter knows: each takes a source and names what breaks it."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.architecture.sources import Source, dotted
 
-MAX_MODULE_LINES = 400
+MAX_MODULE_LINES = 800
 MAX_TEST_LINES = 500
 MAX_FUNCTION_LINES = 50
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -43,7 +43,7 @@ KEY = base64.b64encode(bytes(32)).decode()
 class Place:
     """One process over a database, with the storage of documents that all of a test share."""
 
-    house: wiring.Services
+    services: wiring.Services
     clock: TestClock
     documents: Path
     lines: list[bytes] = field(default_factory=list)
@@ -51,19 +51,19 @@ class Place:
     @property
     def blobs(self) -> Blobs:
         """The storage, as this process may use it."""
-        return self.house.intake._blobs
+        return self.services.intake._blobs
 
     @property
     def why(self) -> str | None:
         """Why it takes its database for a copy."""
-        copy = self.house.db.deployment.identity.copy
+        copy = self.services.db.deployment.identity.copy
         return copy.why if copy else None
 
     async def hand_in(self) -> Any:
         """A document of a new partner; its row."""
         content = os.urandom(100)
         key = await self.blobs.put(BytesIO(content))
-        async with self.house.db.write() as tx:
+        async with self.services.db.write() as tx:
             partner = tx.new_id()
             await tx.execute("insert into partner (id, name, created_at) values ($1, 'P', $2)", partner, tx.now)
             stored = Stored("application/pdf", 100, os.urandom(32), key, scanned=True, flags=(), fields={})
@@ -71,14 +71,14 @@ class Place:
 
     async def jobs(self) -> int:
         """How many jobs wait that no worker has begun."""
-        async with self.house.db.read() as tx:
+        async with self.services.db.read() as tx:
             return int(await tx.fetchval("select count(*) from job where kind = $1 and attempt = 0", jobs.SWEEP))
 
     async def work(self) -> None:
         """Sweep what no row knows, at a time when all lies there for long, and do all that is due."""
-        async with self.house.db.write() as tx:
+        async with self.services.db.write() as tx:
             await queue.enqueue(tx, jobs.SWEEP, {})
-        await self.house.background.drain()
+        await self.services.background.drain()
 
     def files(self) -> set[str]:
         """What lies in the storage outside its trash."""
@@ -90,16 +90,16 @@ class Place:
         await self.work()
         assert self.files() == before
         assert await self.jobs() > waiting
-        client = Client(create_app(self.house), "http://localhost:8080", None)
+        client = Client(create_app(self.services), "http://localhost:8080", None)
         answer = await client.get("/readyz")
         await client.close()
         assert answer.status_code == 200, answer.text
         assert answer.json()["unreleasedCopy"]["why"].endswith(self.why or "?")
         with pytest.raises(UnreleasedCopy):
-            await self.house.outbound.get("http://localhost:1/", {}, owner="tests")
+            await self.services.outbound.get("http://localhost:1/", {}, owner="tests")
         with pytest.raises(UnreleasedCopy):
             await self.blobs.remove(next(iter(before)))
-        outcome = await selfcheck.run(self.house.db, CHECKS)
+        outcome = await selfcheck.run(self.services.db, CHECKS)
         assert "deployment.released" in {finding.check.name for finding in outcome.findings}
         assert [json.loads(line)["level"] for line in self.lines if b'"unreleased_copy"' in line] == ["error"]
         return True
@@ -133,12 +133,12 @@ class Ground:
         """A process of the service, ended in order."""
         clock, lines = TestClock(), list[bytes]()
         clock.advance_wall(days=2 + later)
-        house = await wiring.build_services(self.settings(dsn), clock=clock, telemetry=Telemetry(lines.append))
+        services = await wiring.build_services(self.settings(dsn), clock=clock, telemetry=Telemetry(lines.append))
         try:
-            await house.copy_watch.look()
-            yield Place(house, clock, self.documents, lines)
+            await services.copy_watch.look()
+            yield Place(services, clock, self.documents, lines)
         finally:
-            await house.close()
+            await services.close()
 
 
 @pytest.fixture
@@ -180,21 +180,21 @@ async def test_a_dump_restored_beside_is_quiet_until_it_is_released(
                 assert len(original.files()) == 2
                 output = almoner(ground, beside, "release-copy", "--yes")
                 assert "restored from a dump" in output
-                await copy.house.copy_watch.look()
-                await second.house.copy_watch.look()
+                await copy.services.copy_watch.look()
+                await second.services.copy_watch.look()
                 own = await copy.hand_in()
                 mine = {own.storage_key}
                 assert await copy.acts()
                 assert await second.acts()
                 # What the original has handed in since is not the copy's to remove, and what both have stays as well.
                 assert len(copy.files()) == 3
-                async with copy.house.db.write() as tx:
+                async with copy.services.db.write() as tx:
                     for row in await tx.fetch("select id from document"):
                         await documents.delete(tx, EVERYONE, row["id"])
                 assert await copy.acts()
                 assert len(copy.files()) == 2
                 assert not mine & copy.files()
-            await original.house.copy_watch.look()
+            await original.services.copy_watch.look()
             assert await original.acts()
         finally:
             await owner.execute(f"drop database if exists {name} with (force)")
@@ -214,7 +214,7 @@ async def test_a_dump_restored_in_place_is_quiet_and_takes_over_what_lies_there(
         assert restored.why == "it was restored from a dump"
         assert await restored.quiet()
         almoner(ground, empty_database.dsn, "release-copy", "--yes", "--takes-over")
-        await restored.house.copy_watch.look()
+        await restored.services.copy_watch.look()
         assert await restored.acts()
         assert newer in restored.files()  # newer than all that rows know
         for file in ground.documents.glob("??/*"):
@@ -240,11 +240,11 @@ async def test_a_database_made_anew_beside_the_storage_of_another_is_quiet(
 
 async def test_two_workers_of_one_deployment_both_act(ground: Ground, empty_database: TestDatabase) -> None:
     async with ground.process(empty_database.dsn) as one, ground.process(empty_database.dsn) as other:
-        assert one.house.db.deployment.identity.id == other.house.db.deployment.identity.id
+        assert one.services.db.deployment.identity.id == other.services.db.deployment.identity.id
         for _ in range(3):
             for each in (one, other):
                 each.clock.advance_wall(seconds=6)
-                await each.house.copy_watch.look()
+                await each.services.copy_watch.look()
                 assert await each.acts()
     async with ground.process(empty_database.dsn) as again:
         assert await again.acts()
@@ -297,7 +297,7 @@ async def test_a_copy_of_the_files_is_quiet_and_the_original_goes_on(ground: Gro
             async with ground.process(beside.dsn) as place:
                 assert await place.quiet()
             original.clock.advance_wall(seconds=6)
-            await original.house.copy_watch.look()
+            await original.services.copy_watch.look()
             assert await original.acts()
 
 
@@ -341,10 +341,10 @@ async def test_a_promoted_stand_by_goes_on_by_itself(ground: Ground, files: tupl
                 primary.stop(number=signal.SIGQUIT)
                 standby.sql("select pg_promote()")
                 async with ground.process(standby.dsn) as promoted:
-                    identity = promoted.house.db.deployment.identity
+                    identity = promoted.services.db.deployment.identity
                     assert (promoted.why, identity.hesitates) == (None, True)
                     promoted.clock.advance_wall(seconds=13)
-                    await promoted.house.copy_watch.look()
+                    await promoted.services.copy_watch.look()
                     assert not identity.hesitates
                     assert await promoted.acts()
                     assert document.storage_key in promoted.files()
@@ -368,9 +368,9 @@ async def test_a_stand_by_promoted_beside_its_living_primary_is_quiet(ground: Gr
                 async with ground.process(standby.dsn) as promoted:
                     for _ in range(2):
                         original.clock.advance_wall(seconds=6)
-                        await original.house.copy_watch.look()
+                        await original.services.copy_watch.look()
                     promoted.clock.advance_wall(seconds=13)
-                    await promoted.house.copy_watch.look()
+                    await promoted.services.copy_watch.look()
                     assert await promoted.quiet()
                 assert await original.acts()
 

@@ -31,7 +31,7 @@ async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
 
 def _worker(service: Service, folder: Path) -> "subprocess.Popen[bytes]":
     """``almoner worker`` over the test's database."""
-    settings = service.house.settings
+    settings = service.services.settings
     assert settings.master_key is not None
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")} | {
         "ALMONER_DATABASE_URL": settings.dsn,

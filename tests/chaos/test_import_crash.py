@@ -44,7 +44,7 @@ async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
 
 async def begin(service: Service, home: Path, folder: Path) -> asyncio.subprocess.Process:
     """The command, in a process of its own."""
-    key = service.house.settings.master_key
+    key = service.services.settings.master_key
     assert key is not None
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
     given = {

@@ -55,7 +55,7 @@ async def recover(giving: Giving, till: Till, by: str) -> None:
     giving.service.clock.advance_wall(seconds=61)
     if by == "job":
         duties = Duties(handlers=jobs.handlers(till.provider), schedules=jobs.schedules)
-        await Background(giving.service.db, duties, giving.service.house.telemetry).drain()
+        await Background(giving.service.db, duties, giving.service.services.telemetry).drain()
     assert (await giving.begin()).url is not None
 
 

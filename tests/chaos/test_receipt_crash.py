@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 async def killed(service: Service, tenant: Tenant, donation: dict[str, Any]) -> None:
     """Run the process that dies."""
-    key = service.house.settings.master_key
+    key = service.services.settings.master_key
     assert key is not None
     task = {
         "dsn": service.database.dsn,

@@ -114,7 +114,7 @@ async def test_a_record_names_no_version_that_it_was_not_compared_with(
 
 async def step(service: Service) -> bool:
     """The next thing that a worker does; whether there was any."""
-    background = service.house.background
+    background = service.services.background
     moved = await background.dispatcher.batch() or await background.chainer.batch() or await background.runner.step()
     await background.runner.idle()
     return bool(moved)

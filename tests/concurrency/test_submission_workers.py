@@ -39,7 +39,7 @@ async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
 @contextmanager
 def worker(service: Service, folder: Path) -> Iterator[None]:
     """``almoner worker`` over the test's database, with a pool, a clock and a memory of its own."""
-    settings = service.house.settings
+    settings = service.services.settings
     assert settings.master_key is not None
     folder.mkdir()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")} | {
@@ -160,7 +160,7 @@ async def test_a_check_that_fails_with_its_request_may_do_so_last(service: Servi
     )
     await service.drain()
     await simulate(api, made["validationRequestId"], "reject", rejectionReasonCode="other")
-    while await service.house.background.dispatcher.batch():
+    while await service.services.background.dispatcher.batch():
         pass
     async with service.db.write() as tx:
         await tx.execute("update job set due_at = due_at + interval '1 hour' where kind = $1", last)

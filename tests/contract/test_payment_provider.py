@@ -434,10 +434,10 @@ class TestAnswersOfTheAdapter:
             await adapter.close()
 
     async def test_the_notices_of_the_built_in_one_stop_when_told_to(self, service: Service) -> None:
-        assert service.house.provider_app is not None
+        assert service.services.provider_app is not None
         stop = asyncio.Event()
-        running = asyncio.create_task(service.house.provider_app.run(stop))
-        await service.house.provider_app.deliver_due()
+        running = asyncio.create_task(service.services.provider_app.run(stop))
+        await service.services.provider_app.deliver_due()
         stop.set()
         async with asyncio.timeout(5):
             await running

@@ -62,8 +62,8 @@ async def measured(service: Service, *expected: str) -> None:
     """What a worker measures of them, once it has."""
     stop = asyncio.Event()
     async with asyncio.TaskGroup() as group:
-        group.create_task(worker.run(service.house, "server", stop))
-        metrics = service.house.telemetry.exposition
+        group.create_task(worker.run(service.services, "server", stop))
+        metrics = service.services.telemetry.exposition
         await eventually(lambda: all(one.encode() in metrics() for one in expected), within=30)
         stop.set()
 
@@ -115,7 +115,7 @@ async def test_m7_what_waits_is_seen_in_one_place_with_its_age(
     assert told.count("0 h") == 3
     kinds = ("provider_line", "bank_line", "provider_payout")
     await measured(service, *(f'almoner_unreconciled_open{{what="{kind}"}} 1.0' for kind in kinds))
-    assert service.house.telemetry.exposition().count(b"almoner_unreconciled_oldest_seconds{") == 4
+    assert service.services.telemetry.exposition().count(b"almoner_unreconciled_oldest_seconds{") == 4
 
 
 async def test_m7_what_was_refused_is_listed_with_what_was_said(

@@ -10,7 +10,7 @@ from tests.support.hostile_openid import hostile_provider
 from tests.support.openid import openid_provider
 from tests.support.running import free_port
 from tests.support.service import Service, Tenant
-from tests.support.sign_on import entered, house
+from tests.support.sign_on import entered, set_up
 from tests.support.terminal import Type, terminal
 
 
@@ -65,7 +65,7 @@ async def test_an_administrator_sets_up_tries_and_removes_a_provider(
 async def test_an_administrator_unbinds_a_member_from_the_account_at_the_provider(
     service: Service, almoner: Type
 ) -> None:
-    async with hostile_provider(service.clock) as evil, house(service) as here:
+    async with hostile_provider(service.clock) as evil, set_up(service) as here:
         await here.set_up(evil.url)
         ada = await here.member("ada", externalId="ada")
         there = entered(await here.sign_in())

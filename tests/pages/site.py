@@ -98,12 +98,12 @@ async def open_site(database: TestDatabase, browser: Browser, **settings: Any) -
     """The site until the block ends."""
     port = free_port()
     async with serving(database, port=port, **settings) as service:
-        provider = service.house.provider_app
+        provider = service.services.provider_app
         assert provider is not None, "the sandbox has the test provider"
         client = service.client((await service.tenant()).secret)
         async with _served(service.app, port):
             # The provider answers on another host, so that its way back is a cross-site one, as in life.
-            provider_url = service.house.settings.provider_base_url
+            provider_url = service.services.settings.provider_base_url
             yield Site(service, provider, client, browser, f"http://localhost:{port}", provider_url)
         await client.close()
 

@@ -160,11 +160,13 @@ def _counted(telemetry: Telemetry, work: str) -> float:
 
 
 async def test_a_request_is_told_to_come_again_and_nothing_is_half_done(service: Service, tenant: Tenant) -> None:
-    house, route = service.house, "POST /v1/categories"
+    services, route = service.services, "POST /v1/categories"
     hurried = Client(
-        application.create_app(house, b"{}", statement_seconds=TINY * 4), house.db.deployment.links.api, tenant.secret
+        application.create_app(services, b"{}", statement_seconds=TINY * 4),
+        services.db.deployment.links.api,
+        tenant.secret,
     )
-    before = _counted(house.telemetry, route)
+    before = _counted(services.telemetry, route)
     headers = {"Idempotency-Key": "a-category-that-waits"}
     async with locked(service.database, "category"):
         answer = await hurried.post("/v1/categories", {"name": "Slow"}, headers=headers)
@@ -172,7 +174,7 @@ async def test_a_request_is_told_to_come_again_and_nothing_is_half_done(service:
     assert answer.json()["error"]["code"] == "service_unavailable"
     line = msgspec.json.decode(service.lines[-1])
     assert (line["route"], line["status"], line["failure"]) == (route, 503, "StatementTimeout")
-    assert _counted(house.telemetry, route) == before + 1
+    assert _counted(services.telemetry, route) == before + 1
     patient = service.client(tenant.secret)
     assert (await patient.get("/v1/categories")).json()["data"] == []
     again = await patient.post("/v1/categories", {"name": "Slow"}, headers=headers)
@@ -182,12 +184,12 @@ async def test_a_request_is_told_to_come_again_and_nothing_is_half_done(service:
 
 
 async def test_a_page_is_told_to_come_again(service: Service, tenant: Tenant) -> None:
-    house = service.house
+    services = service.services
     hurried = Client(
-        application.create_app(house, b"{}", statement_seconds=TINY * 4), house.db.deployment.links.api, None
+        application.create_app(services, b"{}", statement_seconds=TINY * 4), services.db.deployment.links.api, None
     )
     async with locked(service.database, "partner"):
-        answer = await hurried.get(f"/account/{house.db.deployment.ids.text('partner', tenant.partner.id)}/sign-in")
+        answer = await hurried.get(f"/account/{services.db.deployment.ids.text('partner', tenant.partner.id)}/sign-in")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
     assert "text/html" in answer.headers["content-type"]
     await hurried.close()

@@ -55,7 +55,7 @@ async def serving_provider(service: Service) -> AsyncIterator[Till]:
     with socket.create_server(("127.0.0.1", 0)) as port:
         url = f"http://127.0.0.1:{port.getsockname()[1]}"
         outbound = Outbound(Policy(loopback=True))
-        app = ProviderTest(service.db, outbound, service.house.telemetry, url=url, secret=SECRET)
+        app = ProviderTest(service.db, outbound, service.services.telemetry, url=url, secret=SECRET)
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, ws="none"))
         running = asyncio.create_task(server.serve(sockets=[port]))
         adapter = TestProvider(url, SECRET)

@@ -53,7 +53,7 @@ class Street:
 
     async def hear(self) -> None:
         """Have the provider's notices arrive."""
-        provider = self.service.house.provider_app
+        provider = self.service.services.provider_app
         assert provider is not None, "the sandbox has the test provider"
         while await provider.deliver_due():
             continue
@@ -182,7 +182,8 @@ async def open_street(town: Service) -> AsyncIterator[Street]:
     """A partner of the service, with one nonprofit."""
     async with httpx.AsyncClient() as http:
         api = town.client((await town.tenant()).secret)
-        yield Street(town, api, f"http://localhost:{town.house.settings.port}", http, await factories.nonprofit(town))
+        url = f"http://localhost:{town.services.settings.port}"
+        yield Street(town, api, url, http, await factories.nonprofit(town))
         await api.close()
 
 

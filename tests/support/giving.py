@@ -74,7 +74,7 @@ class Giving:
         """Anything sent to the address of the provider's notices."""
         edge = Edge(
             Router(callback_routes(self.work, self.disputed, self.refunded)),
-            self.service.house.telemetry,
+            self.service.services.telemetry,
             self.service.clock,
             https_only=False,
         )

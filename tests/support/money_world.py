@@ -105,7 +105,7 @@ class World(Directly, Back, Claiming, Transferring):
         handlers = {
             **donation_jobs.handlers(self.provider),
             **suspense_jobs.handlers(self.provider),
-            **payout_jobs.handlers(RULES, self.service.house.telemetry),
+            **payout_jobs.handlers(RULES, self.service.services.telemetry),
             **verification_jobs.handlers(Screened(Screener()), payees.known),
             **asking_jobs.handlers,
             **refund_jobs.handlers(self.provider),
@@ -126,7 +126,7 @@ class World(Directly, Back, Claiming, Transferring):
         )
         reactions = (*payout_jobs.reactions, *dispute_jobs.reactions, *claim_jobs.reactions)
         duties = Duties(handlers, reactions, schedules)
-        return Background(self.db, duties, self.service.house.telemetry)
+        return Background(self.db, duties, self.service.services.telemetry)
 
     async def happen(self) -> None:
         """One thing that somebody may do, or time; what the service refuses is refused."""

@@ -47,7 +47,7 @@ class Tenant:
 class Service:
     """What tests hold: the application, its database and its clocks. ``lines`` are its log lines as written."""
 
-    house: wiring.Services
+    services: wiring.Services
     clock: TestClock
     database: TestDatabase
     lines: list[bytes] = field(default_factory=list)
@@ -58,29 +58,29 @@ class Service:
     def app(self) -> ASGIApp:
         """The application, made when it is first called."""
         if self._app is None:
-            self._app = application.create_app(self.house, _description(self.house))
+            self._app = application.create_app(self.services, _description(self.services))
         return self._app
 
     @property
     def master_key(self) -> str:
         """For processes that do its work: what asks a provider again has to ask for the same."""
-        key = self.house.settings.master_key
+        key = self.services.settings.master_key
         assert key is not None
         return key.get_secret_value()
 
     @property
     def db(self) -> Database:
         """The service's own pool."""
-        return self.house.db
+        return self.services.db
 
     @property
     def endpoints(self) -> Sequence[Endpoint]:
         """Every declared endpoint."""
-        return [endpoint for group in self.house.routes for endpoint in group.endpoints]
+        return [endpoint for group in self.services.routes for endpoint in group.endpoints]
 
     async def drain(self) -> None:
         """Number events, react, sweep and run jobs until nothing is due."""
-        await worker.drain(self.house)
+        await worker.drain(self.services)
 
     async def tenant(self, *, scopes: frozenset[str] = frozenset()) -> Tenant:
         """A new partner."""
@@ -107,12 +107,12 @@ class Service:
 _descriptions: dict[Hashable, bytes] = {}
 
 
-def _description(house: wiring.Services) -> bytes:
+def _description(services: wiring.Services) -> bytes:
     """Made once for all services that answer the same at the same address: making it takes longer than a test."""
-    declared = tuple((endpoint.method, endpoint.path) for group in house.routes for endpoint in group.endpoints)
-    same = (house.db.deployment.links.api, house.settings.sandbox, declared, tuple(house.events))
+    declared = tuple((endpoint.method, endpoint.path) for group in services.routes for endpoint in group.endpoints)
+    same = (services.db.deployment.links.api, services.settings.sandbox, declared, tuple(services.events))
     if same not in _descriptions:
-        _descriptions[same] = application.describe_house(house)
+        _descriptions[same] = application.describe_services(services)
     return _descriptions[same]
 
 
@@ -158,15 +158,15 @@ async def serving(
     documents = TemporaryDirectory(prefix="almoner-documents-")
     folders = {"audit_heads": heads.name, "documents_url": documents.name}
     given = settings_for(database, **{"provider_url": provider_url, **folders, **settings})
-    house = await wiring.build_services(
+    services = await wiring.build_services(
         given, clock=clock, telemetry=Telemetry(lines.append), catalogues=catalogues or _catalogues()
     )
     stop = asyncio.Event()
     try:
         async with asyncio.TaskGroup() as group:
-            if house.provider_app is not None:
-                _answer_once_called(group, house.provider_app, listening, stop)
-            yield Service(house, clock, database, lines)
+            if services.provider_app is not None:
+                _answer_once_called(group, services.provider_app, listening, stop)
+            yield Service(services, clock, database, lines)
             # H5: after all that the tests did with it, no card number is anywhere.
             found = [*await card_numbers.in_database(database), *card_numbers.in_lines(lines)]
             assert found == [], f"card numbers: {found}"
@@ -175,6 +175,6 @@ async def serving(
         if listening.fileno() >= 0:  # the provider's server closes it, where it was begun
             asyncio.get_running_loop().remove_reader(listening)
         listening.close()
-        await house.close()
+        await services.close()
         heads.cleanup()
         documents.cleanup()

@@ -30,7 +30,7 @@ BROWSER = Browser("192.0.2.7", "Firefox/130 on Windows")
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class Setup:
     """One partner with its provider."""
 
     service: Service
@@ -107,11 +107,11 @@ def read_back(address: str) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def house(service: Service, *, seconds: float = 15.0) -> AsyncIterator[House]:
+async def set_up(service: Service, *, seconds: float = 15.0) -> AsyncIterator[Setup]:
     """A fresh partner, whose provider has so long for an answer."""
     outbound = Outbound(Policy(loopback=True), limits=Limits(min(seconds, 3.0), seconds))
     try:
-        yield House(service, SignOn(service.db, outbound), (await service.tenant()).partner)
+        yield Setup(service, SignOn(service.db, outbound), (await service.tenant()).partner)
     finally:
         await outbound.close()
 
@@ -122,7 +122,7 @@ def entered(arrival: Arrival) -> Entered:
     return arrival.entered
 
 
-async def refused(here: House, call: Coroutine[Any, Any, Arrival]) -> Refused:
+async def refused(here: Setup, call: Coroutine[Any, Any, Arrival]) -> Refused:
     """The refusal; and that nobody was signed in, and the log says so."""
     before = await here.count("sign_in")
     with pytest.raises(Refused) as caught:

@@ -30,7 +30,7 @@ async def work(giving: Giving) -> None:
         **notices.handlers(Pages(db.deployment, MAILS), Mailbox(db, "Giving <giving@almoner.example>")),
     }
     duties = Duties(handlers, notices.reactions, jobs.schedules)
-    await Background(db, duties, giving.service.house.telemetry).drain()
+    await Background(db, duties, giving.service.services.telemetry).drain()
 
 
 async def held(giving: Giving) -> Held:

@@ -58,7 +58,7 @@ async def operator(service: Service, *roles: OperatorRole, name: str | None = No
 
 
 def _given(service: Service, settings: dict[str, str]) -> dict[str, Any]:
-    key = service.house.settings.master_key
+    key = service.services.settings.master_key
     assert key is not None
     return {
         "database_url": service.database.dsn,

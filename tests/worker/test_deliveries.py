@@ -246,7 +246,9 @@ async def test_w4_at_most_4_in_flight_per_endpoint_with_two_workers(
         writer.write(reply())
         await writer.drain()
 
-    another = Background(service.db, Duties(jobs.handlers(service.db, second), jobs.reactions), service.house.telemetry)
+    another = Background(
+        service.db, Duties(jobs.handlers(service.db, second), jobs.reactions), service.services.telemetry
+    )
     async with receiver(slowly) as sink:
         await webhooks.subscribe(api, sink)
         await webhooks.happen(service, tenant, times=60)
@@ -268,7 +270,7 @@ async def test_w4_a_receiver_that_never_answers_delays_nobody_else(
         await webhooks.subscribe(api, dead)
         await webhooks.subscribe(api, healthy)
         await webhooks.happen(service, tenant, times=50)
-        running = asyncio.create_task(service.house.background.run(stop))
+        running = asyncio.create_task(service.services.background.run(stop))
         await eventually(lambda: len(healthy.received) == 50, within=5)
         assert dead.most_in_flight == 4
     stop.set()
@@ -300,7 +302,7 @@ async def test_w7_a_crash_between_answer_and_commit_delivers_again_with_equal_by
     async with receiver() as sink:
         subscription = await webhooks.subscribe(api, sink)
         await webhooks.happen(service, tenant)
-        await service.house.background.dispatcher.batch()
+        await service.services.background.dispatcher.batch()
         job = await _claimed(service)
         with pytest.raises(asyncio.CancelledError):
             await jobs.handlers(service.db, dying)[job.kind](Work(service.db), job)
@@ -331,9 +333,9 @@ async def test_w7_two_workers_with_one_job_record_one_attempt(
     async with receiver(wait_for_both) as sink:
         subscription = await webhooks.subscribe(api, sink)
         await webhooks.happen(service, tenant)
-        await service.house.background.dispatcher.batch()
+        await service.services.background.dispatcher.batch()
         job = await _claimed(service)
-        deliver = [jobs.handlers(service.db, client)[job.kind] for client in (service.house.outbound, second)]
+        deliver = [jobs.handlers(service.db, client)[job.kind] for client in (service.services.outbound, second)]
         results = await asyncio.gather(*(handler(Work(service.db), job) for handler in deliver))
         assert len(sink.received) == 2
         assert all(isinstance(result, queue.Retry) for result in results)

@@ -65,13 +65,13 @@ class Ground:
 
     def files(self) -> set[Path]:
         """What lies in the storage."""
-        assert self.service.house.settings.documents_url is not None
-        return {file for file in Path(self.service.house.settings.documents_url).glob("??/*") if file.is_file()}
+        assert self.service.services.settings.documents_url is not None
+        return {file for file in Path(self.service.services.settings.documents_url).glob("??/*") if file.is_file()}
 
     def trash(self) -> list[Path]:
         """What lies in its trash."""
-        assert self.service.house.settings.documents_url is not None
-        return sorted(Path(self.service.house.settings.documents_url).glob("trash/*/*"))
+        assert self.service.services.settings.documents_url is not None
+        return sorted(Path(self.service.services.settings.documents_url).glob("trash/*/*"))
 
     def age(self, *, days: float, files: Iterable[Path]) -> None:
         """Have them lie there for so long."""
@@ -148,7 +148,9 @@ async def test_u5_in_production_documents_wait_for_a_scanner_unless_told(empty_d
         document = await here.hand_in()
         async with here.service.db.read() as tx:
             key = (await documents.get(tx, EVERYONE, document)).storage_key
-        blobs = Blobs(open_storage(here.service.house.settings.documents_url, Path()), here.service.db.deployment.vault)
+        blobs = Blobs(
+            open_storage(here.service.services.settings.documents_url, Path()), here.service.db.deployment.vault
+        )
         scan = jobs.handlers(blobs, None)[documents.SCAN]
         async with here.service.db.write() as tx:
             waiting = await documents.store(tx, Partner((await here.row(document))["partner_id"]), unscanned_of(key))

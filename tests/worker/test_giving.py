@@ -52,7 +52,7 @@ async def ground(alone: Service) -> AsyncIterator[Ground]:
     provider = FakeProvider()
     schedules = (*session_jobs.schedules, *donation_jobs.schedules)
     duties = Duties(handlers=donation_jobs.handlers(provider), schedules=schedules)
-    background = Background(alone.db, duties, alone.house.telemetry)
+    background = Background(alone.db, duties, alone.services.telemetry)
     api = alone.client((await alone.tenant()).secret)
     yield Ground(alone, api, provider, background)
     await api.close()

@@ -6,8 +6,8 @@ from tests.support.receivers import receiver
 from tests.support.service import Service
 
 
-async def test_house_5_no_call_goes_out_while_a_writing_transaction_is_open(service: Service) -> None:
-    outbound = service.house.outbound
+async def test_no_call_goes_out_while_a_writing_transaction_is_open(service: Service) -> None:
+    outbound = service.services.outbound
     async with receiver() as sink:
         async with service.db.write():
             with pytest.raises(RuntimeError, match="inside a transaction"):

@@ -69,17 +69,17 @@ async def test_administrators_are_mailed_that_a_register_was_not_replaced(
 ) -> None:
     async with (
         receiver(published(tmp_path, 200, "v1")) as server,
-        refreshing(empty_database, tmp_path, server) as house,
+        refreshing(empty_database, tmp_path, server) as services,
     ):
-        async with house.db.write() as tx:
+        async with services.db.write() as tx:
             await operators.add(tx, BY, "olive@example.org", "Olive", ["administrator"])
             await operators.add(tx, BY, "rita@example.org", "Rita", ["reviewer"])
-        await house.drain()
+        await services.drain()
         server.otherwise = published(tmp_path, 20, "v2")
         for _ in range(2):  # the second time nothing has changed, and nothing is said
-            house.clock.advance(DAY)
-            await house.drain()
-        async with house.db.read() as tx:
+            services.clock.advance(DAY)
+            await services.drain()
+        async with services.db.read() as tx:
             mails = await tx.fetch("select recipient, text from sandbox_mail where subject like 'A register%'")
         assert [mail["recipient"] for mail in mails] == ["olive@example.org"]
         assert "Files of irs-bmf look broken" in mails[0]["text"]
@@ -89,91 +89,93 @@ async def test_administrators_are_mailed_that_a_register_was_not_replaced(
 async def test_a_register_follows_its_publisher(empty_database: TestDatabase, tmp_path: Path) -> None:
     async with (
         receiver(published(tmp_path, 200, "v1")) as server,
-        refreshing(empty_database, tmp_path, server) as house,
+        refreshing(empty_database, tmp_path, server) as services,
     ):
-        await house.drain()
-        assert await stand(house) == ("loaded", 0, 1)
-        told = await look(house, "select url, name, etag, last_modified::date::text as day, bytes from register_fetch")
+        await services.drain()
+        assert await stand(services) == ("loaded", 0, 1)
+        told = await look(
+            services, "select url, name, etag, last_modified::date::text as day, bytes from register_fetch"
+        )
         assert told is not None
         assert tuple(told)[1:4] == ("eo_wy.csv", '"v1"', "2026-04-13")
-        day = await look(house, "select data_as_of::date::text from register_load")
+        day = await look(services, "select data_as_of::date::text from register_load")
         assert day is not None
         assert day[0] == "2026-04-13", "the publisher's date is the day of the data"
 
-        await house.drain()
+        await services.drain()
         assert len(server.received) == 1, "it is not due"
 
-        house.clock.advance(DAY)
-        await house.drain()
-        assert await stand(house) == ("unchanged", 0, 1)
+        services.clock.advance(DAY)
+        await services.drain()
+        assert await stand(services) == ("unchanged", 0, 1)
 
         server.otherwise = published(tmp_path, 210, "v2")
-        house.clock.advance(DAY)
-        await house.drain()
-        assert await stand(house) == ("loaded", 0, 2)
-        assert await found(house) == set()
+        services.clock.advance(DAY)
+        await services.drain()
+        assert await stand(services) == ("loaded", 0, 2)
+        assert await found(services) == set()
 
         server.otherwise = published(tmp_path, 20, "v3")
         for _ in range(2):  # the second time nothing has changed: it stays aside
-            house.clock.advance(DAY)
-            await house.drain()
-            assert await stand(house) == ("quarantined", 0, 3)
-        assert await found(house) == {"registers.none_put_aside"}
-        bodies_left = await look(house, "select count(*) from organisation where active")
+            services.clock.advance(DAY)
+            await services.drain()
+            assert await stand(services) == ("quarantined", 0, 3)
+        assert await found(services) == {"registers.none_put_aside"}
+        bodies_left = await look(services, "select count(*) from organisation where active")
         assert bodies_left is not None
         assert bodies_left[0] == 210
 
-        async with house.db.read() as tx:
+        async with services.db.read() as tx:
             trail = await tx.fetch("select action from audit_entry where actor_id = 'registers.refresh' order by n")
         assert [row["action"] for row in trail] == ["register.imported"] * 2 + ["register.put_aside"]
 
-        async with house.db.read() as tx:
-            await registers.measure(tx, house.house.telemetry)
-        metrics = house.house.telemetry.exposition().decode()
+        async with services.db.read() as tx:
+            await registers.measure(tx, services.services.telemetry)
+        metrics = services.services.telemetry.exposition().decode()
         assert 'almoner_register_loads_total{source="irs-bmf",status="quarantined"} 1.0' in metrics
         assert 'almoner_register_data_age_seconds{source="irs-bmf"}' in metrics
-        lines = [line for line in map(msgspec.json.decode, house.lines) if line["event"] == "register_refresh"]
+        lines = [line for line in map(msgspec.json.decode, services.lines) if line["event"] == "register_refresh"]
         assert [line["status"] for line in lines] == ["loaded", "unchanged", "loaded", "quarantined", "quarantined"]
         assert lines[-1]["level"] == "error"
 
 
 async def test_a_publisher_in_trouble_is_asked_again_ever_later(empty_database: TestDatabase, tmp_path: Path) -> None:
-    async with receiver(reply(503)) as server, refreshing(empty_database, tmp_path, server) as house:
-        await house.drain()
-        assert await stand(house) == ("failed", 1, 0)
-        house.clock.advance(timedelta(minutes=4))
-        await house.drain()
-        assert await stand(house) == ("failed", 1, 0)
+    async with receiver(reply(503)) as server, refreshing(empty_database, tmp_path, server) as services:
+        await services.drain()
+        assert await stand(services) == ("failed", 1, 0)
+        services.clock.advance(timedelta(minutes=4))
+        await services.drain()
+        assert await stand(services) == ("failed", 1, 0)
         for failures, minutes in ((2, 1), (3, 10)):
-            house.clock.advance(timedelta(minutes=minutes))
-            await house.drain()
-            assert await stand(house) == ("failed", failures, 0)
-        assert await found(house) == {"registers.refresh"}
-        reason = await look(house, "select reason from register_refresh")
+            services.clock.advance(timedelta(minutes=minutes))
+            await services.drain()
+            assert await stand(services) == ("failed", failures, 0)
+        assert await found(services) == {"registers.refresh"}
+        reason = await look(services, "select reason from register_refresh")
         assert reason is not None
         assert "status 503" in reason[0]
 
         server.otherwise = reply(200, b"<html>Down for maintenance</html>")
-        house.clock.advance(timedelta(minutes=20))
-        await house.drain()
-        assert await stand(house) == ("failed", 4, 0)
+        services.clock.advance(timedelta(minutes=20))
+        await services.drain()
+        assert await stand(services) == ("failed", 4, 0)
 
         server.otherwise = published(tmp_path, 200, "v1")
-        house.clock.advance(timedelta(minutes=40))
-        await house.drain()
-        assert await stand(house) == ("loaded", 0, 1)
-        assert await found(house) == set()
+        services.clock.advance(timedelta(minutes=40))
+        await services.drain()
+        assert await stand(services) == ("loaded", 0, 1)
+        assert await found(services) == set()
 
 
 async def test_nothing_is_fetched_unless_a_schedule_says_so(empty_database: TestDatabase, tmp_path: Path) -> None:
     async with receiver(published(tmp_path, 200, "v1")) as server:
-        async with refreshing(empty_database, tmp_path, server) as house:
-            await house.drain()
-            assert await stand(house) == ("loaded", 0, 1)
-        async with refreshing(empty_database, tmp_path, None) as house:
-            house.clock.advance(DAY)
-            await house.drain()
-            assert await stand(house) == ()
+        async with refreshing(empty_database, tmp_path, server) as services:
+            await services.drain()
+            assert await stand(services) == ("loaded", 0, 1)
+        async with refreshing(empty_database, tmp_path, None) as services:
+            services.clock.advance(DAY)
+            await services.drain()
+            assert await stand(services) == ()
         assert len(server.received) == 1
 
 
@@ -181,17 +183,17 @@ async def test_files_that_came_and_were_not_loaded_are_loaded(empty_database: Te
     """A worker was killed after it had fetched: for the publisher nothing is new, for the register it is."""
     async with (
         receiver(published(tmp_path, 200, "v1")) as server,
-        refreshing(empty_database, tmp_path, server) as house,
+        refreshing(empty_database, tmp_path, server) as services,
     ):
-        await house.drain()
+        await services.drain()
         server.otherwise = published(tmp_path, 210, "v2")
         url = f"http://127.0.0.1:{server.port}/eo_wy.csv"
-        folder = house.house.settings.registers_folder / "irs-bmf"
-        got = await fetching.fetch(house.house.outbound, folder, url, house.db.deployment.clock.wall)
+        folder = services.services.settings.registers_folder / "irs-bmf"
+        got = await fetching.fetch(services.services.outbound, folder, url, services.db.deployment.clock.wall)
         assert got.changed
-        house.clock.advance(DAY)
-        await house.drain()
-        assert await stand(house) == ("loaded", 0, 2)
+        services.clock.advance(DAY)
+        await services.drain()
+        assert await stand(services) == ("loaded", 0, 2)
 
 
 async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: TestDatabase, tmp_path: Path) -> None:
@@ -203,16 +205,18 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
             read.extend(file.name for file in files)
             return super().read(files)
 
-    async with receiver(published(tmp_path, 200, "v1")) as server, serving(empty_database) as house:
+    async with receiver(published(tmp_path, 200, "v1")) as server, serving(empty_database) as services:
         watched: RegisterSource = Watched()
         plan = (Refresh(watched, DAY, (f"http://127.0.0.1:{server.port}/eo_wy.csv",)),)
-        parts = jobs.Refreshing(plan, house.house.outbound, tmp_path / "kept", house.house.telemetry)
-        async with house.db.write() as tx:
+        parts = jobs.Refreshing(plan, services.services.outbound, tmp_path / "kept", services.services.telemetry)
+        async with services.db.write() as tx:
             await store_refresh.keep_plan(tx, EVERYONE, plan)
             await queue.enqueue(tx, jobs.REFRESH, {"source": "irs-bmf"}, lane="registers")
 
         def worker(limit: timedelta) -> Runner:
-            return Runner(Work(house.db), jobs.handlers(parts), house.house.telemetry, limits={jobs.REFRESH: limit})
+            return Runner(
+                Work(services.db), jobs.handlers(parts), services.services.telemetry, limits={jobs.REFRESH: limit}
+            )
 
         other_merge = await asyncpg.connect(empty_database.owner_dsn)
         async with other_merge.transaction():
@@ -221,13 +225,13 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
             await slow.step()
             await slow.idle()
         await other_merge.close()
-        assert await stand(house) == (None, 0, 0)
+        assert await stand(services) == (None, 0, 0)
         assert read == ["eo_wy.csv"]
-        house.clock.advance(timedelta(minutes=1))
+        services.clock.advance(timedelta(minutes=1))
         other = worker(jobs.LIMITS[jobs.REFRESH])
         await other.step()
         await other.idle()
-        assert await stand(house) == ("loaded", 0, 1)
+        assert await stand(services) == ("loaded", 0, 1)
         assert read == ["eo_wy.csv"]
 
 
@@ -237,12 +241,12 @@ async def test_old_data_is_found(empty_database: TestDatabase, tmp_path: Path) -
         schedule.write_text(f'[irs-bmf]\nevery_hours = 24\nurls = ["http://127.0.0.1:{server.port}/eo_wy.csv"]\n')
         async with serving(
             empty_database, data_dir=tmp_path / "var", register_schedule=schedule, register_max_age=3000
-        ) as house:
-            await house.drain()
-            await house.drain()
-            assert await found(house) == set()
-            house.clock.advance(timedelta(days=3650))
-            assert await found(house) == {"registers.young_enough"}
+        ) as services:
+            await services.drain()
+            await services.drain()
+            assert await found(services) == set()
+            services.clock.advance(timedelta(days=3650))
+            assert await found(services) == {"registers.young_enough"}
 
 
 def test_fetching_ends_before_its_job_is_given_up() -> None:

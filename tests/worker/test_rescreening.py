@@ -48,7 +48,7 @@ async def test_c4_a_long_rescreen_is_done_by_many_short_jobs(alone: Service, api
     assert {statuses(await shown(api, one))["sanction"] for one in ended} == {None}
     load = await lists.load(listing(2, AQSA))
     screener, stages = Screener(), []
-    await alone.house.background.dispatcher.batch()
+    await alone.services.background.dispatcher.batch()
     while found := await taken(alone):
         [job] = found
         stages.append((job.payload.get("stage", "ended"), job.payload.get("after") is not None))

@@ -159,7 +159,7 @@ async def test_v6_a_delivery_that_goes_on_is_not_removed(empty_database: TestDat
             await _happen(service, tenant, 1)
             assert await _left(service, "webhook_attempt") == 1
             service.clock.advance(days=120)
-            await service.house.background.sweeper.sweep()
+            await service.services.background.sweeper.sweep()
             assert await _left(service, "webhook_delivery") == 1
             await service.drain()
             await service.drain()

@@ -9,7 +9,7 @@ from tests.support.service import Service, serving
 
 async def figures(service: Service) -> dict[str, float]:
     """What /metrics says of reviews."""
-    telemetry = service.house.telemetry
+    telemetry = service.services.telemetry
     async with service.db.read() as tx:
         await reviews.measure(tx, telemetry)
         await reviews.measure_decided(tx, telemetry)
@@ -41,7 +41,7 @@ async def test_the_queue_in_figures(empty_database: TestDatabase) -> None:
         by = 'almoner_review_decisions_total{{by="{}",kind="match",verdict="{}"}}'
         assert told[by.format(olive.id, "accepted")] == told[by.format(otto.id, "rejected")] == 1
         assert not any(olive.name in name or otto.name in name for name in told)
-        exposed = service.house.telemetry.exposition().decode()
+        exposed = service.services.telemetry.exposition().decode()
         assert "# TYPE almoner_review_decisions_total counter" in exposed
 
         upto = 'almoner_review_wait_seconds_bucket{{kind="match",le="{}"}}'

@@ -42,42 +42,42 @@ async def stand(service: Service) -> tuple[object, ...]:
 
 
 async def test_nothing_is_fetched_unless_a_schedule_says_so(empty_database: TestDatabase, tmp_path: Path) -> None:
-    async with refreshing(empty_database, tmp_path, None) as house:
-        await house.drain()
-        assert await stand(house) == ()
+    async with refreshing(empty_database, tmp_path, None) as services:
+        await services.drain()
+        assert await stand(services) == ()
 
 
 async def test_a_list_follows_its_publisher(empty_database: TestDatabase, tmp_path: Path) -> None:
     many = [f"Circle of Town {number}" for number in range(30)]
     async with (
         receiver(published("v1", *many)) as server,
-        refreshing(empty_database, tmp_path, server) as house,
+        refreshing(empty_database, tmp_path, server) as services,
     ):
-        async with house.db.write() as tx:
+        async with services.db.write() as tx:
             await operators.add(tx, BY, "olive@example.org", "Olive", ["administrator"])
-        await house.drain()
-        assert await stand(house) == ("loaded", 0, 1)
-        async with house.db.read() as tx:
+        await services.drain()
+        assert await stand(services) == ("loaded", 0, 1)
+        async with services.db.read() as tx:
             told = await tx.fetchrow("select fetched_from, entries from watchlist_load")
         assert tuple(told or ()) == ([f"http://127.0.0.1:{server.port}/findings.csv"], 30)
 
-        await house.drain()
+        await services.drain()
         assert len(server.received) == 1, "it is not due"
-        house.clock.advance(DAY)
-        await house.drain()
-        assert await stand(house) == ("unchanged", 0, 1)
+        services.clock.advance(DAY)
+        await services.drain()
+        assert await stand(services) == ("unchanged", 0, 1)
 
         server.otherwise = published("v2", *many, "House of Cacao")
-        house.clock.advance(DAY)
-        await house.drain()
-        assert await stand(house) == ("loaded", 0, 2)
+        services.clock.advance(DAY)
+        await services.drain()
+        assert await stand(services) == ("loaded", 0, 2)
 
         server.otherwise = published("v3", "House of Cacao")
         for _ in range(2):  # the second time it is the same file: nobody is told of it again
-            house.clock.advance(DAY)
-            await house.drain()
-            assert await stand(house) == ("refused", 0, 3)
-        async with house.db.read() as tx:
+            services.clock.advance(DAY)
+            await services.drain()
+            assert await stand(services) == ("refused", 0, 3)
+        async with services.db.read() as tx:
             trail = await tx.fetch("select action from audit_entry where actor_id = 'watchlists.refresh' order by n")
             mails = await tx.fetchval("select count(*) from sandbox_mail where subject like 'A watch list%'")
             left = await tx.fetchval("select count(*) from watchlist_entry where until_load is null")
@@ -86,11 +86,11 @@ async def test_a_list_follows_its_publisher(empty_database: TestDatabase, tmp_pa
 
 
 async def test_a_server_that_is_away_is_asked_again_soon(empty_database: TestDatabase, tmp_path: Path) -> None:
-    async with receiver() as server, refreshing(empty_database, tmp_path, server) as house:
+    async with receiver() as server, refreshing(empty_database, tmp_path, server) as services:
         server.otherwise = reply(404)
-        await house.drain()
-        assert await stand(house) == ("failed", 1, 0)
+        await services.drain()
+        assert await stand(services) == ("failed", 1, 0)
         server.otherwise = published("v1", "House of Cacao")
-        house.clock.advance(timedelta(minutes=6))
-        await house.drain()
-        assert await stand(house) == ("loaded", 0, 1)
+        services.clock.advance(timedelta(minutes=6))
+        await services.drain()
+        assert await stand(services) == ("loaded", 0, 1)

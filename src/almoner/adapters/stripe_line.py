@@ -30,7 +30,7 @@ logging.getLogger("stripe").setLevel(logging.WARNING)  # it would log addresses 
 
 
 class _Http(stripe.HTTPClient):
-    """aiohttp as in the rest of the house: no redirects, nothing from the environment, bounded in time and size."""
+    """aiohttp as everywhere else: no redirects, nothing from the environment, bounded in time and size."""
 
     name = "aiohttp"
 

@@ -1,4 +1,4 @@
-"""The two demo partners of a sandbox, and ``sandbox.json``, where tools find their keys and addresses (house 6)."""
+"""The two demo partners of a sandbox, and ``sandbox.json`` with their keys and addresses (architecture 6)."""
 
 import json
 from collections.abc import Mapping

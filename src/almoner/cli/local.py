@@ -93,7 +93,7 @@ async def keep_database(given: Settings, stop: asyncio.Event) -> None:
 
 
 async def _provide(server: postgres.Server, own: Secrets) -> None:
-    """Two roles, the owner of the tables and the service's, and the database (house 5)."""
+    """Two roles, the owner of the tables and the service's, and the database (architecture 5)."""
     connection = await asyncpg.connect(server.superuser_url())
     try:
         for role, password in ((OWNER_ROLE, own.owner_password), (APP_ROLE, own.app_password)):

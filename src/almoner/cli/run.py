@@ -1,4 +1,4 @@
-"""``almoner run``: the whole sandbox in one command (house 6)."""
+"""``almoner run``: the whole sandbox in one command (architecture 6)."""
 
 import asyncio
 import socket
@@ -89,36 +89,36 @@ async def _live(
     began: float,
 ) -> None:
     stop = stop_on_signals()
-    house = await build_services(complete, telemetry=telemetry)
+    services = await build_services(complete, telemetry=telemetry)
     try:
         file = complete.data_dir.resolve() / "sandbox.json"
         async with exclusive(complete.dsn, "almoner run"):
-            await registers.load_samples(house.db, stop)
+            await registers.load_samples(services.db, stop)
             if stop.is_set():
                 return
-            await watchlists.load_sample(house.db)
-            sandbox = await demo.sandbox_content(house.db, demo.read_sandbox_file(file))
+            await watchlists.load_sample(services.db)
+            sandbox = await demo.sandbox_content(services.db, demo.read_sandbox_file(file))
             local.write_private(file, sandbox)
         async with asyncio.TaskGroup() as group:
             group.create_task(local.keep_database(given, stop))
-            group.create_task(live(house, "server and worker", stop, sockets, provider_sockets))
-            await _until_ready(house, stop)
-            _show_banner(house, sandbox, file, log, time.monotonic() - began)
+            group.create_task(live(services, "server and worker", stop, sockets, provider_sockets))
+            await _until_ready(services, stop)
+            _show_banner(services, sandbox, file, log, time.monotonic() - began)
     finally:
-        await house.close()
+        await services.close()
 
 
-async def _until_ready(house: Services, stop: asyncio.Event) -> None:
+async def _until_ready(services: Services, stop: asyncio.Event) -> None:
     """Wait until ``/readyz`` would say yes: events of the first start's registers have waited for a dispatcher."""
     patience = time.monotonic() + _PATIENCE_SECONDS
     while not stop.is_set() and time.monotonic() < patience:
-        if not [wrong for check in house.checks.values() if (wrong := await check())]:
+        if not [wrong for check in services.checks.values() if (wrong := await check())]:
             return
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-def _show_banner(house: Services, sandbox: dict[str, Any], file: Path, log: Path, seconds: float) -> None:
-    api = house.settings.links.api
+def _show_banner(services: Services, sandbox: dict[str, Any], file: Path, log: Path, seconds: float) -> None:
+    api = services.settings.links.api
     places = {
         "interface": f"{api}/docs",
         "description": f"{api}/openapi.json",
@@ -128,7 +128,7 @@ def _show_banner(house: Services, sandbox: dict[str, Any], file: Path, log: Path
     }
     pages = "\n".join(f"  {name:<16} {address}" for name, address in places.items() if address)
     typer.echo(_BANNER.format(**sandbox, pages=pages, file=_short(file), log=_short(log)))
-    if (copy := house.db.deployment.identity.copy) is not None:
+    if (copy := services.db.deployment.identity.copy) is not None:
         typer.echo(copy.told)
     typer.echo(f"Ready after {seconds:.1f} s.")
 

@@ -129,34 +129,34 @@ async def _serve(
     lines = to_stderr()
     logs.configure(lines, complete.log_level)
     stop = stop_on_signals()
-    house = await build_services(complete, telemetry=Telemetry(lines))
+    services = await build_services(complete, telemetry=Telemetry(lines))
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(local.keep_database(given, stop))
-            group.create_task(live(house, "server", stop, sockets, provider_sockets))
+            group.create_task(live(services, "server", stop, sockets, provider_sockets))
     finally:
-        await house.close()
+        await services.close()
 
 
 async def live(
-    house: Services,
+    services: Services,
     role: Role,
     stop: asyncio.Event,
     sockets: list[socket.socket],
     provider_sockets: list[socket.socket],
 ) -> None:
     """All that one process does until ``stop``; in the sandbox the test payment provider is part of a server."""
-    app = create_app(house)
+    app = create_app(services)
     if role != "worker":
-        await organisations.warm(house.db)
+        await organisations.warm(services.db)
     collect_seldom()
-    connections = Connections(trusted_proxies=house.settings.trusted_proxies)
+    connections = Connections(trusted_proxies=services.settings.trusted_proxies)
     async with asyncio.TaskGroup() as group:
-        group.create_task(worker.run(house, role, stop))
+        group.create_task(worker.run(services, role, stop))
         group.create_task(answer(app, sockets, stop, connections))
-        if house.provider_app is not None:
-            group.create_task(answer(house.provider_app, provider_sockets, stop, connections))
-            group.create_task(house.provider_app.run(stop))
+        if services.provider_app is not None:
+            group.create_task(answer(services.provider_app, provider_sockets, stop, connections))
+            group.create_task(services.provider_app.run(stop))
 
 
 def work() -> None:
@@ -175,11 +175,11 @@ async def _work(given: Settings, complete: Settings) -> None:
     lines = to_stderr()
     logs.configure(lines, complete.log_level)
     stop = stop_on_signals()
-    house = await build_services(complete, telemetry=Telemetry(lines))
+    services = await build_services(complete, telemetry=Telemetry(lines))
     collect_seldom()
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(local.keep_database(given, stop))
-            group.create_task(worker.run(house, "worker", stop))
+            group.create_task(worker.run(services, "worker", stop))
     finally:
-        await house.close()
+        await services.close()

@@ -1,4 +1,4 @@
-"""States and the moves between them: one table per resource drives check, SQL guard and history (house 5)."""
+"""States and the moves between them: one table per resource drives check, SQL guard and history (architecture 5)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Times on the wire and the two clocks (house 5): business time moves with the sandbox clock, wall time never does."""
+"""Times on the wire and the two clocks (architecture 5): the sandbox moves business time, and never wall time."""
 
 import re
 from datetime import UTC, date, datetime

@@ -1,4 +1,4 @@
-"""The deployment's business clock: real time and an offset that all processes share (settled 9, house 5).
+"""The deployment's business clock: real time and an offset that all processes share (settled 9, architecture 5).
 
 Production never moves it. In the sandbox each process looks at the row a few times a second and says when it has taken
 a move over, so that whoever moved it can wait until the whole deployment lives in the new time.

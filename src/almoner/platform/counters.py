@@ -1,4 +1,4 @@
-"""Totals of lists in 16 slots per partner and list, summed on read (house 5: one row made a hot partner 3x slower)."""
+"""Totals of lists in 16 slots for each list of a partner, summed on read: one row made a hot partner 3x slower."""
 
 import os
 from typing import Final

@@ -1,7 +1,7 @@
 """PostgreSQL: the pool, transactions, and the scopes that every store function takes.
 
 A transaction is opened at the edge (``platform.http.service``, the worker, ``platform.flow``) and nowhere else, one
-per request or job, and committed before the answer is sent (house 5).
+per request or job, and committed before the answer is sent (architecture 5).
 """
 
 import asyncio
@@ -73,7 +73,7 @@ EVERYONE: Final = Everyone()
 
 
 def inside_transaction() -> bool:
-    """Whether a writing transaction is open in this task: no network call may start now (house 5)."""
+    """Whether a writing transaction is open in this task: no network call may start now (architecture 5)."""
     return _inside.get()
 
 
@@ -343,7 +343,7 @@ def _encode_json(value: object) -> str:
 
 
 async def _keep_session(_connection: object) -> None:
-    """No reset query on release: no code sets session state (house 2 has the figures)."""
+    """No reset query on release: no code sets session state (architecture 2 has the figures)."""
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Gives events their numbers and hands them to the reactions, right after their commit (settled 7, house 5).
+"""Gives events their numbers and hands them to the reactions, right after their commit (settled 7, architecture 5).
 
 Writers never wait for a number. Any number of dispatchers may run: each takes partners whose counter no other holds, so
 there is one at a time per partner. What is undispatched is found by its missing number, not by a position in the order

@@ -2,7 +2,7 @@
 
 Each address has a folder of its own under the given one: the file under its published name, beside it what the server
 said of it (``.fetched.json``), and what is unfinished (``.partial`` and ``.partial.json``). Every hop of a redirect is
-called through the guarded client (house 5).
+called through the guarded client (architecture 5).
 """
 
 import asyncio

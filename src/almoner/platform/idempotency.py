@@ -1,4 +1,4 @@
-"""Idempotency keys (spec 8, settled 8, house 5): only a success is kept, in the transaction of its effect, for 21 days.
+"""Idempotency keys (spec 8, settled 8, architecture 5): only successes are kept, for 21 days, in their transaction.
 
 Two ways into the same table. ``claim`` and ``keep`` frame an ordinary writing transaction. A hot write folds ``CLAIM``
 and ``KEEP`` into its one statement and reads the outcome with ``Claim.settle``. Either way the unique key is the

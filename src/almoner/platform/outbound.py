@@ -1,4 +1,4 @@
-"""The one client for calls to addresses that partners name (house 5, reliability 1.2).
+"""The one client for calls to addresses that partners name (architecture 5, reliability 1.2).
 
 Every address is judged twice: all addresses of a name when it is resolved, and the one address that a socket is made
 for. The socket goes to the judged address and TLS is verified for the name: a resolver that changes its answer gains

@@ -1,7 +1,7 @@
 """The embedded PostgreSQL server: started, shared by the processes of one data folder, and stopped by the last of them.
 
 It survives ``kill -9`` of its starter (the next process attaches to it) and of itself (the next start recovers). It
-listens on a socket in a folder of its own only, never on the network. Figures behind this: house 2.
+listens on a socket in a folder of its own only, never on the network. Figures behind this: architecture 2.
 """
 
 import asyncio

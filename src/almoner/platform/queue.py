@@ -1,7 +1,7 @@
 """The queue of background work: enqueued in the transaction of the change, due by business time, leased by real time.
 
 A job is claimed for a lease, run by the handler of its kind, and finished by (id, attempt): whoever lost the job,
-because its lease ran out and another worker took it, finishes nothing (house 5). Handlers are safe to run twice.
+because its lease ran out and another worker took it, finishes nothing (architecture 5). Handlers are safe to run twice.
 
 A job with a ``lane`` shares its cap with the other jobs of that lane, however many workers there are: a claim locks the
 lane's row, counts the live leases and takes no more than there is room for. A dead receiver costs only its own slots.

@@ -1,4 +1,4 @@
-"""Runs sweeps when the business clock passes their moment, one runner at a time for each (house 5)."""
+"""Runs sweeps when the business clock passes their moment, one runner at a time for each (architecture 5)."""
 
 import asyncio
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 A blob is cut into segments, each sealed with the deployment's vault for its key and place, the last one marked: none
 can be altered, swapped or cut off unseen, and neither writing nor reading ever holds more than one of them in memory.
-Storing and reading may go over a network: never while a transaction is open (house 5).
+Storing and reading may go over a network: never while a transaction is open (architecture 5).
 """
 
 import os

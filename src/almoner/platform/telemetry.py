@@ -1,4 +1,4 @@
-"""One wide structured line per request, and metrics (house 2: one encoded line costs a quarter of structlog's)."""
+"""One wide structured line per request, and metrics (architecture 2: a quarter of the cost of structlog)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -34,7 +34,7 @@ class RequestLine(msgspec.Struct, omit_defaults=True, rename="camel"):
 
 
 class Telemetry:
-    """Where log lines go and what is counted. Lines hold no body, no query, no token and no key (house 5)."""
+    """Where log lines go and what is counted. Lines hold no body, no query, no token and no key (architecture 5)."""
 
     def __init__(self, write: Write | None = None) -> None:
         """``write``: standard error where it is not given."""

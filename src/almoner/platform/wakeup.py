@@ -1,4 +1,4 @@
-"""Wakes the loops of this process after a commit; other processes poll (house 5: no NOTIFY in a write transaction).
+"""Wakes the loops of this process after a commit; other processes poll (no NOTIFY in a write transaction).
 
 Who finds nothing looks less and less often, down to twice a second: a deployment at rest should rest.
 """

@@ -1,4 +1,4 @@
-"""Looking at a payment's disputes: the question to its provider, between two transactions (house 3)."""
+"""Looking at a payment's disputes: the question to its provider, between two transactions (architecture 3)."""
 
 from dataclasses import dataclass
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Paying: the calls to the payment provider, between transactions (house 3).
+"""Paying: the calls to the payment provider, between transactions (architecture 3).
 
 The recovery point is the ``payment`` row: ``starting`` is committed before the provider is asked, with the key that the
 call is made with. All flows lease the payment, so that one call at a time is under way for it; whatever a provider
@@ -152,7 +152,7 @@ class _StartPayment(_Asking):
         return self.cancel(payment, payment.provider_payment)
 
     async def _attempt(self, tx: Tx, session: DonationSession) -> ProviderCall | Done[SessionDonation]:
-        donation = await service.promise(tx, session, self._gift)
+        donation = await service.create_donation(tx, session, self._gift)
         if self._way == BANK:
             return await self._transfer(tx, session, donation)
         allowed = MAX_TRIES - await payments.tries(tx, donation.id)

@@ -1,4 +1,4 @@
-"""Sending held money back: the call to the payment provider, between two transactions (house 3).
+"""Sending held money back: the call to the payment provider, between two transactions (architecture 3).
 
 The recovery point is the ``held_payment`` row in ``refunding``, committed with its posting before the provider is
 asked; the key of the call is made from its id. A crash anywhere is repaired by asking the same again (I5, I6).

@@ -1,7 +1,7 @@
 """Pages behind the link of a mail: opened by its token, then by the cookie that takes the token's place.
 
 GET and HEAD change nothing, so that programs that open every link of a mail do no harm. POST needs the cookie of the
-link, its CSRF token and the page's own origin (house 5).
+link, its CSRF token and the page's own origin (architecture 5).
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
 """The hosted pages of agents: the applicant confirms the address, the nonprofit answers whether it knows them.
 
 GET and HEAD change nothing, so that programs that open every link of a mail do no harm. POST needs the cookie of the
-link or of the page, its CSRF token and the page's own origin (house 5).
+link or of the page, its CSRF token and the page's own origin (architecture 5).
 """
 
 from pathlib import Path

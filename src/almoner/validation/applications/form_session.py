@@ -1,6 +1,6 @@
 """What the pages of applications have in common: the cookie that takes a link's place, and what goes wrong as a page.
 
-GET changes nothing. POST needs the cookie of the link, its CSRF token and the page's own origin (house 5).
+GET changes nothing. POST needs the cookie of the link, its CSRF token and the page's own origin (architecture 5).
 """
 
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,6 +1,6 @@
 """The page that says where an application stands: for whoever has the link of our mails, without an account.
 
-GET changes nothing. POST needs the cookie of the link, its CSRF token and the page's own origin (house 5).
+GET changes nothing. POST needs the cookie of the link, its CSRF token and the page's own origin (architecture 5).
 """
 
 from typing import Final
