@@ -201,7 +201,7 @@ def test_u8_a_confined_process_has_ten_seconds() -> None:
         assert process.wait() == -signal.SIGKILL
 
 
-def living(nursery: psutil.Process) -> list[psutil.Process]:
+def living(fork_server: psutil.Process) -> list[psutil.Process]:
     """The children that it has now; one may end while it is looked at."""
 
     def lives(child: psutil.Process) -> bool:
@@ -209,19 +209,19 @@ def living(nursery: psutil.Process) -> list[psutil.Process]:
             return bool(child.status() != psutil.STATUS_ZOMBIE)
         return False
 
-    return [child for child in nursery.children() if lives(child)]
+    return [child for child in fork_server.children() if lives(child)]
 
 
 async def test_u8_a_child_that_is_killed_costs_its_file_only(checker: Checker) -> None:
     slow = next(file for file in corpus() if file.name == "a JPEG: hundreds of scans")
     await checked(checker, HONEST[PDF], PDF)
-    begun = checker._nursery._process
+    begun = checker._fork_server._process
     assert begun is not None
-    nursery = psutil.Process(begun.pid)
-    await eventually(lambda: not living(nursery))  # the child of the honest file is gone
+    fork_server = psutil.Process(begun.pid)
+    await eventually(lambda: not living(fork_server))  # the child of the honest file is gone
 
     async def kill() -> None:
-        for child in await eventually(lambda: living(nursery)):
+        for child in await eventually(lambda: living(fork_server)):
             child.kill()
 
     async with asyncio.TaskGroup() as group:
@@ -230,7 +230,7 @@ async def test_u8_a_child_that_is_killed_costs_its_file_only(checker: Checker) -
             await checked(checker, slow.content, JPEG)
     assert refused.value.reasons == ("body.file cannot be read within the limits of time and memory",)
     assert (await checked(checker, HONEST[PDF], PDF))[0] == PDF
-    assert nursery.is_running()
+    assert fork_server.is_running()
 
 
 async def test_the_nursery_is_started_again_and_ends_with_its_checker() -> None:
@@ -238,12 +238,12 @@ async def test_the_nursery_is_started_again_and_ends_with_its_checker() -> None:
     checker = Checker(lambda outcome, seconds: told.append(outcome))
     before = set(psutil.Process().children())
     await checked(checker, HONEST[PDF], PDF)
-    (nursery,) = set(psutil.Process().children()) - before
-    assert nursery.environ() == {}
-    nursery.kill()
+    (fork_server,) = set(psutil.Process().children()) - before
+    assert fork_server.environ() == {}
+    fork_server.kill()
     await checked(checker, HONEST[PNG], PNG)
     (again,) = set(psutil.Process().children()) - before
-    assert again.pid != nursery.pid
+    assert again.pid != fork_server.pid
     checker.close()
     checker.close()
     assert not set(psutil.Process().children()) - before

@@ -1,8 +1,8 @@
 """Paying: the calls to the payment provider, between transactions (architecture 3).
 
 The recovery point is the ``payment`` row: ``starting`` is committed before the provider is asked, with the key that the
-call is made with. All flows lease the payment, so that one call at a time is under way for it; whatever a provider
-shows goes through ``donations.learn``, which has one effect however often and in whatever order it is told.
+call is made with. All flows lease the payment, so that one call at a time is under way; whatever a provider shows
+goes through ``donations.apply_provider_state``, which has one effect however often and in whatever order it comes.
 """
 
 from collections.abc import Awaitable, Callable

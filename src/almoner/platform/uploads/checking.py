@@ -1,6 +1,6 @@
-"""The server's side of checking received files: hand one to a child of its nursery, hear what it is (U2, U8).
+"""The server's side of checking received files: hand one to a child of its fork server, hear what it is (U2, U8).
 
-The server itself parses nothing. The nursery is started with the first file; measured, a child of it begins within
+The server itself parses nothing. The fork server is started with the first file; measured, a child of it begins within
 5 ms, a new Python with the parsers takes 200 ms of a processor (docs/evidence/uploads.md).
 """
 
@@ -28,19 +28,19 @@ from almoner.platform.uploads.problems import FiletypeNotSupported
 AT_ONCE: Final = 2
 """Children of one server; other files wait. An image of the most pixels takes 300 MB for a moment."""
 
-_PATIENCE_SECONDS: Final = 25.0  # the nursery stops a child before
+_PATIENCE_SECONDS: Final = 25.0  # the fork server stops a child before
 _START_SECONDS: Final = 30.0
 _MOST_VERDICT: Final = 4096
 _PART: Final = 256 * 1024
 _STARTED: Final = b"+"
 _BEGIN: Final = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from almoner.platform.uploads import nursery; "
-    "nursery.main(int(sys.argv[2]))"
+    "import sys; sys.path.insert(0, sys.argv[1]); from almoner.platform.uploads import fork_server; "
+    "fork_server.main(int(sys.argv[2]))"
 )
 
 
 class CheckingFailed(Exception):
-    """The nursery cannot be started, or ends as soon as it is."""
+    """The fork server cannot be started, or ends as soon as it is."""
 
 
 class Checker:
@@ -48,7 +48,7 @@ class Checker:
 
     def __init__(self, told: Callable[[str, float], None] = lambda _outcome, _seconds: None) -> None:
         self._turn = asyncio.Semaphore(AT_ONCE)
-        self._nursery = _Nursery()
+        self._fork_server = _ForkServer()
         self._told = told
 
     async def check(
@@ -70,7 +70,9 @@ class Checker:
             target: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (it is what is answered)
             kept = None
             try:
-                said = await beside(lambda: self._nursery.ask(content, target, declared, longest_side, square=square))
+                said = await beside(
+                    lambda: self._fork_server.ask(content, target, declared, longest_side, square=square)
+                )
                 outcome = "killed" if said is None else "refused" if "refused" in said else "accepted"
                 self._told(outcome, monotonic() - began)
                 if said is None:
@@ -85,8 +87,8 @@ class Checker:
         return Checked(said["mediaType"], size, digest, kept, tuple(said["flags"]), fields or {})
 
     def close(self) -> None:
-        """End the nursery."""
-        self._nursery.close()
+        """End the fork server."""
+        self._fork_server.close()
 
 
 def _measure(file: BinaryIO) -> tuple[int, bytes]:
@@ -99,7 +101,7 @@ def _measure(file: BinaryIO) -> tuple[int, bytes]:
     return size, seen.digest()
 
 
-class _Nursery:
+class _ForkServer:
     """The process and the socket to it; used from threads."""
 
     def __init__(self) -> None:
@@ -125,13 +127,13 @@ class _Nursery:
                 os.close(said)
 
     def _begin(self, task: bytes, files: list[int], heard: int) -> None:
-        """Have a child started: one at a time, so that no two tasks lie in the socket. The nursery may be gone once."""
+        """Have a child started: one at a time, so that no two tasks lie in the socket. The server may be gone once."""
         with self._lock:
             for _ in range(2):
                 control = self._control or self._start()
                 with suppress(OSError):
                     socket.send_fds(control, [task], files)
-                    # The nursery never writes to its socket: it can be read when it has been closed.
+                    # The fork server never writes to its socket: it can be read when it has been closed.
                     if _read_within(heard, 1, _START_SECONDS, control) == _STARTED:
                         return
                 self._end()
