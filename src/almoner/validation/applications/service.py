@@ -56,6 +56,9 @@ class Application:
 
 async def load(tx: Tx, invite_id: UUID) -> Application:
     """The form of an invite, in whatever state that is. Raises NotFound."""
+    # First: who sends the form forgets the draft and completes the invite in one commit. Read the other way round, an
+    # open invite without answers would be shown to whoever sends it at the same moment.
+    draft = await store.find(tx, EVERYONE, invite_id)
     invite = await invites.get(tx, EVERYONE, invite_id)
     partner = Partner(invite.partner_id)
     if invite.configuration_id is None:
@@ -65,7 +68,7 @@ async def load(tx: Tx, invite_id: UUID) -> Application:
     if configuration is None:
         raise NotFound
     account = await partners.get(tx, partner)
-    return Application(invite, account, configuration, await store.find(tx, EVERYONE, invite_id))
+    return Application(invite, account, configuration, draft)
 
 
 async def change(tx: Tx, invite_id: UUID, step: Callable[[Draft], Draft]) -> Draft:
