@@ -236,7 +236,7 @@ async def test_m2_m3_sixteen_writers_leave_no_difference(service: Service, figur
         assert await tx.fetch(DIFFERENCES) == []
         assert await tx.fetch(UNEVEN) == []
         assert await tx.fetchval(COUNT) - before == seen["transfers"]
-    assert seen.keys() <= {"postings", "transfers", "ledger_account_covered"}
+    assert seen.keys() <= {"postings", "transfers", "ledger_account_covered", "undone by PostgreSQL"}
     figures.write(
         "ledger",
         f"Random transfers by {WRITERS} writers (M2, M3)",
@@ -265,6 +265,11 @@ class _Writer:
                 self.seen[refused.constraint_name or ""] += 1
             except asyncpg.DeadlockDetectedError:
                 self.seen["deadlocks"] += 1
+            except asyncpg.InternalServerError as race:
+                # PostgreSQL's own guard, very rarely: a refused posting is being undone while the next takes its rows.
+                if "more than one updating member" not in str(race):
+                    raise
+                self.seen["undone by PostgreSQL"] += 1
             else:
                 self.seen.update(postings=1, transfers=len(transfers))
 
