@@ -73,13 +73,13 @@ def provider_of(
     return TestProvider(url, secret, db.deployment.identity), outside
 
 
-def callbacks(work: PaymentWork, looks: RefundStatusReader | None, rules: Rules) -> list[BaseRoute]:
+def callbacks(work: PaymentWork, reader: RefundStatusReader | None, rules: Rules) -> list[BaseRoute]:
     """Where the provider sends its notices, and who acts on those about more than a payment."""
     disputed = partial(disputes.handle_provider_webhook, DisputeWork(work.db, work.provider, rules))
-    refunded = partial(refunds.handle_provider_webhook, RefundWork(work.db, looks)) if looks else None
+    refunded = partial(refunds.handle_provider_webhook, RefundWork(work.db, reader)) if reader else None
     return callback_routes(work, disputed, refunded)
 
 
-def till_of(settings: Settings, db: Database) -> PaymentSimulator:
+def payment_simulator_of(settings: Settings, db: Database) -> PaymentSimulator:
     """Where simulated donors pay."""
     return TestPaymentSimulator(db) if settings.built_in_provider else ClosedPaymentSimulator()

@@ -74,7 +74,7 @@ from almoner.platform.storage import Blobs
 from almoner.platform.telemetry import Telemetry
 from almoner.platform.uploads.checking import Checker
 from almoner.provider_test.app import ProviderTest
-from almoner.providers import Provider, accounts_of, callbacks, provider_of, till_of
+from almoner.providers import Provider, accounts_of, callbacks, payment_simulator_of, provider_of
 from almoner.sandbox import (
     simulate_agents,
     simulate_appeals,
@@ -275,14 +275,14 @@ def _form_pages(db: Database, catalogues: Catalogues, intake: Intake, limiter: R
     ]
 
 
-def _simulation(work: PaymentWork, till: PaymentSimulator, rules: Rules) -> Simulation:
+def _simulation(work: PaymentWork, simulator: PaymentSimulator, rules: Rules) -> Simulation:
     db = work.db
     return Simulation(
         db.deployment.ids,
-        simulate_donations.actions(work, till),
+        simulate_donations.actions(work, simulator),
         simulate_direct.actions(db),
         simulate_money.actions(db, work.provider, rules),
-        simulate_disputes.actions(DisputeWork(db, work.provider, rules), till),
+        simulate_disputes.actions(DisputeWork(db, work.provider, rules), simulator),
         simulate_verifications.actions(db),
         simulate_requests.actions(db),
         simulate_agents.actions(db),
@@ -375,7 +375,7 @@ async def build_services(
     pages += _form_pages(db, catalogues, intake, limiter)
     routes = [*ROUTES, refund_routes(rules)]
     if settings.sandbox and work is not None:
-        tools = _simulation(work, till_of(settings, db), rules)
+        tools = _simulation(work, payment_simulator_of(settings, db), rules)
         routes.append(sandbox_routes(SandboxClock(background, clock), tools))
     return Services(
         settings,

@@ -11,7 +11,7 @@ from almoner.giving.payouts import service as payouts
 from almoner.giving.refunds import flows
 from almoner.giving.refunds import service as refunding
 from almoner.giving.refunds.domain import Refund, RefundNotPossible
-from almoner.giving.refunds.jobs import look
+from almoner.giving.refunds.jobs import refresh_status
 from almoner.platform.background_tasks import Work
 from almoner.platform.queue import Done, Job, Retry
 from tests.support import books
@@ -157,10 +157,10 @@ async def test_a_failure_that_is_told_before_its_answer_was_recorded_is_looked_a
         payload = await tx.fetchval("select payload from job where kind = 'refunds.look' and unique_key = $1", made.id)
     assert payload is not None
     job = Job(0, "refunds.look", payload, attempt=1, failures=0, due_at=service.clock.now(), lane=None)
-    assert isinstance(await look(stripe.provider, Work(service.db), job), Retry)
+    assert isinstance(await refresh_status(stripe.provider, Work(service.db), job), Retry)
     async with service.db.write() as tx:
         await refunding.record_sent(tx, refund.id, made.id)  # its answer said that it is pending
-    assert await look(stripe.provider, Work(service.db), job) == Done()
+    assert await refresh_status(stripe.provider, Work(service.db), job) == Done()
     assert await waiting(giving) == [(refund.id, "failed: lost_or_stolen_card")]
 
 

@@ -32,7 +32,7 @@ from almoner.platform import db as databases
 from almoner.platform.crypto import Vault
 from almoner.platform.db import EVERYONE, Database
 from almoner.platform.deployment import Deployment, Links
-from almoner.provider_test import service as till
+from almoner.provider_test import service as simulator
 from almoner.provider_test.domain import Card
 from tests.chaos.paying import Stopped
 from tests.chaos.victim import Mortal, fork_each
@@ -80,7 +80,7 @@ async def pay(db: Database, provider: PaymentProvider, session_id: UUID) -> None
     begun = await _patiently(lambda: flows.begin_payment(work, session_id, GIFT))
     if begun.url is not None:
         async with Database.write(db) as tx:  # the provider is another system: it survives
-            await till.pay(tx, begun.url.rpartition("/")[2], Card("4242424242424242"))
+            await simulator.pay(tx, begun.url.rpartition("/")[2], Card("4242424242424242"))
     await _patiently(lambda: flows.return_from_provider(work, session_id))
 
 

@@ -43,18 +43,18 @@ async def partner(own: Service) -> AsyncIterator[Client]:
     await api.close()
 
 
-async def kill_everywhere(till: Till, sessions: list[Giving], seed: int, *, onwards: bool = False) -> list[str]:
+async def kill_everywhere(simulator: Till, sessions: list[Giving], seed: int, *, onwards: bool = False) -> list[str]:
     """Run one child for each point, each with a session of its own; what became of each.
 
     ``onwards``: the gift is settled, paid out and returned as well.
     """
-    service = till.service
+    service = simulator.service
     task: dict[str, Any] = {
         "dsn": service.database.dsn,
         "now": iso(service.clock.now()),
         "links": service.db.deployment.links.pages,
         "master_key": service.master_key,
-        "url": till.url,
+        "url": simulator.url,
         "secret": SECRET,
         "seed": seed,
         "onwards": onwards,
@@ -75,17 +75,17 @@ async def test_i6_m4_a_donor_is_charged_once_wherever_the_process_dies(
     own: Service, partner: Client, figures: Figures
 ) -> None:
     runs = 0
-    async with serving_provider(own) as till:
+    async with serving_provider(own) as simulator:
         while runs < figures.count(20, 10_000):
             sessions = [await support.open_session(own, partner) for _ in range(MOST_POINTS)]
-            fates = await kill_everywhere(till, sessions, figures.seed + runs)
+            fates = await kill_everywhere(simulator, sessions, figures.seed + runs)
             assert fates[-1] == "lived", "the last point lies beyond the gift's end"
             assert set(fates[:-1]) == {"killed"}
             assert len(fates) > 10
             runs += len(fates)
             own.clock.advance_wall(seconds=61)
             for giving in sessions[: len(fates)]:
-                await money.pay(own.db, till.provider, giving.session_id)
+                await money.pay(own.db, simulator.provider, giving.session_id)
                 assert await giving.status() == "completed"
             await check(own, runs)
     figures.write(
@@ -101,7 +101,7 @@ async def test_m3_m4_a_gift_arrives_once_wherever_the_process_dies_between_payme
     own: Service, partner: Client, figures: Figures
 ) -> None:
     runs, slowest = 0, 0.0
-    async with serving_provider(own) as till:
+    async with serving_provider(own) as simulator:
         while runs < figures.count(40, 1_000):
             sessions = [await support.open_session(own, partner) for _ in range(MOST_POINTS_ONWARDS)]
             for giving in sessions:
@@ -109,7 +109,7 @@ async def test_m3_m4_a_gift_arrives_once_wherever_the_process_dies_between_payme
                     own, partner, organisation=giving.session["organisationId"], test="approve"
                 )
             await own.drain()
-            fates = await kill_everywhere(till, sessions, figures.seed + runs, onwards=True)
+            fates = await kill_everywhere(simulator, sessions, figures.seed + runs, onwards=True)
             assert fates[-1] == "lived", "the last point lies beyond the return of the payout"
             assert set(fates[:-1]) == {"killed"}
             assert len(fates) > 20
@@ -117,7 +117,7 @@ async def test_m3_m4_a_gift_arrives_once_wherever_the_process_dies_between_payme
             began = time.monotonic()
             own.clock.advance_wall(seconds=61)
             for giving in sessions[: len(fates)]:
-                await money.pay(own.db, till.provider, giving.session_id)
+                await money.pay(own.db, simulator.provider, giving.session_id)
                 await money.release(own.db, giving.session_id)
                 await money.pay_out(own.db, giving.session_id)
             await own.drain()

@@ -31,7 +31,7 @@ async def own(empty_database: TestDatabase) -> AsyncIterator[Service]:
         yield service
 
 
-async def killed(giving: Giving, till: Till, point: str) -> None:
+async def killed(giving: Giving, simulator: Till, point: str) -> None:
     """Run the process that dies there."""
     service = giving.service
     task = {
@@ -41,7 +41,7 @@ async def killed(giving: Giving, till: Till, point: str) -> None:
         "now": iso(service.clock.now()),
         "links": service.db.deployment.links.pages,
         "master_key": service.master_key,
-        "url": till.url,
+        "url": simulator.url,
         "secret": SECRET,
     }
     child = await asyncio.create_subprocess_exec(
@@ -50,11 +50,11 @@ async def killed(giving: Giving, till: Till, point: str) -> None:
     assert await child.wait() == -9
 
 
-async def recover(giving: Giving, till: Till, by: str) -> None:
+async def recover(giving: Giving, simulator: Till, by: str) -> None:
     """By a job, or by the donor's next attempt; both wait for the lease to run out."""
     giving.service.clock.advance_wall(seconds=61)
     if by == "job":
-        duties = Duties(handlers=jobs.handlers(till.provider), schedules=jobs.schedules)
+        duties = Duties(handlers=jobs.handlers(simulator.provider), schedules=jobs.schedules)
         await Background(giving.service.db, duties, giving.service.services.telemetry).drain()
     assert (await giving.begin()).url is not None
 
@@ -63,20 +63,20 @@ async def recover(giving: Giving, till: Till, by: str) -> None:
 @pytest.mark.parametrize("by", ["job", "donor"])
 async def test_i6_a_process_killed_while_asking_leaves_one_payment(own: Service, point: str, by: str) -> None:
     api = own.client((await own.tenant()).secret)
-    async with serving_provider(own) as till:
+    async with serving_provider(own) as simulator:
         giving = await support.open_session(own, api)
-        giving.provider = till.provider  # type: ignore[assignment]
-        await killed(giving, till, point)
+        giving.provider = simulator.provider  # type: ignore[assignment]
+        await killed(giving, simulator, point)
         async with own.db.read() as tx:
             row = await tx.fetchrow("select id, status from payment")
             assert await tx.fetchval("select count(*) from flow_call") == 1
         assert row is not None
         assert row["status"] == "starting"
         reference = payments.reference(row["id"])
-        assert len(await till.payments(reference)) == (1 if point == "after_create" else 0)
-        await recover(giving, till, by)
-        (payment,) = await till.payments(reference)
-        await till.pay(payment)
+        assert len(await simulator.payments(reference)) == (1 if point == "after_create" else 0)
+        await recover(giving, simulator, by)
+        (payment,) = await simulator.payments(reference)
+        await simulator.pay(payment)
         assert (await giving.come_back()).standing is Standing.PAID
         assert await giving.events() == PAID
         async with own.db.read() as tx:
@@ -88,14 +88,14 @@ async def test_i6_a_process_killed_while_asking_leaves_one_payment(own: Service,
 @pytest.mark.parametrize("point", ["before_fetch", "after_fetch"])
 async def test_m4_a_process_killed_while_looking_loses_no_money(own: Service, point: str) -> None:
     api = own.client((await own.tenant()).secret)
-    async with serving_provider(own) as till:
+    async with serving_provider(own) as simulator:
         giving = await support.open_session(own, api)
-        giving.provider = till.provider  # type: ignore[assignment]
+        giving.provider = simulator.provider  # type: ignore[assignment]
         await giving.begin()
         async with own.db.read() as tx:
             payment = await tx.fetchval("select provider_payment from payment")
-        await till.pay(payment)
-        await killed(giving, till, point)
+        await simulator.pay(payment)
+        await killed(giving, simulator, point)
         assert await giving.events() == ["donation.created"]
         assert (await giving.come_back()).standing is Standing.PAID
         assert await giving.events() == PAID

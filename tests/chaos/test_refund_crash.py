@@ -32,19 +32,19 @@ async def own(empty_database: TestDatabase) -> AsyncIterator[Service]:
         yield service
 
 
-async def late(giving: Giving, till: Till) -> str:
+async def late(giving: Giving, simulator: Till) -> str:
     """The donor paid after the donation was cancelled; the payment at the provider."""
     await giving.begin()
     async with giving.service.db.read() as tx:
         payment = str(await tx.fetchval("select provider_payment from payment"))
     giving.service.clock.advance(DAY)
     await giving.sweep()
-    await till.pay(payment)
+    await simulator.pay(payment)
     await giving.come_back()
     return payment
 
 
-async def killed(giving: Giving, till: Till, row: str, point: str, of: str = "held") -> None:
+async def killed(giving: Giving, simulator: Till, row: str, point: str, of: str = "held") -> None:
     """Run the process that dies there."""
     service = giving.service
     task = {
@@ -55,7 +55,7 @@ async def killed(giving: Giving, till: Till, row: str, point: str, of: str = "he
         "now": iso(service.clock.now()),
         "links": service.db.deployment.links.pages,
         "master_key": service.master_key,
-        "url": till.url,
+        "url": simulator.url,
         "secret": SECRET,
     }
     child = await asyncio.create_subprocess_exec(
@@ -67,15 +67,15 @@ async def killed(giving: Giving, till: Till, row: str, point: str, of: str = "he
 @pytest.mark.parametrize("point", ["before_refund", "after_refund"])
 async def test_m6_i6_a_process_killed_while_sending_money_back_sends_it_once(own: Service, point: str) -> None:
     api = own.client((await own.tenant()).secret)
-    async with serving_provider(own) as till:
+    async with serving_provider(own) as simulator:
         giving = await support.open_session(own, api)
-        giving.provider = till.provider  # type: ignore[assignment]
-        payment = await late(giving, till)
+        giving.provider = simulator.provider  # type: ignore[assignment]
+        payment = await late(giving, simulator)
         async with own.db.write() as tx:
             assert await suspense.decide_due(tx) == 1
         async with own.db.read() as tx:
             held = await tx.fetchval("select id from held_payment")
-        await killed(giving, till, str(held), point)
+        await killed(giving, simulator, str(held), point)
         own.clock.advance_wall(seconds=600)  # the lease of a child on a busy machine began late
         await work(giving)
         async with own.db.read() as tx:
@@ -94,20 +94,20 @@ async def test_m6_i6_a_process_killed_while_sending_money_back_sends_it_once(own
 @pytest.mark.parametrize("point", ["before_refund", "after_refund"])
 async def test_i6_a_process_killed_while_sending_a_gift_back_sends_it_once(own: Service, point: str) -> None:
     api = own.client((await own.tenant()).secret)
-    async with serving_provider(own) as till:
+    async with serving_provider(own) as simulator:
         giving = await support.open_session(own, api)
-        giving.provider = till.provider  # type: ignore[assignment]
+        giving.provider = simulator.provider  # type: ignore[assignment]
         await giving.begin()
         async with own.db.read() as tx:
             payment = str(await tx.fetchval("select provider_payment from payment"))
-        await till.pay(payment)
+        await simulator.pay(payment)
         await giving.come_back()
         [donation] = await giving.donations()
         begun = await refunds.begun(own, donation, 1000)
-        await killed(giving, till, str(begun.id), point, "gift")
+        await killed(giving, simulator, str(begun.id), point, "gift")
         own.clock.advance_wall(seconds=600)
         for _ in range(2):
-            await refunds.send(own, till.provider, begun.id)
+            await refunds.send(own, simulator.provider, begun.id)
         async with own.db.read() as tx:
             sent = await tx.fetch("select payment_id, amount from provider_test.refund")
             kinds = await tx.fetch("select kind from ledger_transfer order by id")
@@ -124,10 +124,10 @@ async def test_i6_a_process_killed_while_sending_a_gift_back_sends_it_once(own: 
 
 async def test_the_provider_never_sends_back_more_than_was_paid_whoever_writes_its_rows(own: Service) -> None:
     api = own.client((await own.tenant()).secret)
-    async with serving_provider(own) as till:
+    async with serving_provider(own) as simulator:
         giving = await support.open_session(own, api)
-        giving.provider = till.provider  # type: ignore[assignment]
-        payment = await late(giving, till)
+        giving.provider = simulator.provider  # type: ignore[assignment]
+        payment = await late(giving, simulator)
         insert = """
             insert into provider_test.refund (id, payment_id, idempotency_key, amount, currency, created_at)
             values ('tpr_' || md5(random()::text), $1, random()::text, $2, 'USD', $3)

@@ -96,8 +96,8 @@ def order(**changed: object) -> Order:
 @asynccontextmanager
 async def built_in(service: Service) -> AsyncIterator[Contract]:
     """The built-in provider behind its adapter."""
-    async with serving_provider(service) as till:
-        yield Contract(till.provider, till.pay, till.dispute, till.decide, signed_by_us)
+    async with serving_provider(service) as simulator:
+        yield Contract(simulator.provider, simulator.pay, simulator.dispute, simulator.decide, signed_by_us)
 
 
 @asynccontextmanager

@@ -78,7 +78,7 @@ def csrf(page: httpx.Response) -> str:
 
 
 @pytest.fixture
-async def till(service: Service) -> AsyncIterator[Till]:
+async def simulator(service: Service) -> AsyncIterator[Till]:
     lines: list[bytes] = []
     outbound = Outbound(Policy(loopback=True))
     async with receiver() as merchant:
@@ -88,8 +88,8 @@ async def till(service: Service) -> AsyncIterator[Till]:
         await outbound.close()
 
 
-async def test_an_order_becomes_an_open_payment(till: Till) -> None:
-    payment = await till.open()
+async def test_an_order_becomes_an_open_payment(simulator: Till) -> None:
+    payment = await simulator.open()
     assert re.fullmatch("tp_[0-9a-f]{32}", payment["id"])
     assert payment["url"] == f"{URL}/pay/{payment['id']}"
     assert (payment["status"], payment["amount"], payment["currency"]) == ("open", 2500, "USD")
@@ -97,11 +97,11 @@ async def test_an_order_becomes_an_open_payment(till: Till) -> None:
     assert payment["livemode"] is False
 
 
-async def test_i6_the_same_key_gives_the_same_payment_and_other_data_are_refused(till: Till) -> None:
-    first = await till.open()
-    till.order -= 1
-    assert (await till.open(reference="ref1"))["id"] == first["id"]
-    headers = AUTH | {"Idempotency-Key": f"{till.name}-1"}
+async def test_i6_the_same_key_gives_the_same_payment_and_other_data_are_refused(simulator: Till) -> None:
+    first = await simulator.open()
+    simulator.order -= 1
+    assert (await simulator.open(reference="ref1"))["id"] == first["id"]
+    headers = AUTH | {"Idempotency-Key": f"{simulator.name}-1"}
     body = {
         "amount": 2600,
         "currency": "USD",
@@ -111,11 +111,11 @@ async def test_i6_the_same_key_gives_the_same_payment_and_other_data_are_refused
         "cancelUrl": "http://localhost/c",
         "callbackUrl": "http://localhost/n",
     }
-    other = await till.http.post("/v1/payments", json=body, headers=headers)
+    other = await simulator.http.post("/v1/payments", json=body, headers=headers)
     assert (other.status_code, other.json()["error"]["code"]) == (409, "idempotency_key_reused")
 
 
-async def test_i6_sixteen_orders_at_once_with_one_key_make_one_payment(till: Till) -> None:
+async def test_i6_sixteen_orders_at_once_with_one_key_make_one_payment(simulator: Till) -> None:
     async def order() -> str:
         body = {
             "amount": 900,
@@ -126,25 +126,25 @@ async def test_i6_sixteen_orders_at_once_with_one_key_make_one_payment(till: Til
             "cancelUrl": "http://localhost/c",
             "callbackUrl": "http://localhost/n",
         }
-        headers = AUTH | {"Idempotency-Key": f"{till.name}-at-once"}
-        return str((await till.http.post("/v1/payments", json=body, headers=headers)).json()["id"])
+        headers = AUTH | {"Idempotency-Key": f"{simulator.name}-at-once"}
+        return str((await simulator.http.post("/v1/payments", json=body, headers=headers)).json()["id"])
 
     assert len(set(await asyncio.gather(*(order() for _ in range(16))))) == 1
 
 
 @pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": SECRET}])
-async def test_the_api_needs_the_secret(till: Till, header: dict[str, str]) -> None:
-    payment = (await till.open())["id"]
+async def test_the_api_needs_the_secret(simulator: Till, header: dict[str, str]) -> None:
+    payment = (await simulator.open())["id"]
     for method, path in (("POST", "/v1/payments"), ("GET", f"/v1/payments/{payment}")):
-        assert (await till.http.request(method, path, headers=header)).status_code == 401
-    assert (await till.http.post(f"/v1/payments/{payment}/cancel", headers=header)).status_code == 401
-    assert (await till.read(payment))["status"] == "open"
+        assert (await simulator.http.request(method, path, headers=header)).status_code == 401
+    assert (await simulator.http.post(f"/v1/payments/{payment}/cancel", headers=header)).status_code == 401
+    assert (await simulator.read(payment))["status"] == "open"
 
 
 @pytest.mark.parametrize(
     "broken", [{"amount": 0}, {"amount": 12.5}, {"amount": "12"}, {"currency": "usd"}, {"returnUrl": "javascript:x"}]
 )
-async def test_a_wrong_order_is_refused(till: Till, broken: dict[str, Any]) -> None:
+async def test_a_wrong_order_is_refused(simulator: Till, broken: dict[str, Any]) -> None:
     body = {
         "amount": 900,
         "currency": "EUR",
@@ -154,22 +154,22 @@ async def test_a_wrong_order_is_refused(till: Till, broken: dict[str, Any]) -> N
         "cancelUrl": "http://localhost/c",
         "callbackUrl": "http://localhost/n",
     }
-    headers = AUTH | {"Idempotency-Key": f"{till.name}-{broken}"}
-    answer = await till.http.post("/v1/payments", json=body | broken, headers=headers)
+    headers = AUTH | {"Idempotency-Key": f"{simulator.name}-{broken}"}
+    answer = await simulator.http.post("/v1/payments", json=body | broken, headers=headers)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_request")
 
 
-async def test_a_good_card_pays_once_and_leads_back(till: Till) -> None:
-    payment = (await till.open())["id"]
-    paid = await till.pay(payment, "4242 4242 4242 4242")
+async def test_a_good_card_pays_once_and_leads_back(simulator: Till) -> None:
+    payment = (await simulator.open())["id"]
+    paid = await simulator.pay(payment, "4242 4242 4242 4242")
     assert (paid.status_code, paid.headers["location"]) == (303, "http://localhost:8080/give/x/return")
-    found = await till.read(payment)
+    found = await simulator.read(payment)
     assert (found["status"], found["attempts"], found["card"]) == (
         "succeeded",
         1,
         {"brand": "visa", "lastFour": "4242"},
     )
-    ended = await till.http.get(f"/pay/{payment}")
+    ended = await simulator.http.get(f"/pay/{payment}")
     assert "This payment is complete" in ended.text
 
 
@@ -181,27 +181,27 @@ async def test_a_good_card_pays_once_and_leads_back(till: Till) -> None:
         ("5555555555554444", "not_a_test_card"),
     ],
 )
-async def test_h6_every_decline_is_told_alike_and_can_be_retried(till: Till, number: str, decline: str) -> None:
-    payment = (await till.open())["id"]
-    declined = await till.pay(payment, number)
+async def test_h6_every_decline_is_told_alike_and_can_be_retried(simulator: Till, number: str, decline: str) -> None:
+    payment = (await simulator.open())["id"]
+    declined = await simulator.pay(payment, number)
     assert declined.status_code == 402
     assert "The bank declined this card." in declined.text
     assert 'value="12/30"' in declined.text
     assert 'value="Amina K"' in declined.text
-    assert (await till.read(payment))["lastDecline"] == decline
-    assert (await till.pay(payment, "4242424242424242")).status_code == 303
-    assert (await till.read(payment))["status"] == "succeeded"
+    assert (await simulator.read(payment))["lastDecline"] == decline
+    assert (await simulator.pay(payment, "4242424242424242")).status_code == 303
+    assert (await simulator.read(payment))["status"] == "succeeded"
 
 
-async def test_h6_no_word_of_the_page_tells_one_decline_from_another(till: Till) -> None:
+async def test_h6_no_word_of_the_page_tells_one_decline_from_another(simulator: Till) -> None:
     shown = set()
     for number in ("4000000000000002", "4000000000009995", "5555555555554444", "4000000000003220"):
-        payment = (await till.open())["id"]
-        answer = await till.pay(payment, number)
+        payment = (await simulator.open())["id"]
+        answer = await simulator.pay(payment, number)
         if answer.status_code == 303:
-            bank = await till.http.get(f"/pay/{payment}/challenge")
+            bank = await simulator.http.get(f"/pay/{payment}/challenge")
             form = {"csrf": csrf(bank), "answer": "refuse"}
-            answer = await till.http.post(f"/pay/{payment}/challenge", data=form, headers=OWN)
+            answer = await simulator.http.post(f"/pay/{payment}/challenge", data=form, headers=OWN)
         typed = re.sub('value="(12/30|Amina K)"', 'value=""', answer.text)
         own = re.sub(f'{payment}|nonce="[^"]*"|name="csrf" value="[^"]*"', "", typed)
         shown.add((answer.status_code, own, tuple(sorted(answer.headers.keys()))))
@@ -209,73 +209,73 @@ async def test_h6_no_word_of_the_page_tells_one_decline_from_another(till: Till)
 
 
 @pytest.mark.parametrize("most", [1, 3])
-async def test_h6_a_payment_takes_no_more_cards_than_it_was_made_for(till: Till, most: int) -> None:
-    payment = (await till.open(maxAttempts=most))["id"]
-    answers = [(await till.pay(payment, "4000000000000002")).status_code for _ in range(most)]
+async def test_h6_a_payment_takes_no_more_cards_than_it_was_made_for(simulator: Till, most: int) -> None:
+    payment = (await simulator.open(maxAttempts=most))["id"]
+    answers = [(await simulator.pay(payment, "4000000000000002")).status_code for _ in range(most)]
     assert answers == [402] * (most - 1) + [303]
-    assert (await till.read(payment))["status"] == "failed"
+    assert (await simulator.read(payment))["status"] == "failed"
 
 
-async def test_h6_the_merchant_is_told_of_each_declined_card(till: Till) -> None:
-    await drain(till)
-    till.merchant.received.clear()
-    payment = (await till.open())["id"]
+async def test_h6_the_merchant_is_told_of_each_declined_card(simulator: Till) -> None:
+    await drain(simulator)
+    simulator.merchant.received.clear()
+    payment = (await simulator.open())["id"]
     for number in ("4000000000000002", "4000000000009995", "4000000000000002", "5555555555554444", "4000000000000002"):
-        await till.pay(payment, number)
-    await drain(till)
-    told = [httpx.Response(200, content=notice.body).json() for notice in till.merchant.received]
+        await simulator.pay(payment, number)
+    await drain(simulator)
+    told = [httpx.Response(200, content=notice.body).json() for notice in simulator.merchant.received]
     assert sorted(one["type"] for one in told) == ["payment.attempt_failed"] * 4 + ["payment.failed"]
     assert len({one["id"] for one in told}) == 5
-    assert b"4000" not in b"".join(notice.body for notice in till.merchant.received)  # H5
+    assert b"4000" not in b"".join(notice.body for notice in simulator.merchant.received)  # H5
 
 
-async def test_h6_a_payment_takes_five_tries(till: Till) -> None:
-    payment = (await till.open())["id"]
+async def test_h6_a_payment_takes_five_tries(simulator: Till) -> None:
+    payment = (await simulator.open())["id"]
     for _ in range(MAX_ATTEMPTS - 1):
-        assert (await till.pay(payment, "4000000000000002")).status_code == 402
-    last = await till.pay(payment, "4000000000000002")
+        assert (await simulator.pay(payment, "4000000000000002")).status_code == 402
+    last = await simulator.pay(payment, "4000000000000002")
     assert (last.status_code, last.headers["location"]) == (303, "http://localhost:8080/give/x/return")
-    assert (await till.read(payment))["status"] == "failed"
+    assert (await simulator.read(payment))["status"] == "failed"
 
 
-async def test_a_challenge_is_asked_first(till: Till) -> None:
-    payment = (await till.open())["id"]
-    asked = await till.pay(payment, "4000000000003220")
+async def test_a_challenge_is_asked_first(simulator: Till) -> None:
+    payment = (await simulator.open())["id"]
+    asked = await simulator.pay(payment, "4000000000003220")
     assert asked.headers["location"] == f"/pay/{payment}/challenge"
-    assert (await till.read(payment))["status"] == "processing"
-    bank = await till.http.get(f"/pay/{payment}/challenge")
+    assert (await simulator.read(payment))["status"] == "processing"
+    bank = await simulator.http.get(f"/pay/{payment}/challenge")
     assert "3220" in bank.text
     answer = {"csrf": csrf(bank), "answer": "confirm"}
-    confirmed = await till.http.post(f"/pay/{payment}/challenge", data=answer, headers=OWN)
+    confirmed = await simulator.http.post(f"/pay/{payment}/challenge", data=answer, headers=OWN)
     assert confirmed.headers["location"] == "http://localhost:8080/give/x/return"
-    assert (await till.read(payment))["status"] == "succeeded"
+    assert (await simulator.read(payment))["status"] == "succeeded"
 
 
-async def test_a_refused_challenge_is_a_decline(till: Till) -> None:
-    payment = (await till.open())["id"]
-    await till.pay(payment, "4000000000003220")
-    bank = await till.http.get(f"/pay/{payment}/challenge")
-    refused = await till.http.post(
+async def test_a_refused_challenge_is_a_decline(simulator: Till) -> None:
+    payment = (await simulator.open())["id"]
+    await simulator.pay(payment, "4000000000003220")
+    bank = await simulator.http.get(f"/pay/{payment}/challenge")
+    refused = await simulator.http.post(
         f"/pay/{payment}/challenge", data={"csrf": csrf(bank), "answer": "refuse"}, headers=OWN
     )
     assert refused.status_code == 402
     assert "The bank declined this card." in refused.text
-    assert (await till.read(payment))["status"] == "open"
+    assert (await simulator.read(payment))["status"] == "open"
 
 
-async def test_all_wrong_fields_are_named_at_once_and_the_number_is_not_given_back(till: Till) -> None:
-    payment = (await till.open())["id"]
-    wrong = await till.pay(payment, "4242424242424241", expiry="01/20", cvc="1", name="")
+async def test_all_wrong_fields_are_named_at_once_and_the_number_is_not_given_back(simulator: Till) -> None:
+    payment = (await simulator.open())["id"]
+    wrong = await simulator.pay(payment, "4242424242424241", expiry="01/20", cvc="1", name="")
     assert wrong.status_code == 422
     for words in ("Check the card number", "This card has expired", "Enter the security code", "Enter the name"):
         assert wrong.text.count(words) == 2, words  # in the summary and at the field
     assert "4242424242424241" not in wrong.text
-    assert (await till.read(payment))["attempts"] == 0
+    assert (await simulator.read(payment))["attempts"] == 0
 
 
-async def test_h2_a_post_from_elsewhere_is_refused(till: Till) -> None:
-    payment = (await till.open())["id"]
-    form = await till.http.get(f"/pay/{payment}")
+async def test_h2_a_post_from_elsewhere_is_refused(simulator: Till) -> None:
+    payment = (await simulator.open())["id"]
+    form = await simulator.http.get(f"/pay/{payment}")
     card = {"number": "4242424242424242", "expiry": "12/30", "cvc": "123", "name": "A", "csrf": csrf(form)}
     foreign: list[dict[str, str]] = [
         {"Sec-Fetch-Site": "cross-site"},
@@ -284,58 +284,58 @@ async def test_h2_a_post_from_elsewhere_is_refused(till: Till) -> None:
         {},
     ]
     for headers in foreign:
-        assert (await till.http.post(f"/pay/{payment}", data=card, headers=headers)).status_code == 403
-    assert (await till.http.post(f"/pay/{payment}", data=card | {"csrf": "x"}, headers=OWN)).status_code == 403
-    assert (await till.read(payment))["status"] == "open"
-    assert (await till.http.post(f"/pay/{payment}", data=card, headers={"Origin": URL})).status_code == 303
+        assert (await simulator.http.post(f"/pay/{payment}", data=card, headers=headers)).status_code == 403
+    assert (await simulator.http.post(f"/pay/{payment}", data=card | {"csrf": "x"}, headers=OWN)).status_code == 403
+    assert (await simulator.read(payment))["status"] == "open"
+    assert (await simulator.http.post(f"/pay/{payment}", data=card, headers={"Origin": URL})).status_code == 303
 
 
-async def test_two_posts_at_once_pay_once(till: Till) -> None:
-    payment = (await till.open())["id"]
-    form = await till.http.get(f"/pay/{payment}")
-    answers = await asyncio.gather(*(till.send(payment, form, "4242424242424242") for _ in range(4)))
+async def test_two_posts_at_once_pay_once(simulator: Till) -> None:
+    payment = (await simulator.open())["id"]
+    form = await simulator.http.get(f"/pay/{payment}")
+    answers = await asyncio.gather(*(simulator.send(payment, form, "4242424242424242") for _ in range(4)))
     assert {answer.status_code for answer in answers} == {303}
-    found = await till.read(payment)
+    found = await simulator.read(payment)
     assert (found["status"], found["attempts"]) == ("succeeded", 1)
 
 
-async def test_cancel_ends_an_open_payment_and_leaves_a_paid_one(till: Till) -> None:
-    opened, paid = (await till.open())["id"], (await till.open())["id"]
-    await till.pay(paid, "4242424242424242")
+async def test_cancel_ends_an_open_payment_and_leaves_a_paid_one(simulator: Till) -> None:
+    opened, paid = (await simulator.open())["id"], (await simulator.open())["id"]
+    await simulator.pay(paid, "4242424242424242")
     for payment, status in ((opened, "cancelled"), (paid, "succeeded")):
-        answer = await till.http.post(f"/v1/payments/{payment}/cancel", headers=AUTH)
+        answer = await simulator.http.post(f"/v1/payments/{payment}/cancel", headers=AUTH)
         assert (answer.status_code, answer.json()["status"]) == (200, status)
-    late = await till.http.get(f"/pay/{opened}")
+    late = await simulator.http.get(f"/pay/{opened}")
     assert "This payment was cancelled" in late.text
 
 
-async def test_going_back_leaves_the_payment_open(till: Till) -> None:
-    payment = (await till.open())["id"]
-    back = await till.http.get(f"/pay/{payment}/back")
+async def test_going_back_leaves_the_payment_open(simulator: Till) -> None:
+    payment = (await simulator.open())["id"]
+    back = await simulator.http.get(f"/pay/{payment}/back")
     assert (back.status_code, back.headers["location"]) == (303, "http://localhost:8080/give/x")
-    assert (await till.read(payment))["status"] == "open"
+    assert (await simulator.read(payment))["status"] == "open"
 
 
-async def drain(till: Till) -> None:
-    while await till.app.deliver_due():
+async def drain(simulator: Till) -> None:
+    while await simulator.app.deliver_due():
         continue
 
 
-async def test_a_notice_is_signed_and_repeated_until_it_is_taken(till: Till, service: Service) -> None:
-    await drain(till)
-    till.merchant.received.clear()
-    payment = (await till.open())["id"]
-    till.merchant.script[:] = [reply(500), reply(302, location="http://localhost/"), reply(204)]
-    await till.pay(payment, "4242424242424242")
-    await drain(till)
-    assert len(till.merchant.received) == 1
+async def test_a_notice_is_signed_and_repeated_until_it_is_taken(simulator: Till, service: Service) -> None:
+    await drain(simulator)
+    simulator.merchant.received.clear()
+    payment = (await simulator.open())["id"]
+    simulator.merchant.script[:] = [reply(500), reply(302, location="http://localhost/"), reply(204)]
+    await simulator.pay(payment, "4242424242424242")
+    await drain(simulator)
+    assert len(simulator.merchant.received) == 1
     for wait, tries in ((2, 2), (10, 3), (3600, 3)):
         service.clock.advance(seconds=wait)
-        await drain(till)
-        assert len(till.merchant.received) == tries
-    bodies = {notice.body for notice in till.merchant.received}
+        await drain(simulator)
+        assert len(simulator.merchant.received) == tries
+    bodies = {notice.body for notice in simulator.merchant.received}
     assert len(bodies) == 1
-    for notice in till.merchant.received:
+    for notice in simulator.merchant.received:
         stamp, signed = re.fullmatch(r"t=(\d+),v1=([0-9a-f]{64})", notice.headers["provider-signature"]).groups()  # type: ignore[union-attr]
         expected = hmac.new(SECRET.encode(), f"{stamp}.".encode() + notice.body, "sha256").hexdigest()
         assert signed == expected
@@ -345,49 +345,49 @@ async def test_a_notice_is_signed_and_repeated_until_it_is_taken(till: Till, ser
     assert body | {"id": ""} == {"id": "", "type": "payment.succeeded", "payment": payment, "livemode": False}
 
 
-async def test_many_servers_send_each_notice_once(till: Till) -> None:
-    await drain(till)
-    till.merchant.received.clear()
-    payments = [(await till.open())["id"] for _ in range(12)]
+async def test_many_servers_send_each_notice_once(simulator: Till) -> None:
+    await drain(simulator)
+    simulator.merchant.received.clear()
+    payments = [(await simulator.open())["id"] for _ in range(12)]
     for payment in payments:
-        await till.pay(payment, "4242424242424242")
-    await asyncio.gather(*(till.app.deliver_due() for _ in range(6)))
-    await drain(till)
-    told = [httpx.Response(200, content=notice.body).json()["payment"] for notice in till.merchant.received]
+        await simulator.pay(payment, "4242424242424242")
+    await asyncio.gather(*(simulator.app.deliver_due() for _ in range(6)))
+    await drain(simulator)
+    told = [httpx.Response(200, content=notice.body).json()["payment"] for notice in simulator.merchant.received]
     assert sorted(told) == sorted(payments)
 
 
-async def test_a_card_that_disputes_does_so_a_day_later(till: Till, service: Service) -> None:
-    await drain(till)
-    till.merchant.received.clear()
-    await till.pay((await till.open())["id"], "4000000000000259")
-    await drain(till)
-    assert [b"payment.succeeded" in notice.body for notice in till.merchant.received] == [True]
+async def test_a_card_that_disputes_does_so_a_day_later(simulator: Till, service: Service) -> None:
+    await drain(simulator)
+    simulator.merchant.received.clear()
+    await simulator.pay((await simulator.open())["id"], "4000000000000259")
+    await drain(simulator)
+    assert [b"payment.succeeded" in notice.body for notice in simulator.merchant.received] == [True]
     service.clock.advance(timedelta(days=1, milliseconds=-1))
-    await drain(till)
-    assert len(till.merchant.received) == 1
+    await drain(simulator)
+    assert len(simulator.merchant.received) == 1
     service.clock.advance(milliseconds=1)
-    await drain(till)
-    assert b"dispute.opened" in till.merchant.received[1].body
+    await drain(simulator)
+    assert b"dispute.opened" in simulator.merchant.received[1].body
 
 
-async def test_h5_no_card_number_is_stored_or_logged(till: Till, service: Service) -> None:
+async def test_h5_no_card_number_is_stored_or_logged(simulator: Till, service: Service) -> None:
     numbers = ["4242424242424242", "4000000000000002", "5555555555554444", "4242424242424241"]
     for number in numbers:
-        await till.pay((await till.open())["id"], number)
+        await simulator.pay((await simulator.open())["id"], number)
     async with service.db.read() as tx:
         rows = await tx.fetch("select to_jsonb(p)::text as row from provider_test.payment p")
         rows += await tx.fetch("select to_jsonb(c)::text as row from provider_test.callback c")
-    kept = "".join(row["row"] for row in rows) + b"".join(till.lines + service.lines).decode()
+    kept = "".join(row["row"] for row in rows) + b"".join(simulator.lines + service.lines).decode()
     assert not [number for number in numbers if number in kept]
 
 
-async def test_h3_every_page_has_its_headers(till: Till) -> None:
-    payment = (await till.open())["id"]
+async def test_h3_every_page_has_its_headers(simulator: Till) -> None:
+    payment = (await simulator.open())["id"]
     for answer in (
-        await till.http.get(f"/pay/{payment}"),
-        await till.pay(payment, "4000000000000002"),
-        await till.http.get("/pay/tp_unknown"),
+        await simulator.http.get(f"/pay/{payment}"),
+        await simulator.pay(payment, "4000000000000002"),
+        await simulator.http.get("/pay/tp_unknown"),
     ):
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy

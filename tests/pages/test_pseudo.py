@@ -140,16 +140,16 @@ async def test_h9_no_word_that_a_donor_meets_is_outside_the_catalogues(strict: S
         await walk_the_till(page, reader)
         await send(page, number=DECLINED, **CARD)
         await reader.shown(page)
-        till = page.url
+        simulator = page.url
         await page.goto(f"{strict.base_url}/give/{session['id']}/return")
         await reader.shown(page)
         await page.goto(f"{strict.base_url}/give/{session['id']}")
         await reader.shown(page)
         async with strict.donor(**PHONE) as other:
-            await other.goto(f"{till}/back")
+            await other.goto(f"{simulator}/back")
             await reader.shown(other)  # not paid, as another browser is told
             back = other.url
-        await page.goto(till)
+        await page.goto(simulator)
         await send(page, number=CHALLENGED, **CARD)
         await reader.shown(page)
         await page.locator("button[type=submit]").first.click()
@@ -158,7 +158,7 @@ async def test_h9_no_word_that_a_donor_meets_is_outside_the_catalogues(strict: S
         async with strict.donor(**PHONE) as other:
             await other.goto(back)
             await reader.shown(other)  # paid
-        await page.goto(till)
+        await page.goto(simulator)
         await reader.shown(page)
         mails = await mails_to(strict, MAIL)
         for mail in mails:

@@ -12,7 +12,7 @@ from almoner.adapters.payments_test import TestProvider
 from almoner.giving.payments.domain import DisputeStatus
 from almoner.platform.addresses import Policy
 from almoner.platform.outbound import Outbound
-from almoner.provider_test import service as till
+from almoner.provider_test import service as simulator
 from almoner.provider_test.app import ProviderTest
 from almoner.provider_test.domain import Card
 from tests.support.fake_provider import SECRET
@@ -30,17 +30,17 @@ class Till:
     async def pay(self, payment: str) -> None:
         """The donor pays with a card that works."""
         async with self.service.db.write() as tx:
-            await till.pay(tx, payment, Card("4242424242424242"))
+            await simulator.pay(tx, payment, Card("4242424242424242"))
 
     async def dispute(self, payment: str) -> None:
         """The donor's bank wants it back."""
         async with self.service.db.write() as tx:
-            await till.dispute(tx, payment)
+            await simulator.dispute(tx, payment)
 
     async def decide(self, payment: str, outcome: DisputeStatus) -> None:
         """The donor's bank decides."""
         async with self.service.db.write() as tx:
-            await till.decide_dispute(tx, payment, won=outcome is DisputeStatus.WON)
+            await simulator.decide_dispute(tx, payment, won=outcome is DisputeStatus.WON)
 
     async def payments(self, reference: str) -> list[str]:
         """What it was asked to collect under a reference of ours."""

@@ -136,8 +136,8 @@ def make_claim(
 async def claim(tx: Tx, held: Claim, *, leased: bool = False) -> None:
     """First statements of an ordinary write: take the lock, then look for a stored answer.
 
-    Never waits, unless the call has ``leased`` its key before: then whoever holds the lock only looks, for a moment,
-    and is told that this call is running. Two statements, since the look-up must see what the lock's last holder
+    Does not wait for the lock, unless the call already ``leased`` its key: then an equal call holds it for a moment,
+    to find that lease and be refused. Two statements, since the look-up must see what the lock's last holder
     committed: a statement sees only what was there when it began, which may be before that commit.
     """
     if held.key_hash is None:

@@ -18,16 +18,16 @@ from almoner.sandbox.simulate import Moves
 ERRORS: Final = (InvalidState,)
 
 
-def actions(work: DisputeWork, till: PaymentSimulator) -> Moves:
+def actions(work: DisputeWork, simulator: PaymentSimulator) -> Moves:
     """What donors' banks do."""
-    return {("donation", "dispute"): _Banks(work, till).dispute}
+    return {("donation", "dispute"): _Banks(work, simulator).dispute}
 
 
 class _Banks:
-    def __init__(self, work: DisputeWork, till: PaymentSimulator) -> None:
+    def __init__(self, work: DisputeWork, simulator: PaymentSimulator) -> None:
         self._db = work.db
         self._work = work
-        self._till = till
+        self._till = simulator
 
     async def dispute(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> Out:
         """The donor's bank wants a gift back; with an ``outcome`` it also decides, over this dispute or an open one.

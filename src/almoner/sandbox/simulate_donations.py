@@ -50,17 +50,17 @@ ERRORS: Final = (
 )
 
 
-def actions(work: PaymentWork, till: PaymentSimulator) -> Moves:
+def actions(work: PaymentWork, simulator: PaymentSimulator) -> Moves:
     """What donors do."""
-    donors = _Donors(work, till)
+    donors = _Donors(work, simulator)
     return {("donationsession", "donate"): donors.donate, ("donation", "pay"): donors.pay}
 
 
 class _Donors:
-    def __init__(self, work: PaymentWork, till: PaymentSimulator) -> None:
+    def __init__(self, work: PaymentWork, simulator: PaymentSimulator) -> None:
         self._db = work.db
         self._work = work
-        self._till = till
+        self._till = simulator
 
     async def donate(self, partner: Partner, session_id: UUID, body: SimulateIn) -> Out:
         """A donor opens the session's page, gives, and pays; the session afterwards.

@@ -31,10 +31,10 @@ async def send(provider: PaymentProvider, work: Work, job: Job) -> Result:
     return Done()
 
 
-async def look(looks: RefundStatusReader, work: Work, job: Job) -> Result:
+async def refresh_status(reader: RefundStatusReader, work: Work, job: Job) -> Result:
     """Look at a refund that was being sent when a notice told of it."""
     try:
-        await flows.look(RefundWork(work.db, looks), job.payload["payment"], job.payload["refund"])
+        await flows.look(RefundWork(work.db, reader), job.payload["payment"], job.payload["refund"])
     except NoSuchPayment:
         return Drop("the provider does not know the payment")
     except ProviderFailure as failure:
@@ -44,7 +44,7 @@ async def look(looks: RefundStatusReader, work: Work, job: Job) -> Result:
     return Done()
 
 
-def handlers(provider: PaymentProvider, looks: RefundStatusReader | None = None) -> Mapping[str, Handler]:
+def handlers(provider: PaymentProvider, reader: RefundStatusReader | None = None) -> Mapping[str, Handler]:
     """The jobs, with the provider that they ask."""
-    looking = {LOOK: partial(look, looks)} if looks else {}
+    looking = {LOOK: partial(refresh_status, reader)} if reader else {}
     return {REFUND: partial(send, provider), **looking}

@@ -200,7 +200,7 @@ async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[Line]) -> N
         stored = await store.insert_lines(tx, EVERYONE, [one.stored for one in judged_new], _owners(judged_new))
         if stored < len(_booked(judged_new)):
             raise LookupError("a line was stored by somebody else while its payment was held")
-    await _hold_back(tx, judged_new)
+    await _place_holds(tx, judged_new)
     for unknown in (one for one in judged_new if one.stored.reason in (Mismatch.NOT_DISPUTED, Mismatch.NOT_WON)):
         await disputes.ask(tx, unknown.stored.line.payment)  # its notice may have been lost
     if judged_again:
@@ -218,12 +218,12 @@ async def look_again(tx: Tx, looked_before: datetime, limit: int = BATCH) -> int
     facts = await _load_matches(tx, found[0].provider, [stored.line for stored in own])
     judged = _judge(await store.lock_exceptions(tx, EVERYONE, [stored.id for stored in own]), facts)
     await store.look_again(tx, EVERYONE, [one.stored for one in judged], _owners(judged))
-    await _hold_back(tx, judged)
+    await _place_holds(tx, judged)
     await _book(tx, _booked(judged))
     return len(own)
 
 
-async def _hold_back(tx: Tx, judged: Sequence[_ReconciledLine]) -> None:
+async def _place_holds(tx: Tx, judged: Sequence[_ReconciledLine]) -> None:
     """What went back of gifts and nobody here began: until somebody has found out, nonprofits are not paid it, too."""
     for one in judged:
         gift, line = one.known.donation, one.stored.line

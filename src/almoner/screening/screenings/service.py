@@ -42,7 +42,7 @@ async def screen(tx: Tx, screener: Screener, who: ScreenedSubject, asked: Asked,
     lists = await screener.lists(tx)
     known = await store.lock(tx, EVERYONE, who.type, who.id)
     before = await _compare(tx, lists, known) if known is not None and known.engine != ENGINE else None
-    now = await _compare(tx, lists, await store.keep(tx, EVERYONE, who, asked, ENGINE, watch=watch))
+    now = await _compare(tx, lists, await store.save_subject(tx, EVERYONE, who, asked, ENGINE, watch=watch))
     return now if before is None else now.after(before)
 
 
@@ -126,7 +126,7 @@ async def unwatch(tx: Tx, who: ScreenedSubject) -> list[Match]:
     return were
 
 
-async def forget(tx: Tx, who: ScreenedSubject) -> list[Match]:
+async def delete_subject(tx: Tx, who: ScreenedSubject) -> list[Match]:
     """Forget who was compared, and why it matched; the matches that were open until now."""
     stored = await store.lock(tx, EVERYONE, who.type, who.id)
     if stored is None:

@@ -22,7 +22,7 @@ _MATCH: Final = """
 """
 
 
-async def keep(tx: Tx, _: Everyone, who: ScreenedSubject, asked: Asked, engine: int, *, watch: bool) -> Stored:
+async def save_subject(tx: Tx, _: Everyone, who: ScreenedSubject, asked: Asked, engine: int, *, watch: bool) -> Stored:
     """The subject as it looks now, locked. Once watched it stays so until ``unwatch``."""
     row = await tx.fetchrow(
         f"""

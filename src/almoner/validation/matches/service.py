@@ -93,7 +93,7 @@ async def unwatch(tx: Tx, who: ScreenedSubject) -> None:
 
 async def forget(tx: Tx, who: ScreenedSubject) -> None:
     """Forget who was compared; nobody need decide about it any more."""
-    for match in await screenings.forget(tx, who):
+    for match in await screenings.delete_subject(tx, who):
         await reviews.withdraw(tx, subject_of(match))
 
 
