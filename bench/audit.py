@@ -12,8 +12,8 @@ from almoner.kit.time import SystemClock
 from almoner.platform import audit, audit_proof
 from almoner.platform.audit import Actor, Trace
 from almoner.platform.audit_chain import Chainer
-from almoner.platform.db import Database
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import Database
 from almoner.settings import Settings
 from bench.imports import database
 from bench.scale import FULL, Scale

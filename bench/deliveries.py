@@ -22,7 +22,7 @@ from almoner import wiring
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.schemas import DonationOut
 from almoner.platform import outbox
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.webhooks.subscriptions import service as subscriptions
 from bench.machine import Spent, resident
 from bench.scale import Scale

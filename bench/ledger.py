@@ -19,7 +19,7 @@ from almoner.giving.ledger import service as ledger
 from almoner.giving.ledger import store
 from almoner.kit.money import Money
 from almoner.nonprofits.registers import flows
-from almoner.platform.db import EVERYONE, Database
+from almoner.platform.transactions import EVERYONE, Database
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench.imports import SAMPLE, SOURCE, database

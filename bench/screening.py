@@ -22,7 +22,7 @@ from uuid import UUID
 import psutil
 
 from almoner import wiring
-from almoner.platform.db import Database, Tx
+from almoner.platform.transactions import Database, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Asked, ScreenedSubject

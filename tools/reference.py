@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from almoner import wiring
 from almoner.app import describe_api
-from almoner.giving.payouts.domain import Rules
+from almoner.giving.disbursements.domain import Rules
 from almoner.giving.refunds.routes import refund_routes
 from almoner.kit import errors
 from almoner.kit.errors import Problem

@@ -13,7 +13,6 @@ from almoner import __version__
 from almoner.kit.errors import MethodNotAllowed, NotFound
 from almoner.kit.ids import Ids
 from almoner.platform import media
-from almoner.platform.db import EVERYONE, REQUEST_SECONDS
 from almoner.platform.event_types import EventType
 from almoner.platform.http.edge import Edge
 from almoner.platform.http.endpoints import Routes
@@ -22,6 +21,7 @@ from almoner.platform.http.probes import probe_routes
 from almoner.platform.http.service import Service
 from almoner.platform.http.signing_keys import signing_keys
 from almoner.platform.reference.page import reference_routes
+from almoner.platform.transactions import EVERYONE, REQUEST_SECONDS
 from almoner.scim.lazy_app import PREFIX as SCIM
 from almoner.scim.lazy_app import ScimDoor
 from almoner.wiring import Services

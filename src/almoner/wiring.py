@@ -22,11 +22,16 @@ from almoner.backends import mail_of, storage_of
 from almoner.giving.account_notices.pages import TEMPLATES as ACCOUNT_TEMPLATES
 from almoner.giving.account_notices.pages import AccountPages
 from almoner.giving.card_testing.domain import LOOSE, STRICT, CardTestingLimits
+from almoner.giving.declarations.routes import routes as gift_aid
+from almoner.giving.disbursements.domain import Rules
+from almoner.giving.disbursements.routes import routes as disbursements
 from almoner.giving.disputes.flows import DisputeWork
+from almoner.giving.donation_requests.routes import routes as donation_requests
 from almoner.giving.donations import flows
 from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.donations.routes import routes as donations
-from almoner.giving.giftaid.routes import routes as gift_aid
+from almoner.giving.donor_statements.pages import TEMPLATES as STATEMENT_TEMPLATES
+from almoner.giving.donor_statements.pages import StatementPages
 from almoner.giving.hosted_page import embed
 from almoner.giving.hosted_page.code_pages import CodePages
 from almoner.giving.hosted_page.pages import TEMPLATES, GivePages
@@ -34,16 +39,11 @@ from almoner.giving.hosted_page.ports import Checkout
 from almoner.giving.hosted_page.transfer_pages import TransferPages
 from almoner.giving.organisation_confirmations.pages import TEMPLATES as CONFIRMATION_TEMPLATES
 from almoner.giving.organisation_confirmations.pages import ConfirmationPages
-from almoner.giving.payouts.domain import Rules
-from almoner.giving.payouts.routes import routes as disbursements
 from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
 from almoner.giving.receipts.pages import GiftPages
 from almoner.giving.refunds.ports import RefundStatusReader
 from almoner.giving.refunds.routes import refund_routes
-from almoner.giving.requests.routes import routes as donation_requests
 from almoner.giving.sessions.routes import routes as donation_sessions
-from almoner.giving.statements.pages import TEMPLATES as STATEMENT_TEMPLATES
-from almoner.giving.statements.pages import StatementPages
 from almoner.giving.users.routes import routes as users
 from almoner.giving.verifications.routes import routes as monetary_donation_verifications
 from almoner.job_registry import duties
@@ -53,25 +53,25 @@ from almoner.nonprofits.categories.routes import routes as categories
 from almoner.nonprofits.countries.routes import routes as countries
 from almoner.nonprofits.organisations.routes import routes as organisations
 from almoner.nonprofits.registries.routes import routes as registries
-from almoner.platform import db as database
 from almoner.platform import readiness
+from almoner.platform import transactions as database
 from almoner.platform.background import Background
 from almoner.platform.background_tasks import Duties
 from almoner.platform.business_clock import BusinessClock, MovableClock
 from almoner.platform.copy_watch import CopyWatch
-from almoner.platform.db import Database
 from almoner.platform.event_types import EVENT_TYPES, EventType
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.probes import Check
 from almoner.platform.http.receiving import Intake
 from almoner.platform.outbound import Outbound
 from almoner.platform.pages import assets, reports
-from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.pages.error_pages import dead_ends
 from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.translations import Catalogues
 from almoner.platform.ratelimit import Limit, RateLimiter
 from almoner.platform.storage import Blobs
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import Database
 from almoner.platform.uploads.checking import Checker
 from almoner.provider_test.app import ProviderTest
 from almoner.providers import Provider, accounts_of, callbacks, payment_simulator_of, provider_of
@@ -102,15 +102,15 @@ from almoner.validation.agents.pages import TEMPLATES as AGENT_TEMPLATES
 from almoner.validation.agents.pages import AgentPages
 from almoner.validation.agents.routes import routes as agent_verifications
 from almoner.validation.appeals.routes import routes as appeals
-from almoner.validation.applications.form_documents import DocumentPages as FormDocumentPages
-from almoner.validation.applications.form_pages import TEMPLATES as APPLICATION_TEMPLATES
-from almoner.validation.applications.form_pages import FormPages
-from almoner.validation.applications.status_pages import StatusPages
 from almoner.validation.configurations.routes import routes as submission_configurations
 from almoner.validation.documents.domain import Kept
 from almoner.validation.documents.pages import DocumentPages
 from almoner.validation.documents.ports import NoScanner, Scanner
 from almoner.validation.eligibility.routes import routes as eligibility_subscriptions
+from almoner.validation.form.form_documents import DocumentPages as FormDocumentPages
+from almoner.validation.form.form_pages import TEMPLATES as APPLICATION_TEMPLATES
+from almoner.validation.form.form_pages import FormPages
+from almoner.validation.form.status_pages import StatusPages
 from almoner.validation.invites.routes import routes as validation_invites
 from almoner.validation.monitoring.routes import routes as monitoring_subscriptions
 from almoner.validation.requests.routes import routes as validation_requests

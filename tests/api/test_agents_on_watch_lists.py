@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from almoner.validation.agents import reviewing
 from almoner.validation.matches import service as matches
 from almoner.validation.reviews import service as reviews

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from almoner.validation.appeals import service as services
 from tests.support import appeals
 from tests.support.applications import PERSON, Form, invited

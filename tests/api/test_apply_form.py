@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from almoner.platform.pages.catalogue import Catalogues
+from almoner.platform.pages.translations import Catalogues
 from tests.support import factories
 from tests.support.agents import mail_to
 from tests.support.applications import ANSWERS, PERSON, QUESTIONS, Form, configured, invited

@@ -11,12 +11,12 @@ import pytest
 from lxml import etree
 
 from almoner.giving.bank_statements import checks as line_checks
+from almoner.giving.disbursements import flows as payout_flows
+from almoner.giving.disbursements import service as payout_service
+from almoner.giving.disbursements.domain import PayoutRefused
 from almoner.giving.payee_bank_accounts import service as payees
 from almoner.giving.payment_files import checks, service
 from almoner.giving.payment_files.domain import BankFileRefused
-from almoner.giving.payouts import flows as payout_flows
-from almoner.giving.payouts import service as payout_service
-from almoner.giving.payouts.domain import PayoutRefused
 from almoner.platform import selfcheck
 from tests.support import bank, camt, factories
 from tests.support.bank import answer

@@ -9,10 +9,10 @@ from almoner.giving.bank_statements import service
 from almoner.giving.bank_statements.checks import checks
 from almoner.giving.bank_statements.domain import BankLine, StatementRefused
 from almoner.giving.bank_statements.flows import Looked
+from almoner.giving.bank_transfers import service as transfers
 from almoner.giving.settlements import service as settlements
 from almoner.giving.settlements.domain import LineKind
 from almoner.giving.suspense import service as suspense
-from almoner.giving.transfers import service as transfers
 from almoner.kit.errors import NotFound
 from almoner.platform import selfcheck
 from almoner.selfchecks import CHECKS

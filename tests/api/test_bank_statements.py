@@ -9,11 +9,11 @@ import pytest
 
 from almoner.giving.bank_statements import service
 from almoner.giving.bank_statements.domain import BankLine, Open, StatementRefused
-from almoner.giving.payouts import service as holding
-from almoner.giving.payouts.domain import Rules
+from almoner.giving.disbursements import service as holding
+from almoner.giving.disbursements.domain import Rules
 from almoner.giving.refunds import service as refunds
 from almoner.giving.suspense import service as suspense
-from almoner.platform.db import EVERYONE, Partner
+from almoner.platform.transactions import EVERYONE, Partner
 from tests.support import bank, books, camt, factories
 from tests.support import giving as support
 from tests.support.client import Client

@@ -15,8 +15,8 @@ from almoner.giving.card_testing import service as brakes
 from almoner.giving.card_testing import store
 from almoner.giving.card_testing.domain import CALM_AFTER, Recent, Visitor
 from almoner.kit.time import iso
-from almoner.platform.db import Partner
 from almoner.platform.postgres import Server
+from almoner.platform.transactions import Partner
 from almoner.settings import UnsafeSettings
 from tests.support import database
 from tests.support.card_testing import DECLINED, GOOD, POOR, Browser, Street, code_asked, open_street, open_town

@@ -9,11 +9,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from almoner import worker
+from almoner.giving.disbursements.domain import Rules
 from almoner.giving.disputes import jobs
 from almoner.giving.disputes import service as disputes
 from almoner.giving.disputes.domain import Decision, DisputeRefused
 from almoner.giving.payments.domain import DisputeStatus
-from almoner.giving.payouts.domain import Rules
 from almoner.kit.money import Money
 from almoner.platform import queue
 from tests.support import books, factories

@@ -18,8 +18,8 @@ from almoner.giving.sessions import service as sessions
 from almoner.giving.sessions.domain import SessionCompleted, SessionExpired
 from almoner.kit.errors import NotFound
 from almoner.kit.ids import decode
-from almoner.platform.db import Database, open_pool
 from almoner.platform.deployment import Links
+from almoner.platform.transactions import Database, open_pool
 from tests.support import giving as support
 from tests.support.client import Client, data
 from tests.support.giving import DAY, MOMENT, PAID, Giving, gift

@@ -8,12 +8,12 @@ import pytest
 from almoner.giving.claims import service as claiming
 from almoner.giving.claims import store
 from almoner.giving.claims.domain import ClaimRefused
+from almoner.giving.declarations import service as giftaid
+from almoner.giving.declarations.domain import Declarer
 from almoner.giving.donations import store_money
-from almoner.giving.giftaid import service as giftaid
-from almoner.giving.giftaid.domain import Declarer
 from almoner.giving.refunds import service as refunding
 from almoner.kit.errors import NotFound
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from tests.support import factories
 from tests.support.claims import BY, Cause, cause
 from tests.support.client import Client, data

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from almoner.kit.errors import Problem
-from almoner.platform.db import Partner
+from almoner.platform.transactions import Partner
 from almoner.validation.invites import service as invites
 from almoner.validation.invites.domain import INVITE, PAGE, InviteExpired, InviteInvalidState, InviteNotFound
 from tests.support.client import Client, data

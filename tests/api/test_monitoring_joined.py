@@ -10,7 +10,7 @@ import pytest
 
 from almoner.nonprofits.registers.domain import Link
 from almoner.platform import selfcheck
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.matches import service as matches
 from almoner.validation.monitoring import checks

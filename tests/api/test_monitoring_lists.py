@@ -8,7 +8,7 @@ import pytest
 
 from almoner.kit.time import iso
 from almoner.platform import selfcheck
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.matches import service as matches
 from almoner.validation.monitoring import checks

@@ -11,8 +11,8 @@ import pytest
 from pypdf import PdfReader
 
 from almoner.adapters.mail_mailbox import Mailbox
-from almoner.giving.payouts import service as payouts
-from almoner.giving.payouts.domain import Rules
+from almoner.giving.disbursements import service as payouts
+from almoner.giving.disbursements.domain import Rules
 from almoner.giving.receipts import jobs, store
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Receipt
@@ -20,11 +20,11 @@ from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.kit.time import iso
 from almoner.platform.background_tasks import Work
-from almoner.platform.db import Partner
 from almoner.platform.mail import Mail, MailDelayed, MailRefused
-from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.translations import Catalogues
 from almoner.platform.queue import Done, Drop, Job, Result, Retry
+from almoner.platform.transactions import Partner
 from tests.support import factories
 from tests.support import payouts as support
 from tests.support import refunds as back

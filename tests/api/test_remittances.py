@@ -3,7 +3,7 @@
 import asyncpg
 import pytest
 
-from almoner.giving.payouts.domain import PayoutRefused
+from almoner.giving.disbursements.domain import PayoutRefused
 from almoner.giving.remittances import service as remittances
 from tests.support import factories
 from tests.support.client import Client

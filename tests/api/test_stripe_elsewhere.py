@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.payouts import service as payouts
+from almoner.giving.disbursements import service as payouts
 from almoner.giving.refunds import flows as refunding
 from almoner.giving.settlements.jobs import FETCH, fetch
 from almoner.platform.background_tasks import Work

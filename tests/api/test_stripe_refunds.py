@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from almoner.giving.payouts import service as payouts
+from almoner.giving.disbursements import service as payouts
 from almoner.giving.refunds import flows
 from almoner.giving.refunds import service as refunding
 from almoner.giving.refunds.domain import Refund, RefundNotPossible

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from almoner.validation.submissions import service as submissions
 from tests.support import agents, appeals, factories
 from tests.support.client import Client, data

@@ -11,7 +11,7 @@ from almoner.giving.payee_bank_accounts import service as payees
 from almoner.giving.verifications import service as verifications
 from almoner.giving.verifications.domain import Evidence, InvalidState
 from almoner.giving.verifications.findings import Flag, Noted
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from tests.support import bank, factories
 from tests.support.client import Client, data
 from tests.support.payouts import payouts, settled, uuid_of, verified

@@ -7,7 +7,7 @@ import pytest
 
 from almoner.giving.verifications import service as verifications
 from almoner.giving.verifications.domain import InvalidState
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from almoner.validation.matches import service as matches
 from almoner.validation.reviews.domain import Decision
 from tests.api.test_verification_findings import flags, lift

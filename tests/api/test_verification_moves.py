@@ -9,7 +9,7 @@ import pytest
 from almoner.giving.verifications import service as verifications
 from almoner.giving.verifications.domain import Evidence, Standing
 from almoner.kit.time import iso
-from almoner.platform.db import Partner
+from almoner.platform.transactions import Partner
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase

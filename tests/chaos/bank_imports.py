@@ -15,7 +15,7 @@ from typing import Any
 from almoner.giving.bank_statements import camt, flows
 from almoner.giving.bank_statements.domain import Statement
 from almoner.giving.bank_statements.flows import Looked
-from almoner.platform.db import Database, Tx
+from almoner.platform.transactions import Database, Tx
 from tests.chaos.money import connect
 from tests.chaos.victim import fork_each
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from almoner.giving.receipts import jobs, service
 from almoner.kit.ids import Ids
-from almoner.platform import db as database
+from almoner.platform import transactions as database
 from almoner.platform.background_tasks import Work
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment, Links

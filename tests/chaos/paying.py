@@ -17,7 +17,7 @@ from almoner.giving.payments.domain import ProviderPayment
 from almoner.giving.payments.ports import Order
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
-from almoner.platform import db as database
+from almoner.platform import transactions as database
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment, Links
 

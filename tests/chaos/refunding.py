@@ -15,7 +15,7 @@ from almoner.giving.refunds import flows as gifts
 from almoner.giving.suspense import flows
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
-from almoner.platform import db as database
+from almoner.platform import transactions as database
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment, Links
 from tests.chaos.paying import Stopped

@@ -21,7 +21,7 @@ from almoner.giving.donations import flows
 from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.payments.domain import ProviderPayment, ProviderUnavailable, Tariff
 from almoner.giving.payments.ports import Order, PaymentProvider
-from almoner.platform.db import Database
+from almoner.platform.transactions import Database
 from tests.chaos.money import GIFT, connect
 from tests.chaos.victim import Mortal, fork_each, fork_lanes
 from tests.support.stripe_account import MARK, SECRET

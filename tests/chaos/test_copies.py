@@ -19,10 +19,10 @@ import pytest
 from almoner import migrations, wiring
 from almoner.app import create_app
 from almoner.platform import postgres, queue, selfcheck
-from almoner.platform.db import EVERYONE, Partner
 from almoner.platform.identity import UnreleasedCopy
 from almoner.platform.storage import Blobs
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import EVERYONE, Partner
 from almoner.platform.uploads.files import Stored
 from almoner.selfchecks import CHECKS
 from almoner.settings import Settings, read

@@ -9,8 +9,8 @@ import asyncpg
 import pytest
 
 from almoner.platform.background import Background
-from almoner.platform.db import Database
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import Database
 from tests.chaos import victim
 from tests.support.database import TestDatabase
 from tests.support.figures import Figures

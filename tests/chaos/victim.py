@@ -18,16 +18,16 @@ from uuid import UUID, uuid4
 
 from almoner.kit.ids import Ids
 from almoner.kit.time import SystemClock
-from almoner.platform import db as databases
 from almoner.platform import outbox, queue
+from almoner.platform import transactions as databases
 from almoner.platform.background import Background
 from almoner.platform.background_tasks import Duties, Work
 from almoner.platform.crypto import Vault
-from almoner.platform.db import Database, Tx
 from almoner.platform.deployment import Deployment, Links
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, NewJob, Result
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import Database, Tx
 
 PARTNER = UUID(int=7)
 CHANGES = 3

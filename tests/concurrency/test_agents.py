@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from almoner.kit.errors import NotFound
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import confirming, reviewing
 from almoner.validation.agents import service as agents

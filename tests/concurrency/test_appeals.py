@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from asyncpg import Record
 
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 from almoner.validation.agents import store
 from almoner.validation.submissions import store_forgetting as submissions
 from tests.support import appeals

@@ -10,9 +10,9 @@ from almoner.platform import audit, audit_heads
 from almoner.platform.audit import Actor
 from almoner.platform.audit_chain import COLUMNS, GENESIS, Chainer, link
 from almoner.platform.audit_proof import prove
-from almoner.platform.db import Database
 from almoner.platform.postgres import Server
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import Database
 from tests.support import database
 from tests.support.figures import Figures
 from tests.support.service import serving

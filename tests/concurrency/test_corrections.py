@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.db import EVERYONE, Partner
+from almoner.platform.transactions import EVERYONE, Partner
 from almoner.review_cases import CASES
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import Agent

@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from almoner.nonprofits.activities.domain import SUB_TAGS
-from almoner.platform.db import Tx
+from almoner.platform.transactions import Tx
 from almoner.validation.configurations import service as configurations
 from almoner.validation.configurations.service import Wish
 from almoner.validation.eligibility import evaluating

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from almoner.giving.claims import service as claiming
 from almoner.giving.claims.domain import Claim, ClaimRefused
-from almoner.platform.db import Tx
+from almoner.platform.transactions import Tx
 from tests.support import factories
 from tests.support.claims import BY, Cause, cause
 from tests.support.client import Client

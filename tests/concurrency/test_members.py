@@ -12,7 +12,7 @@ from almoner.access.members.domain import LastOwner
 from almoner.access.people import service as people
 from almoner.access.people.domain import members_of, profile_of
 from almoner.platform.audit import Actor
-from almoner.platform.db import Partner, Tx
+from almoner.platform.transactions import Partner, Tx
 from tests.support.people import person as somebody
 from tests.support.service import Service, Tenant
 

@@ -12,7 +12,7 @@ import pytest
 
 from almoner.kit.errors import Problem
 from almoner.platform import selfcheck
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.configurations import service as configurations

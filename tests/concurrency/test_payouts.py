@@ -9,13 +9,13 @@ from uuid import UUID
 
 import pytest
 
+from almoner.giving.disbursements.domain import PayoutRefused, Rules
 from almoner.giving.donations.domain import InvalidState
 from almoner.giving.ledger import domain as ledger
 from almoner.giving.ledger import service as posting
-from almoner.giving.payouts.domain import PayoutRefused, Rules
 from almoner.giving.reassignments import service as reassignments
 from almoner.kit.money import Money
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from tests.support import books, factories
 from tests.support import giving as givings
 from tests.support.client import Client, data

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 import pytest
 
 from almoner.kit.errors import Problem
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from almoner.review_cases import CASES
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, HeldByAnother, NotOpen, NotShown, ReviewRefused

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from almoner.screening.screenings.domain import Asked, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.validation.matches import service as matches

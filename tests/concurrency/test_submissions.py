@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from almoner.platform import selfcheck
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import service as agents
 from almoner.validation.configurations.domain import CHECKS, Check

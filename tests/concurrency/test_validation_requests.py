@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.validation.requests import evaluate
 from almoner.validation.requests import service as requests
 from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, Asked, InvalidState

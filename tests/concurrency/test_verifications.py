@@ -18,7 +18,7 @@ from almoner.giving.verifications import service as verifications
 from almoner.giving.verifications.domain import CHECKS, VERIFICATION, Evidence, InvalidState, Outcome
 from almoner.giving.verifications.ports import Screening
 from almoner.job_registry import Screened
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.screening.screenings.service import Screener
 from tests.support import factories
 from tests.support.client import Client

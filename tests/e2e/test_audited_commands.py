@@ -12,16 +12,16 @@ import typer
 from almoner.access.members import service as members
 from almoner.access.people.domain import OperatorRole
 from almoner.cli.terminal import commands
+from almoner.giving.disbursements import flows as payout_flows
+from almoner.giving.disbursements import service as payout_service
+from almoner.giving.disbursements.domain import Rules
 from almoner.giving.disputes import service as disputes
-from almoner.giving.payouts import flows as payout_flows
-from almoner.giving.payouts import service as payout_service
-from almoner.giving.payouts.domain import Rules
+from almoner.giving.donation_requests import flows as asking
+from almoner.giving.donation_requests.domain import Unasked
 from almoner.giving.refunds import service as refunding
-from almoner.giving.requests import flows as asking
-from almoner.giving.requests.domain import Unasked
 from almoner.giving.suspense import service as suspense
 from almoner.platform import audit
-from almoner.platform.db import Partner
+from almoner.platform.transactions import Partner
 from tests.support import bank, bmf, camt, factories, refunds, transfers
 from tests.support import claims as charities
 from tests.support import giving as donors

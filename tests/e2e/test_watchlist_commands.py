@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.db import Partner
+from almoner.platform.transactions import Partner
 from almoner.screening.screenings.domain import Asked, Result, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.validation.matches import service as matches

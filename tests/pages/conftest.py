@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Browser
 
-from almoner.platform.pages.catalogue import Catalogues
+from almoner.platform.pages.translations import Catalogues
 from tests.pages import site as sites
 from tests.pages.site import AXE, Site, open_browser, open_site
 from tests.support.database import TestDatabase

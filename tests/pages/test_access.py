@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from almoner.platform.pages import formats
-from almoner.platform.pages.catalogue import Catalogues
+from almoner.platform.pages.translations import Catalogues
 from tests.pages.site import CHALLENGED, DECLINED, Site, fill, findings, pay
 
 CATALOGUES = Catalogues()

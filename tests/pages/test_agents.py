@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import Page, expect
 
-from almoner.platform.pages.catalogue import Catalogues
+from almoner.platform.pages.translations import Catalogues
 from tests.pages.site import Site, findings
 from tests.support import agents, factories
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
 
-from almoner.platform.pages.catalogue import Catalogues
+from almoner.platform.pages.translations import Catalogues
 from tests.pages.site import Site, shortcomings
 from tests.support.applications import PERSON, Form, invited
 from tests.support.client import data

@@ -6,8 +6,8 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import Page, expect
 
-from almoner.platform.pages.catalogue import Catalogues
-from almoner.validation.applications import submit
+from almoner.platform.pages.translations import Catalogues
+from almoner.validation.form import submit
 from tests.pages.site import Site, shortcomings
 from tests.support import appeals, factories
 from tests.support.applications import PERSON, QUESTIONS, configured, invited

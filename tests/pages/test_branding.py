@@ -12,7 +12,7 @@ from playwright.async_api import expect
 from almoner.access.partners import service as partners
 from almoner.nonprofits.branding import service as nonprofits
 from almoner.platform import images
-from almoner.platform.db import Partner
+from almoner.platform.transactions import Partner
 from tests.pages.site import Site, findings
 from tests.support.client import Client
 

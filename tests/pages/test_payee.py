@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import expect
 
 from almoner.giving.payee_bank_accounts import service as payees
-from almoner.platform.pages.catalogue import Catalogues
+from almoner.platform.pages.translations import Catalogues
 from tests.pages.site import Site
 from tests.pages.test_agents import is_fine
 from tests.support import bank

@@ -15,9 +15,9 @@ from almoner.giving.payments.domain import HoldReason
 from almoner.giving.reassignment_notices import service as reassignment_notices
 from almoner.giving.refund_notices import service as refund_notices
 from almoner.platform import images
-from almoner.platform.db import Partner
-from almoner.platform.pages.catalogue import LOCALE_FOLDER, Catalogues
 from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.translations import LOCALE_FOLDER, Catalogues
+from almoner.platform.transactions import Partner
 from tests.pages.site import CHALLENGED, DECLINED, GOOD, Site, open_site
 from tests.pages.test_branding import logo
 from tests.pages.test_code import MAIL, code

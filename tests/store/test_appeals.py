@@ -8,7 +8,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from almoner.validation.appeals import domain, store
 from almoner.validation.appeals.domain import APPEAL
 from almoner.validation.submissions import service as submissions

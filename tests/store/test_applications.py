@@ -7,9 +7,9 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from almoner.platform.db import EVERYONE
 from almoner.platform.http.paging import Page
-from almoner.validation.applications import store as drafts
+from almoner.platform.transactions import EVERYONE
+from almoner.validation.form import store as drafts
 from almoner.validation.invites import store as invites
 from almoner.validation.invites.domain import INVITE
 from almoner.validation.submission_documents import store as documents

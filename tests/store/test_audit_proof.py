@@ -13,8 +13,8 @@ from almoner.kit.ids import new_id
 from almoner.platform import audit, audit_heads, audit_proof
 from almoner.platform.audit_chain import COLUMNS, GENESIS, link
 from almoner.platform.audit_heads import End
-from almoner.platform.db import connect
 from almoner.platform.postgres import Server
+from almoner.platform.transactions import connect
 from tests.support import database
 from tests.support.audit_log import Log, begun
 from tests.support.clock import TestClock

@@ -12,8 +12,8 @@ from almoner.platform import audit
 from almoner.platform.audit import Actor, Trace
 from almoner.platform.audit_chain import IN_ORDER, LINK, TAKE, WAITING, Chainer
 from almoner.platform.audit_proof import PLACED, prove
-from almoner.platform.db import Database
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import Database
 from tests.support.database import TestDatabase
 from tests.support.figures import Figures
 from tests.support.service import serving

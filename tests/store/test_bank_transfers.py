@@ -12,7 +12,7 @@ from almoner.giving.bank_statements import store as bank_lines
 from almoner.giving.bank_statements.domain import BankLine, Movement, Open
 from almoner.giving.donations import store as donations
 from almoner.giving.suspense import store as suspense
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 from tests.support import factories
 from tests.support.database import TestDatabase
 from tests.support.plans import Explaining

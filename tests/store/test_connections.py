@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from almoner.platform import db as databases
+from almoner.platform import transactions as databases
 from almoner.platform.connections import PATIENCE_SECONDS, Connections, NoConnection
 from almoner.platform.failures import UNAVAILABLE
 from tests.support.database import TestDatabase

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from almoner.validation.agents import service as agents
 from almoner.validation.agents import store, store_mails
 from almoner.validation.agents.domain import Ended, InvalidState

@@ -5,7 +5,7 @@ from typing import Any, cast
 import asyncpg
 import pytest
 
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 from almoner.validation.documents import store
 from almoner.validation.documents.domain import SCAN
 from almoner.validation.submission_documents import store as handed_in

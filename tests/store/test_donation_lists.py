@@ -11,8 +11,8 @@ import pytest
 
 from almoner.giving.donations import store_lists
 from almoner.giving.donations.domain import Filters
-from almoner.platform.db import EVERYONE, Partner
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import EVERYONE, Partner
 from tests.support import factories
 from tests.support.service import Service, Tenant
 

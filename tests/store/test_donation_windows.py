@@ -15,8 +15,8 @@ import pytest
 
 from almoner.giving.donations import store_lists
 from almoner.giving.donations.domain import Filters
-from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from tests.store.test_donation_lists import wanted
 from tests.support import factories
 from tests.support.payouts import uuid_of

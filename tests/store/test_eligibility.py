@@ -12,8 +12,8 @@ import asyncpg
 import pytest
 
 from almoner.nonprofits.registers.domain import Link
-from almoner.platform.db import EVERYONE, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import EVERYONE, Tx
 from almoner.validation.eligibility import store, store_evidence
 from almoner.validation.eligibility.domain import SUBSCRIPTION, Filters
 from tests.support.client import Client, data

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from almoner.platform.background_tasks import Work
-from almoner.platform.db import EVERYONE
 from almoner.platform.queue import Done, Job
+from almoner.platform.transactions import EVERYONE
 from almoner.screening.matching.service import ENGINE
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Match

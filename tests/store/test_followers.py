@@ -14,8 +14,8 @@ from almoner.nonprofits.organisations import jobs
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import Link
 from almoner.platform.background_tasks import Work
-from almoner.platform.db import EVERYONE
 from almoner.platform.queue import Done, Job
+from almoner.platform.transactions import EVERYONE
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase

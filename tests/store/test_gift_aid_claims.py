@@ -11,7 +11,7 @@ import pytest
 from almoner.giving.claims import service as claiming
 from almoner.giving.claims import store
 from almoner.giving.claims.domain import CLAIM
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 from tests.support.claims import BY, Cause, cause
 from tests.support.client import Client
 from tests.support.giftaid import charity

@@ -15,7 +15,7 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Person, members_of, profile_of
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit import Actor
-from almoner.platform.db import Partner, Tx, connect
+from almoner.platform.transactions import Partner, Tx, connect
 from tests.support.database import TestDatabase
 from tests.support.service import Service, Tenant
 

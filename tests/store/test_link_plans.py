@@ -12,8 +12,8 @@ from almoner.nonprofits.categories import store as categories
 from almoner.nonprofits.legal_status import store as standing
 from almoner.nonprofits.merges import store as links
 from almoner.nonprofits.organisations import store, store_history
-from almoner.platform.db import EVERYONE, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import EVERYONE, Tx
 from tests.support.plans import Explaining
 from tests.support.service import Service
 

@@ -10,8 +10,8 @@ from almoner.giving.donations import store_lists as donations
 from almoner.giving.donations.domain import Filters
 from almoner.giving.sessions import store as sessions
 from almoner.platform import counters
-from almoner.platform.db import Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import Tx
 from tests.support.plans import Explaining
 from tests.support.service import Service, Tenant
 

@@ -9,10 +9,10 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
+from almoner.giving.disbursements import service as holding
+from almoner.giving.disbursements import store
+from almoner.giving.disbursements.domain import DISBURSEMENT, Rules
 from almoner.giving.donations import store_money
-from almoner.giving.payouts import service as holding
-from almoner.giving.payouts import store
-from almoner.giving.payouts.domain import DISBURSEMENT, Rules
 from almoner.giving.settlements import store as settlements
 from almoner.giving.settlements.domain import SETTLEMENT_LINE
 from almoner.kit.money import MAX_MINOR

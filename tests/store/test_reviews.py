@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from almoner.validation.reviews import store
 from almoner.validation.reviews.domain import REVIEW, Filters, Subject
 from tests.support.client import Client

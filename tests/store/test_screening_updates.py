@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Asked, ScreenedSubject

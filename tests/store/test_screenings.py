@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.screening.screenings.domain import Asked, Match, Result, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows

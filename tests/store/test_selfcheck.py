@@ -8,9 +8,9 @@ import asyncpg
 import pytest
 
 from almoner.platform import selfcheck
-from almoner.platform.db import Tx
 from almoner.platform.postgres import Server
 from almoner.platform.selfcheck import Check, Outcome
+from almoner.platform.transactions import Tx
 from almoner.selfchecks import CHECKS
 from tests.support import (
     bank_faults,

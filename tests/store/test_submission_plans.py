@@ -10,15 +10,15 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.postgres import Server
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.validation.agents import store as agents
 from almoner.validation.agents import store_mails as questions
 from almoner.validation.agents.domain import Ended
 from almoner.validation.appeals import store as appeals
-from almoner.validation.applications import status_views
-from almoner.validation.applications import store as applications
+from almoner.validation.form import status_views
+from almoner.validation.form import store as applications
 from almoner.validation.submission_documents import store as documents
 from almoner.validation.submissions import domain as submissions
 from almoner.validation.submissions import loader, store, store_earlier, store_forgetting

@@ -6,8 +6,8 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from almoner.platform.db import Partner
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import Partner
 from almoner.validation.submissions import loader, store
 from almoner.validation.submissions.domain import SUBMISSION, Filters
 from tests.support import factories

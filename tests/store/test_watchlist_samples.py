@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Match
 from almoner.screening.screenings.service import Screener

@@ -11,7 +11,7 @@ import pytest
 from almoner.adapters.watchlist_ofac import SAMPLE, Ofac
 from almoner.cli import watchlists as terminal
 from almoner.platform import selfcheck
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings.domain import Asked, Result, ScreenedSubject
 from almoner.screening.screenings.service import Screener

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID, uuid4
 
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from almoner.review_cases import CASES
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, Verdict

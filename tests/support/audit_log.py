@@ -13,8 +13,8 @@ from almoner.platform import audit, audit_heads, audit_proof
 from almoner.platform.audit import Actor
 from almoner.platform.audit_chain import Chainer
 from almoner.platform.audit_proof import Proof
-from almoner.platform.db import Database
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import Database
 from tests.support.service import Service
 
 KEY = Actor("key", "sandbox_apikey_0")

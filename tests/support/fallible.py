@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 
-from almoner.platform.db import Database, Tx
+from almoner.platform.transactions import Database, Tx
 
 
 class Crash(Exception):

@@ -9,12 +9,12 @@ from uuid import UUID
 
 from almoner.giving.claims import service as claiming
 from almoner.giving.claims.domain import Claim, ClaimRefused
-from almoner.giving.giftaid.domain import Declarer
+from almoner.giving.declarations.domain import Declarer
+from almoner.giving.disbursements.domain import Rules
 from almoner.giving.payments.domain import DisputeStatus
-from almoner.giving.payouts.domain import Rules
 from almoner.giving.refunds import service as refunds
 from almoner.kit.time import iso
-from almoner.platform.db import EVERYONE
+from almoner.platform.transactions import EVERYONE
 from tests.support import factories
 from tests.support.claims import BY, Cause, cause
 from tests.support.client import Client, data

@@ -8,6 +8,7 @@ from uuid import UUID
 import httpx
 from starlette.routing import Router
 
+from almoner.giving.disbursements.domain import Rules
 from almoner.giving.disputes import flows as disputes
 from almoner.giving.disputes.flows import DisputeWork
 from almoner.giving.donations import flows
@@ -15,7 +16,6 @@ from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Gift, SessionDonation
 from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.donations.pages import callback_routes
-from almoner.giving.payouts.domain import Rules
 from almoner.giving.refunds import flows as refunds
 from almoner.giving.refunds.flows import RefundWork
 from almoner.giving.refunds.ports import RefundStatusReader

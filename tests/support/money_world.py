@@ -14,23 +14,23 @@ from typing import Any
 from uuid import UUID
 
 from almoner.giving.claims import jobs as claim_jobs
+from almoner.giving.disbursements import flows as payouts
+from almoner.giving.disbursements import jobs as payout_jobs
+from almoner.giving.disbursements import service as holding
+from almoner.giving.disbursements.domain import PayoutRefused, Rules
 from almoner.giving.disputes import jobs as dispute_jobs
+from almoner.giving.donation_requests import jobs as asking_jobs
+from almoner.giving.donation_requests.domain import RequestRefused
 from almoner.giving.donations import flows as paying
 from almoner.giving.donations import jobs as donation_jobs
 from almoner.giving.donations.domain import CannotAcceptDonations, InvalidState, WrongTargetCurrency
 from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.payee_bank_accounts import service as payees
 from almoner.giving.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
-from almoner.giving.payouts import flows as payouts
-from almoner.giving.payouts import jobs as payout_jobs
-from almoner.giving.payouts import service as holding
-from almoner.giving.payouts.domain import PayoutRefused, Rules
 from almoner.giving.reassignments import jobs as reassignment_jobs
 from almoner.giving.reassignments import service as reassignments
 from almoner.giving.refunds import jobs as refund_jobs
 from almoner.giving.refunds.domain import RefundNotPossible
-from almoner.giving.requests import jobs as asking_jobs
-from almoner.giving.requests.domain import RequestRefused
 from almoner.giving.sessions import jobs as session_jobs
 from almoner.giving.sessions.domain import SessionCompleted, SessionExpired
 from almoner.giving.settlements import flows as settlements
@@ -41,11 +41,11 @@ from almoner.giving.verifications import jobs as verification_jobs
 from almoner.job_registry import Screened
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money
-from almoner.platform import db as databases
+from almoner.platform import transactions as databases
 from almoner.platform.background import Background
 from almoner.platform.background_tasks import Duties
-from almoner.platform.db import EVERYONE
-from almoner.platform.flow import StillRunning
+from almoner.platform.leases import StillRunning
+from almoner.platform.transactions import EVERYONE
 from almoner.screening.screenings.service import Screener
 from tests.support import factories
 from tests.support import giving as support

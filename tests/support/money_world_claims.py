@@ -7,10 +7,10 @@ from uuid import UUID
 
 from almoner.giving.claims import service as claiming
 from almoner.giving.claims.domain import TAX_YEAR, Claim, ClaimRefused
-from almoner.giving.giftaid.domain import GiftAidRefused
+from almoner.giving.declarations.domain import GiftAidRefused
 from almoner.giving.reassignments import jobs as following
 from almoner.giving.reassignments import service as reassignments
-from almoner.platform.db import Database
+from almoner.platform.transactions import Database
 from tests.support.client import Client
 from tests.support.giftaid import declared
 from tests.support.service import Service

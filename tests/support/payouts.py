@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.payouts import flows
-from almoner.giving.payouts import service as holding
-from almoner.giving.payouts.domain import Rules
-from almoner.giving.payouts.flows import Ran
-from almoner.platform.db import EVERYONE
+from almoner.giving.disbursements import flows
+from almoner.giving.disbursements import service as holding
+from almoner.giving.disbursements.domain import Rules
+from almoner.giving.disbursements.flows import Ran
+from almoner.platform.transactions import EVERYONE
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service

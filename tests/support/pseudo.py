@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Final
 
-from almoner.platform.pages.catalogue import LOCALE_FOLDER, Catalogues
+from almoner.platform.pages.translations import LOCALE_FOLDER, Catalogues
 
 _ACCENTED: Final = str.maketrans("aceinosuyzAEIOSU", "àçéîñöšüýžÀÉÎÖŠÜ")
 _MESSAGE: Final = re.compile(r"⟦([\w.]+)¦[^⟦⟧]*⟧")

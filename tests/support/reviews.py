@@ -9,7 +9,7 @@ from almoner.giving.verifications import service as verifications
 from almoner.giving.verifications import store
 from almoner.giving.verifications.domain import REASON_OF_FAILED, Evidence
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.reviews import service as reviews
 from almoner.validation.reviews.domain import Decision, History, Shown, ShownStep, Subject
 from almoner.validation.reviews.ports import ReviewHandler

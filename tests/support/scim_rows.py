@@ -12,8 +12,8 @@ from almoner.access.partners import service as partners
 from almoner.kit.ids import Ids
 from almoner.platform.audit import Actor
 from almoner.platform.crypto import Vault
-from almoner.platform.db import Database, Partner, Tx, connect
 from almoner.platform.deployment import Deployment, Links
+from almoner.platform.transactions import Database, Partner, Tx, connect
 from almoner.scim.storage import PostgresStorage
 from tests.support.clock import TestClock
 from tests.support.database import TestDatabase

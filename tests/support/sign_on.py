@@ -20,8 +20,8 @@ from almoner.access.sign_on.service.oidc_flow import Arrival, Departure, Return,
 from almoner.access.sign_on.state import Purpose
 from almoner.platform.addresses import Policy
 from almoner.platform.audit import Actor
-from almoner.platform.db import Partner
 from almoner.platform.outbound import Limits, Outbound
+from almoner.platform.transactions import Partner
 from tests.support.hostile_openid import CLIENT, SECRET
 from tests.support.service import Service
 

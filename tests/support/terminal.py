@@ -19,7 +19,7 @@ from almoner.access.operators import service as operators
 from almoner.access.people.domain import OperatorRole
 from almoner.cli.failures import explain
 from almoner.cli.terminal import commands
-from almoner.platform import db
+from almoner.platform import transactions
 from almoner.platform.audit import Actor
 from almoner.settings import deployment_of
 from tests.support import forks
@@ -45,7 +45,7 @@ class Operator:
 async def operator(service: Service, *roles: OperatorRole, name: str | None = None, **settings: str) -> Operator:
     """A new operator with a token; ``settings`` are those of the terminal."""
     deployment = deployment_of(configuration.read(**_given(service, settings)), service.clock)
-    database = await db.connect(service.database.dsn, deployment, size=1)
+    database = await transactions.connect(service.database.dsn, deployment, size=1)
     try:
         async with database.write() as tx:
             name = name or unique("Olive")

@@ -7,7 +7,7 @@ from typing import Any, Final
 from uuid import UUID, uuid4
 
 from almoner.adapters.watchlist_ofac import Ofac
-from almoner.platform.db import Database, Partner
+from almoner.platform.transactions import Database, Partner
 from almoner.screening.screenings.domain import Asked, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows

@@ -23,9 +23,9 @@ from almoner.giving.bank_statements.domain import (
     problems,
     references,
 )
+from almoner.giving.disbursements.domain import opened
 from almoner.giving.donations.domain import Bucket
 from almoner.giving.payment_files.domain import OwnAccount
-from almoner.giving.payouts.domain import opened
 from almoner.kit.money import Money
 from tests.support import camt
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from almoner.giving.claims import domain, schedule
 from almoner.giving.claims.domain import TAX_YEAR, Gift, YearEnd
-from almoner.giving.giftaid.domain import Declarer
+from almoner.giving.declarations.domain import Declarer
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 TODAY = NOW.date()

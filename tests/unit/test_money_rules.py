@@ -12,7 +12,7 @@ from almoner.giving.ledger.domain import TransferKind
 from almoner.giving.payments.domain import HoldReason
 from almoner.giving.suspense import domain
 from almoner.giving.suspense.domain import Action
-from almoner.platform.pages.catalogue import LOCALE_FOLDER
+from almoner.platform.pages.translations import LOCALE_FOLDER
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "money-rules.md"
 ENGLISH = json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8"))

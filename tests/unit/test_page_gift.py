@@ -3,8 +3,8 @@
 import pytest
 from babel import Locale
 
+from almoner.giving.declarations.domain import Declarer
 from almoner.giving.donations.domain import Gift
-from almoner.giving.giftaid.domain import Declarer
 from almoner.giving.hosted_page import domain
 from almoner.giving.hosted_page.schemas import TypedGift
 from almoner.giving.hosted_page.views import masked

@@ -8,7 +8,7 @@ from string import Formatter
 import pytest
 
 from almoner.access.members.audit_words import ACTIONS
-from almoner.platform.pages.catalogue import FALLBACK, LOCALE_FOLDER, Catalogues, Message
+from almoner.platform.pages.translations import FALLBACK, LOCALE_FOLDER, Catalogues, Message
 
 SOURCE = Path(__file__).parents[2] / "src" / "almoner"
 LANGUAGES = sorted(path.stem for path in LOCALE_FOLDER.glob("*.json"))

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from almoner.platform.pages.catalogue import LOCALE_FOLDER
+from almoner.platform.pages.translations import LOCALE_FOLDER
 
 # How a language says that somebody was charged or was not, that a gift is paid, complete or safe.
 CLAIMS: Final = {

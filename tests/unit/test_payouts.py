@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
+from almoner.giving.disbursements import advice, domain
+from almoner.giving.disbursements.domain import DISBURSEMENT, Rules, Sums, WaitingReason, hold_reason
 from almoner.giving.donations.domain import Bucket, Donation, Settlement
-from almoner.giving.payouts import advice, domain
-from almoner.giving.payouts.domain import DISBURSEMENT, Rules, Sums, WaitingReason, hold_reason
 from almoner.giving.reassignments import domain as reassignments
 from almoner.giving.verifications.domain import Standing
 from almoner.kit.ids import Ids

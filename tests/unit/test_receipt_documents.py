@@ -23,8 +23,8 @@ from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment, Environment, Links
 from almoner.platform.pages import pdf
-from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.translations import Catalogues
 from tests.support.clock import TestClock
 from tests.support.figures import Figures
 

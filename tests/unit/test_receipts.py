@@ -10,7 +10,7 @@ from almoner.giving.donations.domain import Donation, Settlement
 from almoner.giving.receipts import domain
 from almoner.giving.receipts.domain import Stage
 from almoner.kit.money import Money
-from almoner.platform.pages.catalogue import Catalogues
+from almoner.platform.pages.translations import Catalogues
 from tests.unit.test_receipt_documents import AT, RECEIPT
 
 GIFT = Donation(

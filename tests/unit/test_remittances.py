@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 from pypdf import PdfReader
 
+from almoner.giving.disbursements import domain as payouts
 from almoner.giving.donations.domain import Bucket, Donor, Settlement, active
-from almoner.giving.payouts import domain as payouts
 from almoner.giving.remittances import domain
 from almoner.giving.remittances.domain import Line, Remittance, Totals
 from almoner.giving.remittances.papers import Papers
@@ -17,7 +17,7 @@ from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment
-from almoner.platform.pages.catalogue import Catalogues
+from almoner.platform.pages.translations import Catalogues
 from tests.support.clock import TestClock
 from tests.unit.test_receipt_documents import AT, LINKS, kinds, root, text
 

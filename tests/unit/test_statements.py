@@ -10,15 +10,15 @@ from uuid import UUID
 import pytest
 from pypdf import PdfReader
 
-from almoner.giving.statements import domain, service
-from almoner.giving.statements.domain import Line, NoPeriod, Period, Span, Statement
-from almoner.giving.statements.papers import Papers
+from almoner.giving.donor_statements import domain, service
+from almoner.giving.donor_statements.domain import Line, NoPeriod, Period, Span, Statement
+from almoner.giving.donor_statements.papers import Papers
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import Deployment
-from almoner.platform.pages.catalogue import Catalogues
 from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.translations import Catalogues
 from tests.support.clock import TestClock
 from tests.support.figures import Figures
 from tests.unit.test_receipt_documents import AT, LINKS, RECEIPT, kinds, root, text

@@ -7,7 +7,7 @@ import msgspec
 
 from almoner.platform import audit, audit_proof
 from almoner.platform.audit import Actor
-from almoner.platform.db import Database
+from almoner.platform.transactions import Database
 from tests.support.audit_log import begun
 from tests.support.database import TestDatabase
 from tests.support.eventually import eventually

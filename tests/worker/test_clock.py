@@ -10,9 +10,9 @@ from almoner.platform import business_clock, processes, queue
 from almoner.platform.background import Background
 from almoner.platform.background_tasks import Duties, Work
 from almoner.platform.business_clock import BusinessClock, ClockWatch
-from almoner.platform.db import Database
 from almoner.platform.processes import Pulse
 from almoner.platform.queue import Done, Job, Result
+from almoner.platform.transactions import Database
 from almoner.sandbox.clock import AlreadyMoving, Reading, SandboxClock
 from tests.support.clock import TestClock
 from tests.support.eventually import eventually

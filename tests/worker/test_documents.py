@@ -13,9 +13,9 @@ import pytest
 from almoner.adapters.storage_objects import open_storage
 from almoner.platform import queue, selfcheck
 from almoner.platform.background_tasks import Work
-from almoner.platform.db import EVERYONE, Partner
 from almoner.platform.queue import Job, Retry
 from almoner.platform.storage import Blobs
+from almoner.platform.transactions import EVERYONE, Partner
 from almoner.platform.uploads.files import Stored
 from almoner.selfchecks import CHECKS
 from almoner.settings import UnsafeSettings, read

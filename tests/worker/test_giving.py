@@ -14,7 +14,7 @@ from almoner.giving.donations.domain import Standing
 from almoner.giving.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
 from almoner.giving.payments.ports import Order
 from almoner.giving.sessions import jobs as session_jobs
-from almoner.platform import flow
+from almoner.platform import leases
 from almoner.platform.background import Background
 from almoner.platform.background_tasks import Duties
 from tests.support import giving as support
@@ -205,7 +205,7 @@ async def crashed(giving: Giving) -> None:
             "insert into flow_call (flow, row_id, holder, leased_until) values ('payment', $1, $2, $3)",
             payment,
             uuid4(),
-            tx.wall + flow.LEASE,
+            tx.wall + leases.LEASE,
         )
 
 

@@ -13,10 +13,10 @@ import pytest
 from almoner.platform import dispatcher, outbox
 from almoner.platform.background import Background
 from almoner.platform.background_tasks import Duties
-from almoner.platform.db import Database, Tx
 from almoner.platform.dispatcher import Dispatcher
 from almoner.platform.held_reactions import REACT
 from almoner.platform.outbox import Event, Reaction
+from almoner.platform.transactions import Database, Tx
 from tests.support.eventually import eventually
 from tests.support.figures import Figures
 from tests.worker.conftest import Ground, sequences

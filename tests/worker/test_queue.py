@@ -9,8 +9,8 @@ import asyncpg
 import pytest
 
 from almoner.platform import queue
-from almoner.platform.db import Database
 from almoner.platform.queue import Done, Drop, Failed, Finish, Job, NewJob, Retry
+from almoner.platform.transactions import Database
 from tests.worker.conftest import Ground
 
 

@@ -16,9 +16,9 @@ from almoner.nonprofits.registers import service as registers
 from almoner.nonprofits.registers.ports import RegisterSource, Row, SourceFile
 from almoner.platform import fetching, queue, selfcheck
 from almoner.platform.background_tasks import Work
-from almoner.platform.db import EVERYONE
 from almoner.platform.refreshing import Refresh
 from almoner.platform.runner import Runner
+from almoner.platform.transactions import EVERYONE
 from tests.support.bmf import bodies, write
 from tests.support.database import TestDatabase
 from tests.support.publisher import Publisher

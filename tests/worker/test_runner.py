@@ -10,10 +10,10 @@ import pytest
 from almoner.platform import queue
 from almoner.platform.background import Background
 from almoner.platform.background_tasks import Duties, Handler, Schedule, Work
-from almoner.platform.db import Tx
 from almoner.platform.outbox import Reaction, emit
 from almoner.platform.queue import Done, Drop, Job, NewJob, Result, Retry
 from almoner.platform.runner import Runner
+from almoner.platform.transactions import Tx
 from tests.support.eventually import eventually
 from tests.worker.conftest import Ground
 

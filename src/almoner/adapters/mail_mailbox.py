@@ -7,8 +7,8 @@ from typing import Final
 from uuid import UUID
 
 from almoner.platform import mail as mails
-from almoner.platform.db import Database
 from almoner.platform.mail import Mail
+from almoner.platform.transactions import Database
 
 _URL: Final = re.compile(r"https?://[^\s<>\"]*[^\s<>\".,;:!?)]")
 

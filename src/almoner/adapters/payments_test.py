@@ -25,7 +25,7 @@ from almoner.giving.payments.domain import (
 )
 from almoner.giving.payments.ports import Order
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
-from almoner.platform import db
+from almoner.platform import transactions
 from almoner.platform.identity import Identity
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -202,7 +202,7 @@ class TestProvider:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
     ) -> bytes:
-        if db.inside_transaction():
+        if transactions.inside_transaction():
             raise RuntimeError("the payment provider was asked inside a transaction; ask it between two of them")
         self._identity.ensure_active()
         sent = {"Authorization": f"Bearer {self._secret}", **(headers or {})}

@@ -11,7 +11,7 @@ import msgspec
 import stripe
 
 from almoner.giving.payments.domain import NoSuchPayment, ProviderFailure
-from almoner.platform import db
+from almoner.platform import transactions
 from almoner.platform.identity import Identity
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -53,7 +53,7 @@ class _Http(stripe.HTTPClient):
         self, method: str, url: str, headers: Mapping[str, str], post_data: Any = None
     ) -> tuple[bytes, int, Mapping[str, str]]:
         """One call. Raises APIConnectionError."""
-        if db.inside_transaction():
+        if transactions.inside_transaction():
             raise RuntimeError("Stripe was asked inside a transaction; ask it between two of them")
         self._identity.ensure_active()
         try:

@@ -22,7 +22,7 @@ from almoner.giving.receipts.domain import Issuer
 from almoner.kit.text import one_line
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform import images
-from almoner.platform.db import Partner, Tx
+from almoner.platform.transactions import Partner, Tx
 from almoner.platform.uploads.problems import FiletypeNotSupported
 from almoner.validation.configurations import service as configurations
 

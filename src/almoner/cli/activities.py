@@ -11,7 +11,7 @@ from almoner.cli.progress import Line
 from almoner.nonprofits.activities import flows, service
 from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, Application
 from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.db import Database, Tx
+from almoner.platform.transactions import Database, Tx
 
 commands = typer.Typer(help="What organisations do: activity tags and sub-tags.", no_args_is_help=True)
 

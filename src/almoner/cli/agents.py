@@ -9,7 +9,7 @@ from almoner.cli.officer import Officer, decide
 from almoner.kit import email as emails
 from almoner.kit.errors import NotFound
 from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.db import Tx
+from almoner.platform.transactions import Tx
 from almoner.validation.agents import service
 from almoner.validation.agents.domain import Contact, ContactRefused
 

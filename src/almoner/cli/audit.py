@@ -20,8 +20,8 @@ from almoner.platform import audit, audit_heads, audit_proof
 from almoner.platform.audit import DEPLOYMENT
 from almoner.platform.audit_chain import Chainer
 from almoner.platform.audit_proof import Proof
-from almoner.platform.db import Database, Tx
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import Database, Tx
 
 commands = typer.Typer(help="The audit log: who did what, when and from where.", no_args_is_help=True)
 

@@ -16,11 +16,11 @@ from almoner.cli.progress import Line
 from almoner.giving.bank_statements import flows, service
 from almoner.giving.bank_statements.domain import BankLine, Gap, Open, Statement, StatementRefused, Unbanked
 from almoner.giving.bank_statements.flows import Looked
+from almoner.giving.donation_requests import service as requests
 from almoner.giving.payment_files import service as bank_files
-from almoner.giving.requests import service as requests
 from almoner.kit.errors import NotFound
 from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.db import Database, Tx
+from almoner.platform.transactions import Database, Tx
 
 commands = typer.Typer(help="What our bank says of our accounts, line by line.", no_args_is_help=True)
 

@@ -8,10 +8,10 @@ from almoner import migrations, settings
 from almoner.backends import storage_of
 from almoner.cli import local
 from almoner.kit.time import SystemClock
-from almoner.platform import business_clock, copies, db
+from almoner.platform import business_clock, copies, transactions
 from almoner.platform.business_clock import BusinessClock
 from almoner.platform.copies import Found
-from almoner.platform.db import Database, Tx
+from almoner.platform.transactions import Database, Tx
 from almoner.settings import Settings, deployment_of
 
 Result = TypeVar("Result")
@@ -45,7 +45,7 @@ def in_transaction(use: Callable[[Tx], Awaitable[Result]]) -> Result:
 async def _use(complete: Settings, use: Callable[[Database, Found], Awaitable[Result]]) -> Result:
     (await migrations.state(complete.dsn)).refuse_unless_current()
     clock = BusinessClock(SystemClock())
-    database = await db.connect(complete.dsn, deployment_of(complete, clock), size=1)
+    database = await transactions.connect(complete.dsn, deployment_of(complete, clock), size=1)
     try:
         found = await copies.peek(database, storage_of(complete), complete.dsn)
         # A sandbox may live ahead of real time; what a command does happens at that time, too.

@@ -13,7 +13,7 @@ from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.cli.demo_people import member_logins, operator_logins
 from almoner.cli.officer import MACHINE
-from almoner.platform.db import Database, Partner, Tx
+from almoner.platform.transactions import Database, Partner, Tx
 from almoner.sandbox.mailbox import mailbox_url
 from almoner.validation.configurations import service as configurations
 

@@ -18,7 +18,7 @@ from almoner.access.people.domain import OPERATORS, Person, Realm, Role, members
 from almoner.access.security_emails import service as letters
 from almoner.cli.officer import MACHINE
 from almoner.platform import audit
-from almoner.platform.db import Database, Partner
+from almoner.platform.transactions import Database, Partner
 
 Login = dict[str, Any]
 """What sandbox.json says of one person: userName, password, totpSecret, url, roles; token of an operator."""

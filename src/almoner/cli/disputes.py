@@ -13,7 +13,7 @@ from almoner.giving.disputes import service
 from almoner.giving.disputes.domain import DISPUTE, Decision, Dispute, DisputeRefused, NotNow, Outcome
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.db import Tx
+from almoner.platform.transactions import Tx
 
 commands = typer.Typer(help="Gifts that donors' banks want back: docs/runbooks/disputes.md.", no_args_is_help=True)
 

@@ -11,8 +11,8 @@ from almoner.cli.database import with_database
 from almoner.cli.officer import MACHINE
 from almoner.kit.errors import NotFound
 from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.db import Database
 from almoner.platform.storage import Blobs, Trashed
+from almoner.platform.transactions import Database
 from almoner.validation.documents import service
 
 commands = typer.Typer(help="The trash of the storage of documents.", no_args_is_help=True)

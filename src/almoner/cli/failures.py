@@ -16,13 +16,13 @@ from almoner.access.people.domain import NoSuchPerson
 from almoner.cli.ports import PortBusy
 from almoner.giving.bank_statements.domain import StatementRefused
 from almoner.giving.claims.domain import ClaimRefused
+from almoner.giving.declarations.domain import GiftAidRefused
+from almoner.giving.disbursements.domain import PayoutRefused
 from almoner.giving.disputes.domain import DisputeRefused
-from almoner.giving.giftaid.domain import GiftAidRefused
+from almoner.giving.donation_requests.domain import RequestRefused
 from almoner.giving.payee_bank_accounts.domain import PayeeRefused
 from almoner.giving.payment_files.domain import BankFileRefused
-from almoner.giving.payouts.domain import PayoutRefused
 from almoner.giving.refunds.domain import RefundNotPossible
-from almoner.giving.requests.domain import RequestRefused
 from almoner.giving.settlements.domain import ImportInterrupted, NotCleared, ReportRefused
 from almoner.giving.suspense.domain import NoSuchHeldPayment, NotDecidable
 from almoner.kit.errors import Problem

@@ -9,10 +9,10 @@ from almoner.cli.access import read_id
 from almoner.cli.gift_aid_claims import claims
 from almoner.cli.officer import Officer, decide
 from almoner.giving.claims import service
-from almoner.giving.giftaid.domain import Declaration, GiftAidRefused
+from almoner.giving.declarations.domain import Declaration, GiftAidRefused
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, parse_day_or_moment
-from almoner.platform.db import Tx
+from almoner.platform.transactions import Tx
 
 commands = typer.Typer(
     help="What donors tell of their gift aid declarations, and what charities claim by them.", no_args_is_help=True

@@ -15,11 +15,11 @@ from almoner.cli.database import in_transaction
 from almoner.cli.officer import Note, Officer, decide
 from almoner.giving.claims import domain, service
 from almoner.giving.claims.domain import Claim, ClaimRefused, Drafted, YearEnd, pounds
-from almoner.giving.giftaid.domain import CURRENCY
+from almoner.giving.declarations.domain import CURRENCY
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, parse_day_or_moment
 from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.db import Tx
+from almoner.platform.transactions import Tx
 
 claims = typer.Typer(help="What charities claim from HMRC: docs/runbooks/gift-aid-claims.md.", no_args_is_help=True)
 

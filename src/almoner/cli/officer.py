@@ -24,7 +24,7 @@ from almoner.access.people.domain import OperatorRole, Person
 from almoner.cli.database import with_database
 from almoner.platform import audit
 from almoner.platform.audit import Actor, Details
-from almoner.platform.db import Database, Tx
+from almoner.platform.transactions import Database, Tx
 
 Note = Annotated[str, typer.Option("--note", help="The evidence, or where it is kept; at most 2000 characters.")]
 Result = TypeVar("Result")

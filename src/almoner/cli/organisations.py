@@ -19,8 +19,8 @@ from almoner.nonprofits.organisations.domain import NumberTaken
 from almoner.nonprofits.organisations.flows import Reindexed
 from almoner.platform import images
 from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.db import Database, Tx
 from almoner.platform.images import Image
+from almoner.platform.transactions import Database, Tx
 from almoner.platform.uploads.problems import FiletypeNotSupported
 
 MAX_NOTE_LENGTH: Final = 2000

@@ -15,7 +15,7 @@ from almoner.kit.text import one_line
 from almoner.kit.time import iso
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 
 commands = typer.Typer(help="The accounts that nonprofits are paid to.", no_args_is_help=True)
 

@@ -16,9 +16,8 @@ from almoner.cli.amounts import amount, decimal
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Agreed, Note, Officer, acting, decide, look, look_by_two, named
 from almoner.cli.progress import Line
-from almoner.giving.payment_files import service as bank_files
-from almoner.giving.payouts import flows, service
-from almoner.giving.payouts.domain import (
+from almoner.giving.disbursements import flows, service
+from almoner.giving.disbursements.domain import (
     MAX_NOTE_LENGTH,
     MAX_REASON_LENGTH,
     Confirmation,
@@ -28,7 +27,8 @@ from almoner.giving.payouts.domain import (
     Status,
     Sums,
 )
-from almoner.giving.payouts.flows import Ran
+from almoner.giving.disbursements.flows import Ran
+from almoner.giving.payment_files import service as bank_files
 from almoner.giving.remittances import service as remittances
 from almoner.giving.remittances.domain import Remittance
 from almoner.kit.errors import NotFound
@@ -36,7 +36,7 @@ from almoner.kit.language import nearest
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.db import EVERYONE, Database, Everyone, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Database, Everyone, Partner, Tx
 
 commands = typer.Typer(help="Paying nonprofits what was given for them.", no_args_is_help=True)
 

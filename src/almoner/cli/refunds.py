@@ -15,7 +15,7 @@ from almoner.giving.refunds.domain import REFUND, Refund, RefundNotPossible
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso
 from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 
 commands = typer.Typer(help="Gifts that go back to whoever paid: docs/runbooks/refunds.md.", no_args_is_help=True)
 

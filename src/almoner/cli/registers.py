@@ -29,8 +29,8 @@ from almoner.nonprofits.registers.domain import (
 )
 from almoner.platform import fetching
 from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.db import Database, Tx
 from almoner.platform.fetching import Fetching
+from almoner.platform.transactions import Database, Tx
 from almoner.sources import REGISTER_SOURCES, register_source
 
 commands = typer.Typer(

@@ -12,7 +12,7 @@ from almoner.kit.time import iso
 from almoner.platform import copies, queue
 from almoner.platform.audit import DEPLOYMENT
 from almoner.platform.copies import Found
-from almoner.platform.db import Database
+from almoner.platform.transactions import Database
 
 
 def release_copy(

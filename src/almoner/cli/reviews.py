@@ -13,7 +13,7 @@ from almoner.cli.database import in_transaction
 from almoner.cli.officer import Note, Officer, decide, named
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, iso_or_none
-from almoner.platform.db import Tx
+from almoner.platform.transactions import Tx
 from almoner.review_cases import CASES
 from almoner.validation.documents import service as documents
 from almoner.validation.documents.domain import Document

@@ -20,7 +20,7 @@ from almoner.giving.settlements.domain import LineKind, Settlement, Sum, Unbooke
 from almoner.giving.settlements.flows import COLUMNS, Progress
 from almoner.kit.time import iso
 from almoner.platform.audit import DEPLOYMENT
-from almoner.platform.db import Database, Tx
+from almoner.platform.transactions import Database, Tx
 
 commands = typer.Typer(help="What payment providers paid out to us: docs/runbooks/payouts.md.", no_args_is_help=True)
 

@@ -27,8 +27,8 @@ from almoner.giving.verifications.service import Flag
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.db import EVERYONE, Partner, Tx
-from almoner.platform.pages.catalogue import Catalogues
+from almoner.platform.pages.translations import Catalogues
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.validation.agents import service as agents
 
 commands = typer.Typer(help="Whether nonprofits may be paid what was given for them.", no_args_is_help=True)

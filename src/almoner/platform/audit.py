@@ -16,7 +16,7 @@ import msgspec
 from asyncpg import Record
 
 from almoner.platform.crypto import Vault
-from almoner.platform.db import Tx
+from almoner.platform.transactions import Tx
 
 Kind = Literal["key", "member", "operator", "machine", "system"]
 Details = Mapping[str, str | int | bool | Sequence[str] | None]

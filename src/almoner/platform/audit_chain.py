@@ -19,10 +19,10 @@ from asyncpg import Record
 from almoner.platform import audit, audit_heads
 from almoner.platform.audit_heads import End
 from almoner.platform.crypto import Vault
-from almoner.platform.db import Database, Tx
 from almoner.platform.failures import TROUBLE, UNAVAILABLE, failure
 from almoner.platform.queue import BY_INDEX
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import Database, Tx
 from almoner.platform.wakeup import wait_for_work
 
 GENESIS: Final = bytes(32)

@@ -27,7 +27,7 @@ from almoner.platform import audit
 from almoner.platform.audit import DEPLOYMENT
 from almoner.platform.background_tasks import Schedule
 from almoner.platform.crypto import Vault
-from almoner.platform.db import Tx
+from almoner.platform.transactions import Tx
 
 SUFFIX: Final = ".jsonl"
 _DEPLOYMENT_NAME: Final = "deployment"

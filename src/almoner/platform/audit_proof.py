@@ -15,7 +15,7 @@ from asyncpg import Record
 from almoner.platform import audit, audit_heads
 from almoner.platform.audit_chain import COLUMNS, GENESIS, IN_ORDER, link
 from almoner.platform.audit_heads import End, Head, UnreadableHeads
-from almoner.platform.db import Database, Tx
+from almoner.platform.transactions import Database, Tx
 
 Report = Callable[[int], None]
 """Hears after each page how many entries of the scope were looked at."""

@@ -6,11 +6,11 @@ from datetime import datetime
 from almoner.platform import dispatcher, held_reactions, queue
 from almoner.platform.audit_chain import Chainer
 from almoner.platform.background_tasks import Duties, Work
-from almoner.platform.db import BACKGROUND_SECONDS, Database, Tx, statement_limit
 from almoner.platform.dispatcher import Dispatcher
 from almoner.platform.runner import Runner
 from almoner.platform.schedules import Sweeper
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import BACKGROUND_SECONDS, Database, Tx, statement_limit
 
 
 class Background:

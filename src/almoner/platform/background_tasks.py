@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from almoner.platform.db import Database, Tx
 from almoner.platform.outbox import Reaction
 from almoner.platform.queue import Job, Result
+from almoner.platform.transactions import Database, Tx
 
 
 @dataclass(frozen=True, slots=True)

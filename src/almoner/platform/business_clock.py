@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from almoner.kit.time import Clock
-from almoner.platform.db import Database, Tx
 from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.processes import Pulse
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import Database, Tx
 from almoner.platform.wakeup import Pace, Wakeup
 
 BELL: Final = Wakeup()

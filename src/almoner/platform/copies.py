@@ -18,10 +18,10 @@ from uuid import UUID, uuid4
 
 from asyncpg import Record
 
-from almoner.platform.db import Database, Tx
 from almoner.platform.identity import UNMARKED, Copy, mark_of
 from almoner.platform.postgres import EMBEDDED
 from almoner.platform.storage import Marks, StorageAway
+from almoner.platform.transactions import Database, Tx
 
 RECENT: Final = 64
 RAISE: Final = timedelta(seconds=5)

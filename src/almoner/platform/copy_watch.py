@@ -6,11 +6,11 @@ from typing import Final
 
 from almoner.platform import copies
 from almoner.platform.copies import Claim, Generation, Server
-from almoner.platform.db import Database
 from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.identity import ADVICE, Copy, Identity, UnreleasedCopy
 from almoner.platform.storage import Marks, StorageAway
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import Database
 from almoner.platform.wakeup import wait_for_work
 
 _LOOK_SECONDS: Final = 1.0

@@ -3,7 +3,7 @@
 import os
 from typing import Final
 
-from almoner.platform.db import Partner, Tx
+from almoner.platform.transactions import Partner, Tx
 
 SLOTS: Final = 16
 

@@ -13,12 +13,12 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from almoner.platform import queue
-from almoner.platform.db import Database, Tx
 from almoner.platform.failures import TROUBLE, UNAVAILABLE, failure
 from almoner.platform.held_reactions import held
 from almoner.platform.outbox import BELL, COLUMNS, Event, Reaction, event
 from almoner.platform.queue import BY_INDEX
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import Database, Tx
 from almoner.platform.wakeup import Pace, heard
 
 K = TypeVar("K", UUID, int)

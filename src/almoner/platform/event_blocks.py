@@ -7,7 +7,7 @@ A block says what was in it when it was counted: below the lowest event that is 
 from datetime import datetime
 from typing import Any, Final
 
-from almoner.platform.db import Tx
+from almoner.platform.transactions import Tx
 
 SIZE: Final = 5000
 """Of every block, as the database holds it too; it never changes."""

@@ -5,7 +5,7 @@ from typing import Final
 
 import asyncpg
 
-from almoner.platform.db import StatementTimeout
+from almoner.platform.transactions import StatementTimeout
 
 TIMED_OUT: Final = (
     StatementTimeout,

@@ -21,9 +21,9 @@ from urllib.parse import urljoin
 
 from almoner.platform import remote_files
 from almoner.platform.addresses import AddressRefused, read
-from almoner.platform.db import Database
 from almoner.platform.outbound import Outbound, OutboundFailure, Refused, Streamed
 from almoner.platform.remote_files import FetchRefused as FetchRefused
+from almoner.platform.transactions import Database
 
 _OWNER: Final = "fetching"
 _MOST_HOPS: Final = 5

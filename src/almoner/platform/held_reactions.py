@@ -10,9 +10,9 @@ from uuid import UUID
 
 from almoner.platform import outbox
 from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.db import Partner
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Drop, Job, NewJob, Result
+from almoner.platform.transactions import Partner
 
 REACT: Final = "events.react"
 

@@ -19,7 +19,7 @@ from asyncpg import Record
 from almoner.kit.errors import IncorrectParams, KeyInUse, OriginalCallInProgress, SameKeyDifferentData
 from almoner.platform import audit
 from almoner.platform.crypto import Vault, digest
-from almoner.platform.db import Partner, Tx
+from almoner.platform.transactions import Partner, Tx
 
 LIFETIME: Final = timedelta(days=21)  # spec 8
 HEADER: Final = "idempotency-key"

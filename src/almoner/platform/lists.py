@@ -12,8 +12,8 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.platform.counters import TOTAL
-from almoner.platform.db import Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import Partner, Tx
 
 _LEAST: Final = UUID(int=0)
 _GREATEST: Final = UUID(int=2**128 - 1)

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from almoner.platform.db import Tx
 from almoner.platform.identity import Identity
+from almoner.platform.transactions import Tx
 
 
 class MailRefused(Exception):

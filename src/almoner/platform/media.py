@@ -4,8 +4,8 @@ import os
 from uuid import UUID
 
 from almoner.kit.ids import encode
-from almoner.platform.db import Everyone, Tx
 from almoner.platform.deployment import Links
+from almoner.platform.transactions import Everyone, Tx
 
 
 async def insert(tx: Tx, content: bytes, media_type: str) -> str:

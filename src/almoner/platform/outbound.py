@@ -24,7 +24,7 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
 
-from almoner.platform import addresses, db
+from almoner.platform import addresses, transactions
 from almoner.platform.addresses import AddressRefused, Policy, Target
 from almoner.platform.identity import Identity
 
@@ -282,7 +282,7 @@ class Outbound:
     @contextmanager
     def _called(self, url: str, owner: str) -> Iterator[tuple[_Pool, Target]]:
         """Judge the address, and hold the pool that is called through."""
-        if db.inside_transaction():
+        if transactions.inside_transaction():
             raise RuntimeError("an outbound call was started inside a transaction; make it between two of them")
         self._identity.ensure_active()
         try:

@@ -19,8 +19,8 @@ from asyncpg import Record
 
 from almoner.kit.time import iso
 from almoner.platform import event_blocks
-from almoner.platform.db import Partner, Tx
 from almoner.platform.event_types import EVENT_TYPES as EVENT_TYPES
+from almoner.platform.transactions import Partner, Tx
 from almoner.platform.wakeup import Wakeup
 
 INTERNAL: Final = "internal."

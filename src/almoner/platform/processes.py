@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID, uuid4
 
-from almoner.platform.db import Database, Tx
 from almoner.platform.failures import TROUBLE, failure
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import Database, Tx
 from almoner.platform.wakeup import wait_for_work
 
 Role = Literal["server", "worker", "server and worker"]

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from almoner.platform.db import Tx
+from almoner.platform.transactions import Tx
 from almoner.platform.wakeup import Wakeup
 
 LEASE: Final = timedelta(seconds=60)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from almoner.platform import audit_chain, dispatcher
-from almoner.platform.db import Database
 from almoner.platform.failures import UNAVAILABLE
 from almoner.platform.http.probes import Check
+from almoner.platform.transactions import Database
 
 MOST_LAG_SECONDS: Final = 30.0
 MOST_UNCHAINED_SECONDS: Final = 600.0

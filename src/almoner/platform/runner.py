@@ -8,11 +8,11 @@ from typing import Final
 
 from almoner.platform import queue
 from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.db import BACKGROUND_SECONDS, statement_limit
 from almoner.platform.failures import TIMED_OUT, TROUBLE, failure
 from almoner.platform.identity import UnreleasedCopy
 from almoner.platform.queue import Done, Drop, Failed, Finish, Job, Result, Retry
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import BACKGROUND_SECONDS, statement_limit
 from almoner.platform.wakeup import Pace, heard
 
 PLACES: Final = 24

@@ -7,9 +7,9 @@ from time import monotonic
 from typing import Final
 
 from almoner.platform.background_tasks import Schedule
-from almoner.platform.db import Database, Tx
 from almoner.platform.failures import TIMED_OUT, TROUBLE, UNAVAILABLE, failure
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import Database, Tx
 from almoner.platform.wakeup import wait_for_work
 
 _LOOK_SECONDS: Final = 1.0

@@ -14,9 +14,9 @@ from uuid import UUID
 
 from almoner.platform import queue
 from almoner.platform.background_tasks import Handler, Schedule, Work
-from almoner.platform.db import Database, Tx
 from almoner.platform.queue import Done, Job, Result
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import Database, Tx
 
 RUN: Final = "selfcheck.run"
 NIGHTLY: Final = "selfcheck.nightly"

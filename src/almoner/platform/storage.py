@@ -15,8 +15,8 @@ from uuid import UUID
 from almoner.kit.errors import ServiceUnavailable
 from almoner.kit.ids import encode
 from almoner.platform.crypto import SealBroken, Vault
-from almoner.platform.db import inside_transaction
 from almoner.platform.identity import Identity
+from almoner.platform.transactions import inside_transaction
 
 SEGMENT: Final = 256 * 1024
 

@@ -5,10 +5,10 @@ import hmac
 from datetime import timedelta
 from typing import Final
 
-from almoner.platform.db import Database
 from almoner.platform.failures import TROUBLE
 from almoner.platform.outbound import Outbound, OutboundFailure
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import Database
 from almoner.platform.wakeup import Pace, wait_for_work
 from almoner.provider_test import store
 from almoner.provider_test.domain import GIVE_UP_AFTER, Callback, next_attempt

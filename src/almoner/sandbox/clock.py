@@ -9,7 +9,7 @@ from almoner.kit.errors import Conflict, IncorrectParams
 from almoner.platform import business_clock, processes
 from almoner.platform.background import Background
 from almoner.platform.business_clock import MovableClock
-from almoner.platform.db import Tx
+from almoner.platform.transactions import Tx
 
 FURTHEST: Final = timedelta(days=60)
 PATIENCE_SECONDS: Final = 30.0

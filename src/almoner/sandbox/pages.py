@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from almoner.platform.db import EVERYONE, Database, Everyone, Partner
-from almoner.platform.pages import visits
+from almoner.platform.pages import link_sessions
 from almoner.platform.pages.rendering import Pages
+from almoner.platform.transactions import EVERYONE, Database, Everyone, Partner
 from almoner.sandbox import store
 from almoner.sandbox.mailbox import ATTACHMENT, MAILBOX, PURPOSE, attachment_url
 
@@ -50,14 +50,14 @@ class MailboxPages:
             return self._unknown()
         name = deployment.ids.text("partner", partner)
         response = RedirectResponse(f"{MAILBOX}/{name}", 303, {"Cache-Control": "no-store"})
-        visits.begin(deployment.vault, PURPOSE, partner, name).keep(response, seconds=_COOKIE_SECONDS)
+        link_sessions.begin(deployment.vault, PURPOSE, partner, name).keep(response, seconds=_COOKIE_SECONDS)
         return response
 
     async def show(self, request: Request) -> Response:
         """The mails of the partner whose link was opened in this browser."""
         deployment, name = self._db.deployment, request.path_params["id"]
         partner = deployment.ids.parse("partner", name)
-        if partner is None or visits.find(request, deployment.vault, PURPOSE, partner, name) is None:
+        if partner is None or link_sessions.find(request, deployment.vault, PURPOSE, partner, name) is None:
             return self._unknown()
         return await self._list(Partner(partner))
 

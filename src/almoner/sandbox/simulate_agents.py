@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 from uuid import UUID
 
-from almoner.platform.db import Database, Partner, Tx
 from almoner.platform.http.wire import Out
+from almoner.platform.transactions import Database, Partner, Tx
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Move, Moves, reason_among
 from almoner.validation.agents import service as agents

@@ -9,8 +9,8 @@ from almoner.giving.disputes.flows import DisputeWork
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Donation, InvalidState
 from almoner.giving.payments import service as payments
-from almoner.platform.db import Partner
 from almoner.platform.http.wire import Out
+from almoner.platform.transactions import Partner
 from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Moves

@@ -5,6 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.bank_statements import service as bank_lines
+from almoner.giving.bank_transfers import service as transfers
 from almoner.giving.donations import flows
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import (
@@ -20,11 +21,10 @@ from almoner.giving.donations.flows import PaymentWork
 from almoner.giving.payments.domain import ProviderUnavailable
 from almoner.giving.sessions import service as sessions
 from almoner.giving.sessions.domain import SessionCompleted, SessionExpired
-from almoner.giving.transfers import service as transfers
 from almoner.kit.errors import BadRequest
 from almoner.kit.money import Money
-from almoner.platform.db import Partner
 from almoner.platform.http.wire import Out
+from almoner.platform.transactions import Partner
 from almoner.sandbox import simulate_direct
 from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.schemas import SimulateIn

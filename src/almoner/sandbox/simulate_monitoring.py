@@ -6,8 +6,8 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from almoner.kit.errors import IncorrectParams
-from almoner.platform.db import Database, Partner
 from almoner.platform.http.wire import In, Out
+from almoner.platform.transactions import Database, Partner
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Moves, needed
 from almoner.screening.watchlists.domain import CATEGORIES, Category

@@ -3,8 +3,8 @@
 from typing import Final
 from uuid import UUID
 
-from almoner.platform.db import Database, Partner
 from almoner.platform.http.wire import Out
+from almoner.platform.transactions import Database, Partner
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import Moves, reason_among
 from almoner.validation.requests import service as requests

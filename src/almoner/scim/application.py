@@ -24,12 +24,12 @@ from starlette.types import Receive, Scope, Send
 
 from almoner.kit.errors import Forbidden, Problem, RateExceeded, ServiceUnavailable
 from almoner.platform.audit import Actor
-from almoner.platform.db import Database, Tx
 from almoner.platform.failures import AWAY
 from almoner.platform.http import errors
 from almoner.platform.http.caller import Caller, Guard, KeyKind, RateState
 from almoner.platform.http.replies import RawHeaders, Reply, allowed, options, rate_headers, send_reply
 from almoner.platform.http.requests import read_up_to
+from almoner.platform.transactions import Database, Tx
 from almoner.scim.handler import Handler
 from almoner.scim.lazy_app import PREFIX
 from almoner.scim.protocol import Protocol

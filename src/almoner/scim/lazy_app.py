@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.types import Receive, Scope, Send
 
-from almoner.platform.db import Database
 from almoner.platform.http.caller import Guard
+from almoner.platform.transactions import Database
 
 if TYPE_CHECKING:
     from almoner.scim.application import ScimApplication

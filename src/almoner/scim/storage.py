@@ -25,7 +25,7 @@ from almoner.access.security_emails import service as letters
 from almoner.kit.errors import IncorrectParams
 from almoner.platform import audit
 from almoner.platform.audit import Actor, Details
-from almoner.platform.db import Partner, Tx
+from almoner.platform.transactions import Partner, Tx
 from almoner.scim import offload, ordering, resources, scim_audit, store
 from almoner.scim.membership import Change
 from almoner.scim.resources import Kind, Row

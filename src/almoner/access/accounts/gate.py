@@ -38,12 +38,12 @@ from almoner.access.sign_ins.domain import DEVICE_LIVES, SECOND_WITHIN, Browser,
 from almoner.kit.errors import NotFound
 from almoner.kit.ids import Ids
 from almoner.platform import audit
-from almoner.platform.db import Database, Partner
-from almoner.platform.pages import visits
-from almoner.platform.pages.broken import Broken
+from almoner.platform.pages import link_sessions
 from almoner.platform.pages.headers import NO_PAGE, origin_of
+from almoner.platform.pages.link_sessions import CSRF_FIELD
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.visits import CSRF_FIELD
+from almoner.platform.pages.server_error import Broken
+from almoner.platform.transactions import Database, Partner
 
 SECOND_FACTOR: Final = "/second-factor"
 """Where those are led who must have a second factor and have none."""
@@ -265,7 +265,7 @@ class Gate:
         """Whether a page of ours posted the form, in the browser that was given the token (H2)."""
         given = form.get(CSRF_FIELD)
         known = isinstance(given, str) and hmac.compare_digest(given.encode(), csrf.encode())
-        return known and visits.from_own_page(request, self._origin)
+        return known and link_sessions.from_own_page(request, self._origin)
 
     async def _lacks_second(self, visitor: Visitor) -> bool:
         if not credentials.must_have_second(visitor.person):

@@ -9,7 +9,7 @@ from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.platform import queue
 from almoner.platform.crypto import SealBroken
-from almoner.platform.db import Tx
+from almoner.platform.transactions import Tx
 
 MAILS: Final = Path(__file__).parent / "mails"
 SEND_ADDRESSES: Final = "accounts.send_addresses"

@@ -11,8 +11,8 @@ from almoner.access.accounts.domain import Place
 from almoner.access.accounts.gate import Gate, browser_of, text_of
 from almoner.access.accounts.posts import posted
 from almoner.access.sign_ins.domain import Browser
-from almoner.platform.pages import visits
-from almoner.platform.pages.visits import Visit
+from almoner.platform.pages import link_sessions
+from almoner.platform.pages.link_sessions import Visit
 
 _PURPOSE: Final = "entry"
 _SECONDS: Final = 12 * 3600
@@ -52,7 +52,7 @@ class Entry:
 async def enter(gate: Gate, request: Request, place: Place) -> Entry:
     """Who comes to a place. A second tab keeps the first one's token: a new one would void the form there."""
     vault = gate.db.deployment.vault
-    found = visits.find(request, vault, _PURPOSE, place.realm.id, place.name)
+    found = link_sessions.find(request, vault, _PURPOSE, place.realm.id, place.name)
     form = await posted(request)
-    visit = found or visits.begin(vault, _PURPOSE, place.realm.id, place.name)
+    visit = found or link_sessions.begin(vault, _PURPOSE, place.realm.id, place.name)
     return Entry(request, place, visit, form, found is not None and gate.is_ours(request, form, visit.csrf))

@@ -22,8 +22,8 @@ from almoner.kit.errors import NotFound
 from almoner.kit.time import iso
 from almoner.platform import audit, audit_chain
 from almoner.platform.audit import Entry
-from almoner.platform.db import Partner, Tx
 from almoner.platform.pages.headers import NO_PAGE
+from almoner.platform.transactions import Partner, Tx
 
 COLUMNS: Final = ("id", "at", "actorKind", "actor", "action", "subject", "address", "requestId", "details")
 _BATCH: Final = 1000

@@ -9,7 +9,7 @@ from almoner.access.keys import service as keys
 from almoner.access.people import service as people
 from almoner.access.people.domain import members_of
 from almoner.platform.audit import Entry
-from almoner.platform.db import Partner, Tx
+from almoner.platform.transactions import Partner, Tx
 
 ACTIONS: Final = {
     "signed_in": "signed in",

@@ -35,7 +35,7 @@ from almoner.access.sign_ins.service import account, links
 from almoner.kit import email as emails
 from almoner.kit.errors import IncorrectParams
 from almoner.platform import audit
-from almoner.platform.db import Tx
+from almoner.platform.transactions import Tx
 
 ID: Final = OPERATORS.id_type
 TOKEN_ID: Final = "operatortoken"  # noqa: S105 (the type of an identifier)

@@ -7,9 +7,9 @@ from almoner.access.partners import store
 from almoner.access.partners.domain import PartnerAccount, Period
 from almoner.kit.money import EXPONENTS
 from almoner.platform import media
-from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.images import Image
 from almoner.platform.pages import colours
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 DEFAULT_CURRENCIES = ("GBP", "USD", "EUR")
 MOST_LEAST_GIFTS = 1_000_000

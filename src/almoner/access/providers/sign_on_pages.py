@@ -20,10 +20,10 @@ from almoner.access.sign_ins.service import links
 from almoner.access.sign_on import service
 from almoner.access.sign_on.domain import PATIENCE, NoProvider, Reason, Refused
 from almoner.access.sign_on.service.oidc_flow import Departure, Return, SignOn
-from almoner.platform.db import Partner
-from almoner.platform.pages import visits
+from almoner.platform.pages import link_sessions
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.rendering import Pages
+from almoner.platform.transactions import Partner
 
 HOME: Final = f"{MEMBERS_HOME}/{{partner}}"
 
@@ -48,7 +48,7 @@ class SignOnPages:
         """Away to the provider, for who clicked on a page of ours."""
         place = await self._gate.place(request)
         partner = Partner(place.realm.id)
-        if visits.is_speculative(request):
+        if link_sessions.is_speculative(request):
             return _nothing()
         async with self._db.read() as tx:
             offer = await service.offered(tx, partner)
@@ -71,7 +71,7 @@ class SignOnPages:
     async def callback(self, request: Request) -> Response:
         """Back from the provider."""
         place = await self._gate.place(request)
-        if visits.is_speculative(request):
+        if link_sessions.is_speculative(request):
             return _nothing()
         times = Counter(name for name, _ in request.query_params.multi_items())
         query = {name: value for name, value in request.query_params.items() if times[name] == 1}

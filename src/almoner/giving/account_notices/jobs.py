@@ -13,11 +13,11 @@ from almoner.giving.payee_bank_accounts import service as payees
 from almoner.giving.payee_bank_accounts.domain import GIVEN, Given
 from almoner.platform import mailing, queue
 from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.db import Tx
 from almoner.platform.mail import Mail, MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Done, Job, NewJob, Result
+from almoner.platform.transactions import Tx
 
 TELL: Final = "account_notices.tell"
 

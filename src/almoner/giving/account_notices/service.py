@@ -12,7 +12,7 @@ from almoner.giving.verifications import service as verifications
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform import queue
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 
 MAILS: Final = Path(__file__).parent / "mails"
 SEND: Final = "account_notices.send"

@@ -14,7 +14,7 @@ from almoner.giving.payment_files import service as bank_files
 from almoner.giving.payment_files.domain import Ordered
 from almoner.kit.ids import encode
 from almoner.kit.money import Money
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 
 _RULE: Final = "rule"
 

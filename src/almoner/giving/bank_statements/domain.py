@@ -10,9 +10,9 @@ from enum import StrEnum
 from typing import Final, Literal
 from uuid import UUID
 
+from almoner.giving.disbursements.domain import Disbursement
+from almoner.giving.donation_requests.domain import DonationRequest
 from almoner.giving.payments.domain import Payment
-from almoner.giving.payouts.domain import Disbursement
-from almoner.giving.requests.domain import DonationRequest
 from almoner.kit import rf
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.kit.states import Lifecycle

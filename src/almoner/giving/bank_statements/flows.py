@@ -16,7 +16,7 @@ from asyncpg import DeadlockDetectedError, SerializationError
 from almoner.giving.bank_statements import service
 from almoner.giving.bank_statements.domain import Statement, StatementRefused
 from almoner.giving.payment_files.domain import OwnAccount
-from almoner.platform.db import Database, Tx
+from almoner.platform.transactions import Database, Tx
 
 TRIES: Final = 5
 _REFUSED: Final = 2

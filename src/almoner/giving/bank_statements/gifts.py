@@ -10,21 +10,21 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.bank_statements.domain import BankLine, Open, StatementRefused
+from almoner.giving.bank_transfers import service as transfers
+from almoner.giving.disbursements import service as payouts
+from almoner.giving.disbursements.domain import Rules
 from almoner.giving.donations import service as donations
 from almoner.giving.payments import service as payments
 from almoner.giving.payments.domain import BANK, SETTLED, HoldReason, Payment, ProviderPayment, ProviderStatus
-from almoner.giving.payouts import service as payouts
-from almoner.giving.payouts.domain import Rules
 from almoner.giving.refunds import service as refunds
 from almoner.giving.refunds.domain import Refund
 from almoner.giving.settlements import service as settlements
 from almoner.giving.settlements.domain import Line, LineKind, Report
 from almoner.giving.suspense import service as suspense
 from almoner.giving.suspense.domain import Held
-from almoner.giving.transfers import service as transfers
 from almoner.kit.ids import encode
 from almoner.kit.money import Money
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 _CONTEXT: Final = "settlement"
 _RULE: Final = "rule"

@@ -23,26 +23,26 @@ from almoner.giving.bank_statements.domain import (
     Unbanked,
     Waiting,
 )
+from almoner.giving.bank_transfers import service as transfers
+from almoner.giving.disbursements import service as payouts
+from almoner.giving.disbursements.domain import Disbursement, PayoutRefused, Rules
+from almoner.giving.donation_requests import service as requests
+from almoner.giving.donation_requests.domain import DonationRequest, RequestRefused
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import InvalidState
 from almoner.giving.payment_files import service as bank_files
 from almoner.giving.payment_files.domain import OwnAccount
 from almoner.giving.payments import service as payments
 from almoner.giving.payments.domain import BANK, Payment
-from almoner.giving.payouts import service as payouts
-from almoner.giving.payouts.domain import Disbursement, PayoutRefused, Rules
 from almoner.giving.refunds import service as refunds
-from almoner.giving.requests import service as requests
-from almoner.giving.requests.domain import DonationRequest, RequestRefused
 from almoner.giving.settlements import service as settlements
 from almoner.giving.settlements.domain import ReportRefused, Unbooked
 from almoner.giving.suspense import service as suspense
-from almoner.giving.transfers import service as transfers
 from almoner.kit.errors import NotFound
 from almoner.kit.ids import encode
 from almoner.kit.money import Money, MoneyError
-from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 RULE: Final = "rule"
 SIMULATED: Final = "sandbox"

@@ -8,7 +8,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.bank_statements.domain import BankLine, MatchedAs, Movement, Open, PaidOut, Statement, Unbanked
-from almoner.platform.db import Everyone, Tx
+from almoner.platform.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
     "id, account, booked_on, amount_minor, currency, bank_reference, end_to_end_id, counterparty, words, "

@@ -4,7 +4,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.bank_statements.domain import Gap
-from almoner.platform.db import Everyone, Tx
+from almoner.platform.transactions import Everyone, Tx
 
 _GAPS: Final = "select id, account, currency, reference, opening_minor, day, imported_at from bank_statement_gap"
 

@@ -13,10 +13,10 @@ from almoner.giving.hosted_page import service as gateway
 from almoner.giving.sessions import service as sessions
 from almoner.platform import mailing
 from almoner.platform.background_tasks import Handler, Schedule, Work
-from almoner.platform.db import Tx
 from almoner.platform.mail import Mail, MailTransport
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Done, Job, Result
+from almoner.platform.transactions import Tx
 
 MAILS: Final = Path(__file__).parent / "mails"
 _SOON: Final = mailing.Patience(timedelta(seconds=20), timedelta(seconds=20), None)

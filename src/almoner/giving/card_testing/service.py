@@ -26,7 +26,7 @@ from almoner.giving.card_testing.domain import (
 from almoner.kit.time import iso
 from almoner.platform import queue
 from almoner.platform.crypto import Vault
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 SEND_CODE: Final = "brakes.send_code"
 BATCH: Final = 1000

@@ -22,7 +22,7 @@ from almoner.giving.card_testing.domain import (
     Suspect,
     Visitor,
 )
-from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.transactions import Everyone, Partner, Tx
 
 SIGHT: Final = """
 select

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.giving.giftaid.domain import Declarer
+from almoner.giving.declarations.domain import Declarer
 from almoner.kit.states import Lifecycle
 
 CLAIM: Final = Lifecycle(

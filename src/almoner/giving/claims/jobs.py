@@ -7,13 +7,13 @@ from uuid import UUID
 import msgspec
 
 from almoner.giving.claims import service
+from almoner.giving.declarations.domain import CURRENCY
 from almoner.giving.donations.domain import REASSIGNED, REFUNDED
-from almoner.giving.giftaid.domain import CURRENCY
 from almoner.platform import queue
 from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.db import Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, NewJob, Result
+from almoner.platform.transactions import Tx
 
 ADJUST: Final = "claims.adjust"
 

@@ -16,7 +16,7 @@ from datetime import date
 from typing import Final
 
 from almoner.giving.claims.domain import Gift, LeftOut, Listed, YearEnd
-from almoner.giving.giftaid.domain import Declarer
+from almoner.giving.declarations.domain import Declarer
 
 COLUMNS: Final = (
     "Title",

@@ -15,11 +15,11 @@ from asyncpg import UniqueViolationError
 
 from almoner.giving.claims import domain, schedule, store
 from almoner.giving.claims.domain import Adjustment, Claim, ClaimRefused, Drafted, Entry, Gift, YearEnd
+from almoner.giving.declarations.domain import CURRENCY, Declaration, eligible
 from almoner.giving.donations import service as donations
-from almoner.giving.giftaid.domain import CURRENCY, Declaration, eligible
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 
 ID: Final = "giftaidclaim"
 BATCH: Final = 2000

@@ -8,8 +8,8 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.claims.domain import CLAIM, Adjustment, Claim, Claimed, Entry, Gift, Listed, Status
-from almoner.giving.giftaid.domain import Declarer
-from almoner.platform.db import Everyone, Tx
+from almoner.giving.declarations.domain import Declarer
+from almoner.platform.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
     "id, organisation_id, made_before, status, donations, lines, amount_minor, deducted_minor, drafted_at, drafted_by, "

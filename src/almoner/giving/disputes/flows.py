@@ -5,14 +5,14 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
+from almoner.giving.disbursements.domain import Rules
 from almoner.giving.disputes import service
 from almoner.giving.disputes.domain import NotNow
 from almoner.giving.payments.domain import ProviderDispute, ProviderFailure, ProviderUnavailable
 from almoner.giving.payments.ports import PaymentProvider
-from almoner.giving.payouts.domain import Rules
-from almoner.platform import flow
-from almoner.platform.db import Database, Tx
-from almoner.platform.flow import Done
+from almoner.platform import leases
+from almoner.platform.leases import Done
+from almoner.platform.transactions import Database, Tx
 
 AGAIN: Final = timedelta(minutes=1)
 
@@ -59,7 +59,7 @@ class _RefreshDispute:
 
 async def look(work: DisputeWork, payment: str) -> None:
     """Learn how the disputes of a provider's payment stand. Raises ProviderFailure, NotNow."""
-    await flow.run(work.db, _RefreshDispute(work, payment))
+    await leases.run(work.db, _RefreshDispute(work, payment))
 
 
 async def handle_provider_webhook(work: DisputeWork, payment: str) -> None:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 
+from almoner.giving.disbursements.domain import Rules
 from almoner.giving.disputes import flows, service
 from almoner.giving.disputes.domain import NotNow
 from almoner.giving.disputes.flows import AGAIN, DisputeWork
@@ -14,12 +15,11 @@ from almoner.giving.disputes.service import LOOK
 from almoner.giving.donations.domain import PAYOUT_RETURNED
 from almoner.giving.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.giving.payments.ports import PaymentProvider
-from almoner.giving.payouts.domain import Rules
 from almoner.platform import queue
 from almoner.platform.background_tasks import Handler, Schedule, Work
-from almoner.platform.db import Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Drop, Job, NewJob, Result, Retry
+from almoner.platform.transactions import Tx
 
 RECOVER: Final = "disputes.recover"
 

@@ -11,6 +11,8 @@ from uuid import UUID
 
 import structlog
 
+from almoner.giving.disbursements import service as payouts
+from almoner.giving.disbursements.domain import JustMoved, PayoutRefused, Rules
 from almoner.giving.disputes import domain, store
 from almoner.giving.disputes.domain import Decision, Dispute, DisputeRefused, Loss, NotNow
 from almoner.giving.donations import service as donations
@@ -20,14 +22,12 @@ from almoner.giving.ledger import service as ledger
 from almoner.giving.ledger.domain import Transfer
 from almoner.giving.payments import service as payments
 from almoner.giving.payments.domain import DisputeStatus, ProviderDispute
-from almoner.giving.payouts import service as payouts
-from almoner.giving.payouts.domain import JustMoved, PayoutRefused, Rules
 from almoner.giving.suspense import service as suspense
 from almoner.giving.suspense.domain import Held
 from almoner.kit.money import Money, written
 from almoner.platform import queue
-from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.queue import NewJob
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 LOOK: Final = "disputes.look"
 BATCH: Final = 100

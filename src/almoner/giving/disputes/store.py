@@ -10,7 +10,7 @@ from asyncpg import Record
 from almoner.giving.disputes.domain import DISPUTE, Decision, Dispute, Loss
 from almoner.giving.payments.domain import DisputeStatus
 from almoner.kit.money import Money
-from almoner.platform.db import Everyone, Tx
+from almoner.platform.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
     "id, provider, provider_payment, provider_dispute, donation_id, held_payment_id, amount_minor, currency, status, "

@@ -5,16 +5,16 @@ from datetime import datetime
 from uuid import UUID
 
 from almoner.access.partners import service as partners
+from almoner.giving.declarations import domain as giftaid_rules
+from almoner.giving.declarations import service as giftaid
 from almoner.giving.donations import domain, schemas, store
 from almoner.giving.donations.domain import Donation, Gift
-from almoner.giving.giftaid import domain as giftaid_rules
-from almoner.giving.giftaid import service as giftaid
 from almoner.giving.sessions.domain import DonationSession
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform import outbox
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 
 async def create_donation(tx: Tx, session: DonationSession, gift: Gift) -> Donation:

@@ -7,11 +7,11 @@ from uuid import UUID
 
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
+from almoner.giving.declarations import domain as giftaid_rules
+from almoner.giving.declarations import service as giftaid
 from almoner.giving.donations import domain, store
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import Donation, Donor
-from almoner.giving.giftaid import domain as giftaid_rules
-from almoner.giving.giftaid import service as giftaid
 from almoner.giving.users import service as users
 from almoner.giving.users.domain import User
 from almoner.giving.verifications import service as verifications
@@ -20,7 +20,7 @@ from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.platform.db import Partner, Tx
+from almoner.platform.transactions import Partner, Tx
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.giving.giftaid.domain import Declarer
+from almoner.giving.declarations.domain import Declarer
 from almoner.giving.payments.domain import HoldReason, Payment, ProviderPayment, difference
 from almoner.giving.sessions.domain import DonationSession
 from almoner.kit.errors import BadRequest

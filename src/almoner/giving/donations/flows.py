@@ -36,9 +36,9 @@ from almoner.giving.payments.ports import Order, PaymentProvider
 from almoner.giving.sessions import service as sessions
 from almoner.giving.sessions.domain import DonationSession, SessionExpired
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform import flow
-from almoner.platform.db import Database, Partner, Tx
-from almoner.platform.flow import Done
+from almoner.platform import leases
+from almoner.platform.leases import Done
+from almoner.platform.transactions import Database, Partner, Tx
 
 LEASED: Final = "payment"
 DEFAULT_LANGUAGE: Final = "en"
@@ -318,14 +318,14 @@ async def begin_payment(
 
     ``browser``: whose it is; the brakes may refuse it with TooSoon or CodeNeeded. None: nobody's, as in simulations.
     """
-    return await flow.run(work.db, _StartPayment(work, session_id, gift, browser, work.provider.name))
+    return await leases.run(work.db, _StartPayment(work, session_id, gift, browser, work.provider.name))
 
 
 async def begin_transfer(
     work: PaymentWork, session_id: UUID, gift: Gift, browser: Visitor | None = None
 ) -> SessionDonation:
     """As ``begin_payment``, by bank transfer: ``url`` is our own page of its details. A payment begun is ended."""
-    return await flow.run(work.db, _StartPayment(work, session_id, gift, browser, BANK))
+    return await leases.run(work.db, _StartPayment(work, session_id, gift, browser, BANK))
 
 
 async def return_from_provider(work: PaymentWork, session_id: UUID, payment_id: UUID | None = None) -> SessionDonation:
@@ -336,7 +336,7 @@ async def return_from_provider(work: PaymentWork, session_id: UUID, payment_id: 
 
     Raises ProviderUnavailable: then ``donations.service.for_session`` tells what was known before.
     """
-    return await flow.run(work.db, _RefreshPayment(work, session_id, payment_id))
+    return await leases.run(work.db, _RefreshPayment(work, session_id, payment_id))
 
 
 async def handle_provider_webhook(work: PaymentWork, event: ProviderEvent) -> bool:
@@ -345,7 +345,7 @@ async def handle_provider_webhook(work: PaymentWork, event: ProviderEvent) -> bo
     Raises NoticeRefused, ProviderUnavailable.
     """
     try:
-        await flow.run(work.db, _HandleWebhook(work, event))
+        await leases.run(work.db, _HandleWebhook(work, event))
     except ProviderUnavailable as error:
         if isinstance(error.__cause__, NotOurs):
             _log.info("notice_not_ours", provider=work.provider.name, notice=event.id, type=event.type)
@@ -358,9 +358,9 @@ async def handle_provider_webhook(work: PaymentWork, event: ProviderEvent) -> bo
 
 async def end_payment(work: PaymentWork, payment_id: UUID) -> bool:
     """End an attempt at the provider; False when it is busy there and must be asked again later."""
-    return await flow.run(work.db, _CancelPayment(work, payment_id))
+    return await leases.run(work.db, _CancelPayment(work, payment_id))
 
 
 async def finish_payment(work: PaymentWork, payment_id: UUID) -> None:
     """Finish a call that a crashed process never recorded. Raises ProviderUnavailable."""
-    await flow.run(work.db, _RecoverPayment(work, payment_id))
+    await leases.run(work.db, _RecoverPayment(work, payment_id))

@@ -12,10 +12,10 @@ from almoner.giving.donations.flows import LEASED, PaymentWork
 from almoner.giving.donations.service import CLOSE_PAYMENT
 from almoner.giving.payments.domain import NoSuchPayment, ProviderUnavailable
 from almoner.giving.payments.ports import PaymentProvider
-from almoner.platform import flow, queue
+from almoner.platform import leases, queue
 from almoner.platform.background_tasks import Handler, Schedule, Work
-from almoner.platform.db import EVERYONE, Tx
 from almoner.platform.queue import Done, Drop, Job, NewJob, Result, Retry
+from almoner.platform.transactions import EVERYONE, Tx
 
 FINISH_PAYMENT: Final = "donations.finish_payment"
 AGAIN: Final = timedelta(minutes=1)
@@ -55,11 +55,11 @@ def handlers(provider: PaymentProvider, figures: CardTestingLimits = STRICT) -> 
 
 async def _calls_lost(tx: Tx) -> datetime | None:
     """Leases run out by real time: one that has is due now."""
-    return tx.now if await flow.has_expired_leases(tx, EVERYONE, LEASED) else None
+    return tx.now if await leases.has_expired_leases(tx, EVERYONE, LEASED) else None
 
 
 async def _finish_lost_calls(tx: Tx) -> int:
-    lost = await flow.take_over_expired_leases(tx, EVERYONE, LEASED, service.BATCH)
+    lost = await leases.take_over_expired_leases(tx, EVERYONE, LEASED, service.BATCH)
     await queue.enqueue_all(tx, [NewJob(FINISH_PAYMENT, {"payment": str(payment_id)}) for payment_id in lost])
     return len(lost)
 

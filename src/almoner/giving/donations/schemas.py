@@ -13,7 +13,6 @@ from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
 from almoner.kit.text import typed
 from almoner.kit.time import iso, iso_or_none
-from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import (
     CurrencyCode,
@@ -29,6 +28,7 @@ from almoner.platform.http.wire import (
     WindowEnd,
     YesNo,
 )
+from almoner.platform.transactions import Tx
 
 
 def _currency(text: str) -> str:

@@ -5,14 +5,14 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from almoner.giving.declarations import service as giftaid
+from almoner.giving.declarations.domain import Declaration
 from almoner.giving.donations import domain, schemas, store, store_lists, store_money, store_requests
 from almoner.giving.donations.creation import change_donor as change_donor
 from almoner.giving.donations.creation import create_donation as create_donation
 from almoner.giving.donations.creation import promise_again
 from almoner.giving.donations.domain import Bucket, Donation, Filters, SessionDonation
 from almoner.giving.donations.schemas import DonationOut as DonationOut
-from almoner.giving.giftaid import service as giftaid
-from almoner.giving.giftaid.domain import Declaration
 from almoner.giving.ledger import domain as books
 from almoner.giving.ledger import service as ledger
 from almoner.giving.payments import service as payments
@@ -33,9 +33,9 @@ from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.platform import outbox, queue
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.queue import NewJob
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 
 CLOSE_PAYMENT: Final = "donations.close_payment"
 BATCH: Final = 1000  # S4

@@ -10,7 +10,7 @@ from asyncpg import Record
 from almoner.giving.donations.domain import Donation, Gift, Refunded, Settlement
 from almoner.kit.money import Money
 from almoner.platform import counters
-from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.transactions import Everyone, Partner, Tx
 
 LIST: Final = "donation"
 PLAIN: Final = (

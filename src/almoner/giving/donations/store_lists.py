@@ -17,8 +17,8 @@ from almoner.giving.donations import store
 from almoner.giving.donations.domain import Donation, Filters
 from almoner.giving.donations.store import COLUMNS
 from almoner.platform import lists
-from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import Everyone, Partner, Tx
 
 _NAMES: Final = ("user_id", "organisation_id", "status", "request_id", "start", "end")
 _MOMENTS: Final = {"start": "(created_at >= {}) is true", "end": "(created_at < {}) is true"}

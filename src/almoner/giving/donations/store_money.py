@@ -8,7 +8,7 @@ from uuid import UUID
 from almoner.giving.donations.domain import Bucket, Donation
 from almoner.giving.donations.store import COLUMNS, PLAIN, SHOWN, donation_of
 from almoner.kit.money import Money
-from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.transactions import Everyone, Partner, Tx
 
 # The update's own table has the same columns: each is named with it.
 _RETURNED: Final = ", ".join([*(f"d.{column}" for column in PLAIN.split(", ")), SHOWN])

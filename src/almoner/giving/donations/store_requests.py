@@ -7,7 +7,7 @@ from uuid import UUID
 
 from almoner.giving.donations.domain import Donation
 from almoner.giving.donations.store import PLAIN, SHOWN, donation_of
-from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.transactions import Everyone, Partner, Tx
 
 _RETURNED: Final = ", ".join([*(f"d.{column}" for column in PLAIN.split(", ")), SHOWN])
 

@@ -16,7 +16,7 @@ from almoner.giving.hosted_page import device, form_cookie
 from almoner.giving.hosted_page.pages import GivePages, Opened, kindly
 from almoner.giving.hosted_page.schemas import TypedGift
 from almoner.giving.hosted_page.views import Notice, to
-from almoner.platform.db import Database
+from almoner.platform.transactions import Database
 
 _PROBLEMS: Final = {
     Answer.MISSING: "give.code.problem.missing",

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.platform.pages.catalogue import Catalogues
+from almoner.platform.pages.translations import Catalogues
 
 PATH: Final = "/embed/give.js"
 _SCRIPT: Final = Path(__file__).parent / "assets" / "give.js"

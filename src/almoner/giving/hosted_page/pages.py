@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from almoner.giving.bank_transfers import service as transfers
 from almoner.giving.card_testing import service as brakes
 from almoner.giving.card_testing.domain import CodeNeeded, TooSoon, Visitor
 from almoner.giving.donations.domain import Gift, SessionDonation, Standing, TooManyTries
@@ -27,13 +28,12 @@ from almoner.giving.hosted_page.service import Giving
 from almoner.giving.hosted_page.views import Notice, Views, to
 from almoner.giving.payments.domain import RETURN
 from almoner.giving.sessions.domain import PAGE, SessionCompleted, SessionExpired
-from almoner.giving.transfers import service as transfers
 from almoner.kit.errors import NotFound, ServiceUnavailable
-from almoner.platform.db import Database
-from almoner.platform.pages import visits
+from almoner.platform.pages import link_sessions
 from almoner.platform.pages.headers import origin_of
+from almoner.platform.pages.link_sessions import CSRF_FIELD, Visit
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.visits import CSRF_FIELD, Visit
+from almoner.platform.transactions import Database
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -124,8 +124,8 @@ class GivePages:
         name = self._db.deployment.ids.text("donationsession", session_id)
         response = to(f"/give/{name}")
         # A second tab keeps the first one's visit: a new one would void the form that is open there.
-        visit = visits.find(request, self._vault, PAGE, session_id, name)
-        visit = visit or visits.begin(self._vault, PAGE, session_id, name)
+        visit = link_sessions.find(request, self._vault, PAGE, session_id, name)
+        visit = visit or link_sessions.begin(self._vault, PAGE, session_id, name)
         visit.keep(response, seconds=_COOKIE_SECONDS)
         device.ensure(request, response, self._vault)
         return response
@@ -164,7 +164,7 @@ class GivePages:
     async def posted(self, opened: Opened) -> FormData | None:
         """The posted form; None when it is not one of ours that this browser was given (H2)."""
         form = await opened.request.form(**_MAX_FORM)
-        ours = visits.from_own_page(opened.request, self._origin) and opened.visit.owns(form.get(CSRF_FIELD))
+        ours = link_sessions.from_own_page(opened.request, self._origin) and opened.visit.owns(form.get(CSRF_FIELD))
         return form if ours else None
 
     def read(self, opened: Opened, typed: TypedGift) -> Gift | Problems:
@@ -213,7 +213,7 @@ class GivePages:
             return self.views.say(request, "cookieless", 403, "link")
         giving = await self._load(request, session_id)
         gift = giving.gift
-        if not visits.is_speculative(request):
+        if not link_sessions.is_speculative(request):
             try:
                 gift = await self._checkout.come_back(session_id, payment_id)
             except ServiceUnavailable:
@@ -248,7 +248,7 @@ class GivePages:
         session_id = self._db.deployment.ids.parse("donationsession", name)
         if session_id is None:
             raise NotFound
-        return session_id, name, visits.find(request, self._vault, PAGE, session_id, name)
+        return session_id, name, link_sessions.find(request, self._vault, PAGE, session_id, name)
 
     async def _returned(self, request: Request, session_id: UUID) -> UUID | None:
         """The session's payment that the token of the address names, None without such a token."""
@@ -266,7 +266,7 @@ class GivePages:
         giving = service.chosen(
             found, request.headers.get("accept-language"), self._pages.catalogues, self._clock.now().date()
         )
-        if undecided and found.status == "open" and not visits.is_speculative(request):
+        if undecided and found.status == "open" and not link_sessions.is_speculative(request):
             async with self._db.write() as tx:
                 giving = await service.settle(tx, giving)
         request.state.language = giving.session.language  # what goes wrong later is told in it
@@ -344,7 +344,7 @@ class GivePages:
     async def _begun(self, opened: Opened, typed: TypedGift) -> Response:
         """The form over a payment that was begun; that nothing has been charged is said when its provider says so."""
         gift, key = opened.giving.gift, "give.paying"
-        if not visits.is_speculative(opened.request):
+        if not link_sessions.is_speculative(opened.request):
             with suppress(ServiceUnavailable):
                 gift = await self._checkout.come_back(opened.id, None)
                 key = "give.not_paid" if gift.unpaid else key

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from almoner.giving.bank_transfers.domain import PayTo
 from almoner.giving.card_testing.domain import Visitor
 from almoner.giving.donations.domain import Gift, SessionDonation
 from almoner.giving.payments.domain import Tariff
-from almoner.giving.transfers.domain import PayTo
 from almoner.kit.money import EXPONENTS
 
 

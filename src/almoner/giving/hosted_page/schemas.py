@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 from babel import Locale
 
+from almoner.giving.declarations.domain import HOME, Declarer
 from almoner.giving.donations.domain import Gift
-from almoner.giving.giftaid.domain import HOME, Declarer
 from almoner.giving.hosted_page.domain import Amounts
 from almoner.giving.payments.domain import Tariff
 from almoner.kit import email

@@ -10,9 +10,9 @@ from babel import Locale
 
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
+from almoner.giving.declarations import domain as giftaid
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import SessionDonation
-from almoner.giving.giftaid import domain as giftaid
 from almoner.giving.payments import service as payments
 from almoner.giving.payments.domain import MAX_TRIES
 from almoner.giving.sessions import service as sessions
@@ -22,9 +22,9 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
-from almoner.platform.db import Partner, Tx
 from almoner.platform.pages import formats
-from almoner.platform.pages.catalogue import FALLBACK, Catalogues
+from almoner.platform.pages.translations import FALLBACK, Catalogues
+from almoner.platform.transactions import Partner, Tx
 
 FALLBACK_CURRENCY: Final = "USD"
 

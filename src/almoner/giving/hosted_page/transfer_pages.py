@@ -4,14 +4,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from almoner.giving.bank_transfers import service as transfers
+from almoner.giving.bank_transfers.domain import Transfer
 from almoner.giving.donations.domain import Standing
 from almoner.giving.hosted_page.pages import GivePages, Opened, kindly
 from almoner.giving.hosted_page.ports import Checkout
 from almoner.giving.hosted_page.views import Notice, to
-from almoner.giving.transfers import service as transfers
-from almoner.giving.transfers.domain import Transfer
 from almoner.kit.errors import ServiceUnavailable
-from almoner.platform.db import Database
+from almoner.platform.transactions import Database
 
 
 class TransferPages:

@@ -7,21 +7,21 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from almoner.giving.bank_transfers.domain import Transfer, code
 from almoner.giving.card_testing.domain import TooSoon, Why
+from almoner.giving.declarations.domain import STATEMENT
 from almoner.giving.donations.domain import Donation
-from almoner.giving.giftaid.domain import STATEMENT
 from almoner.giving.hosted_page import branding
 from almoner.giving.hosted_page.domain import Amounts
 from almoner.giving.hosted_page.schemas import AID_FIELDS, Problems, TypedGift
 from almoner.giving.hosted_page.service import Giving
 from almoner.giving.payments.domain import TRANSFER_WAITS, Tariff
-from almoner.giving.transfers.domain import Transfer, code
 from almoner.kit.money import Money
 from almoner.platform.pages import formats
-from almoner.platform.pages.broken import Broken
-from almoner.platform.pages.catalogue import FALLBACK, Language
 from almoner.platform.pages.headers import NO_PAGE, origin_of
 from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.server_error import Broken
+from almoner.platform.pages.translations import FALLBACK, Language
 
 _WIDE: Final = 7
 """An amount of more characters than this needs half the width of a small window."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from almoner.giving.ledger import store
 from almoner.giving.ledger.domain import Account, Balance, Transfer
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 
 
 def post(tx: Tx, transfers: Sequence[Transfer]) -> None:

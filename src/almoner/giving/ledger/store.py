@@ -6,7 +6,7 @@ from typing import Final
 from asyncpg import Record
 
 from almoner.giving.ledger.domain import Account, AccountKind, Balance, Transfer
-from almoner.platform.db import Everyone, Tx
+from almoner.platform.transactions import Everyone, Tx
 
 _ACCOUNT: Final = "kind, currency, provider, organisation_id"
 

@@ -15,11 +15,11 @@ from almoner.giving.verifications import service as verifications
 from almoner.giving.verifications.domain import PROGRESSED, InvalidState
 from almoner.platform import mailing
 from almoner.platform.background_tasks import Handler, Schedule, Work
-from almoner.platform.db import EVERYONE, Tx
 from almoner.platform.mail import Mail, MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Done, Drop, Job, Result
+from almoner.platform.transactions import EVERYONE, Tx
 
 
 class _Status(msgspec.Struct, rename="camel"):

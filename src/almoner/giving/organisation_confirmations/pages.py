@@ -13,12 +13,12 @@ from almoner.giving.verifications.domain import InvalidState
 from almoner.kit.text import one_line
 from almoner.platform import audit
 from almoner.platform.audit import Actor
-from almoner.platform.db import Database, Tx
+from almoner.platform.pages.error_handling import kindly
 from almoner.platform.pages.headers import NO_PAGE
-from almoner.platform.pages.kindly import kindly
+from almoner.platform.pages.link_sessions import Visit
 from almoner.platform.pages.linked import LinkedPages
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.visits import Visit
+from almoner.platform.transactions import Database, Tx
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 PURPOSE: Final = "payee"

@@ -4,7 +4,7 @@ from typing import Protocol
 from uuid import UUID
 
 from almoner.giving.organisation_confirmations.domain import Contact
-from almoner.platform.db import Tx
+from almoner.platform.transactions import Tx
 
 
 class Contacts(Protocol):

@@ -21,7 +21,7 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform import queue
 from almoner.platform.crypto import digest
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 MAILS: Final = Path(__file__).parent / "mails"
 SEND: Final = "confirmations.send"

@@ -7,7 +7,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.organisation_confirmations.domain import Answer, Confirmation
-from almoner.platform.db import Everyone, Tx
+from almoner.platform.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
     "id, verification_id, email, source, language, asked_by, asked_at, expires_at, withdrawn, answer, name, role, "

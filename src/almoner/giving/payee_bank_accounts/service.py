@@ -25,8 +25,8 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform import outbox
-from almoner.platform.db import EVERYONE, Tx
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import EVERYONE, Tx
 from almoner.screening.matching.service import names_agree
 
 _CONTEXT: Final = "payee_account"

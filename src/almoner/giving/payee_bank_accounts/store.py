@@ -8,7 +8,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.payee_bank_accounts.domain import Address, Look, PayeeAccount, PayeeStatus
-from almoner.platform.db import Everyone, Tx
+from almoner.platform.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
     "id, organisation_id, currency, scheme, holder, sealed, shown, town, country, street, building, postcode, "

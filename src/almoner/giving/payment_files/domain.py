@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Final, Literal
 from uuid import UUID
 
+from almoner.giving.disbursements.domain import Disbursement
 from almoner.giving.payee_bank_accounts.domain import Address, Numbers, Payee, Scheme, in_sepa
-from almoner.giving.payouts.domain import Disbursement
 from almoner.kit.ids import encode
 from almoner.kit.money import Money, exponent
 from almoner.kit.states import Lifecycle

@@ -9,11 +9,11 @@ from uuid import UUID
 import structlog
 from asyncpg import DeadlockDetectedError, SerializationError
 
+from almoner.giving.disbursements import service as payouts
+from almoner.giving.disbursements.domain import PayoutRefused, Rules
 from almoner.giving.payment_files import service
 from almoner.giving.payment_files.domain import BankFile, Verdict
-from almoner.giving.payouts import service as payouts
-from almoner.giving.payouts.domain import PayoutRefused, Rules
-from almoner.platform.db import EVERYONE, Database, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Database, Partner, Tx
 
 Record = Callable[[Tx, BankFile, dict[Verdict, int]], Awaitable[None]]
 """Says who read the answer, in the last transaction of it."""

@@ -11,6 +11,8 @@ from uuid import UUID
 
 from asyncpg import CheckViolationError, UniqueViolationError
 
+from almoner.giving.disbursements import service as payouts
+from almoner.giving.disbursements.domain import Disbursement
 from almoner.giving.payee_bank_accounts import service as payees
 from almoner.giving.payee_bank_accounts.domain import Scheme
 from almoner.giving.payment_files import accounts, domain, store
@@ -26,11 +28,9 @@ from almoner.giving.payment_files.domain import (
     Payment,
     Verdict,
 )
-from almoner.giving.payouts import service as payouts
-from almoner.giving.payouts.domain import Disbursement
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 
 _CONTEXT: Final = "bank_file"
 _PAGE: Final = 1000

@@ -9,7 +9,7 @@ from asyncpg import Record
 from almoner.giving.payee_bank_accounts.domain import Scheme
 from almoner.giving.payment_files.domain import Answer, BankFile, Payment, Verdict
 from almoner.kit.money import Money
-from almoner.platform.db import Everyone, Tx
+from almoner.platform.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
     "id, message_id, currency, amount_minor, payments, alone_minor, execute_on, sha256, sealed, status, made_by, "

@@ -9,7 +9,7 @@ from almoner.giving.payments.domain import BANK, Payment, ProviderEvent, Provide
 from almoner.kit import rf
 from almoner.kit.ids import decode, encode
 from almoner.kit.money import Money
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 
 DESCRIPTION_LENGTH: Final = 500
 

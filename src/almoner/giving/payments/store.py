@@ -7,7 +7,7 @@ from asyncpg import Record
 
 from almoner.giving.payments.domain import LIVE, PAYMENT, Payment, ProviderEvent, ProviderPayment
 from almoner.kit.money import Money
-from almoner.platform.db import Everyone, Tx
+from almoner.platform.transactions import Everyone, Tx
 
 _COLUMNS = (
     "id, donation_id, provider, provider_payment, url, status, amount_minor, currency, description, language, "

@@ -10,11 +10,11 @@ from almoner.giving.donations.domain import REASSIGNED
 from almoner.giving.reassignment_notices import service
 from almoner.platform import mailing, queue
 from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.db import Tx
 from almoner.platform.mail import MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Job, NewJob, Result
+from almoner.platform.transactions import Tx
 
 SEND: Final = "reassignment_notices.send"
 

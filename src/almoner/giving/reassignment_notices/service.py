@@ -14,10 +14,10 @@ from almoner.giving.receipts import domain as receipt_pages
 from almoner.giving.receipts import service as receipts
 from almoner.giving.sessions import service as sessions
 from almoner.kit.errors import NotFound
-from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.mail import Mail
 from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import Pages
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 MAILS: Final = Path(__file__).parent / "mails"
 

@@ -6,14 +6,14 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.payouts.domain import JustMoved, Rules
+from almoner.giving.disbursements.domain import JustMoved, Rules
 from almoner.giving.reassignments import service
 from almoner.nonprofits.registers.domain import CHANGED
 from almoner.platform import queue
 from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.db import Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
+from almoner.platform.transactions import Tx
 
 FOLLOW: Final = "reassignments.follow"
 TRIES: Final = 3

@@ -4,19 +4,19 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from almoner.giving.disbursements import service as payouts
+from almoner.giving.disbursements.domain import JustMoved, PayoutRefused, Rules
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import CannotAcceptDonations, Donation, InvalidState, WrongTargetCurrency
 from almoner.giving.ledger import domain as books
 from almoner.giving.ledger import service as ledger
-from almoner.giving.payouts import service as payouts
-from almoner.giving.payouts.domain import JustMoved, PayoutRefused, Rules
 from almoner.giving.reassignments import domain, store
 from almoner.giving.reassignments.domain import Ground, Reassignment
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform import audit
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 
 _REGISTERS: Final = audit.Actor("system", "reassignments.follow")
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from almoner.giving.reassignments.domain import Reassignment
 from almoner.kit.money import Money
-from almoner.platform.db import Everyone, Tx
+from almoner.platform.transactions import Everyone, Tx
 
 
 async def insert(tx: Tx, _scope: Everyone, made: Reassignment) -> None:

@@ -13,11 +13,11 @@ from almoner.giving.receipts.papers import Papers
 from almoner.kit.time import iso
 from almoner.platform import mailing, queue
 from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.db import Partner, Tx
 from almoner.platform.mail import MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Done, Job, NewJob, Result
+from almoner.platform.transactions import Partner, Tx
 
 SEND: Final = "receipts.send"
 

@@ -8,18 +8,18 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from almoner.giving.payouts.domain import Rules
+from almoner.giving.disbursements.domain import Rules
 from almoner.giving.receipts import service
 from almoner.giving.receipts.domain import PAGE
 from almoner.giving.receipts.papers import PDF, Papers
 from almoner.giving.receipts.service import Followed
 from almoner.kit.errors import NotFound
-from almoner.platform.db import Database
-from almoner.platform.pages import visits
-from almoner.platform.pages.broken import Broken
+from almoner.platform.pages import link_sessions
+from almoner.platform.pages.error_handling import kindly
 from almoner.platform.pages.headers import NO_PAGE
-from almoner.platform.pages.kindly import kindly
 from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.server_error import Broken
+from almoner.platform.transactions import Database
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -52,7 +52,7 @@ class GiftPages:
             raise NotFound
         name = self._db.deployment.ids.text("donation", donation_id)
         response = RedirectResponse(f"/gift/{name}", 303, NO_PAGE)
-        visits.begin(self._vault, PAGE, donation_id, name).keep(response, seconds=_COOKIE_SECONDS)
+        link_sessions.begin(self._vault, PAGE, donation_id, name).keep(response, seconds=_COOKIE_SECONDS)
         return response
 
     @kindly
@@ -83,7 +83,7 @@ class GiftPages:
         """The donation whose link was opened in this browser. Raises NotFound."""
         name = request.path_params["id"]
         donation_id = self._db.deployment.ids.parse("donation", name)
-        if donation_id is None or visits.find(request, self._vault, PAGE, donation_id, name) is None:
+        if donation_id is None or link_sessions.find(request, self._vault, PAGE, donation_id, name) is None:
             raise NotFound
         return donation_id
 

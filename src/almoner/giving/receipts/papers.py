@@ -10,9 +10,9 @@ from almoner.giving.receipts.domain import Receipt
 from almoner.kit import language as languages
 from almoner.platform.mail import Attachment, Mail
 from almoner.platform.pages import formats
-from almoner.platform.pages.catalogue import Language
 from almoner.platform.pages.pdf import Facts, Press, piece
 from almoner.platform.pages.rendering import Pages, embed
+from almoner.platform.pages.translations import Language
 
 PDF: Final = "application/pdf"
 

@@ -11,11 +11,11 @@ from almoner.giving.refunds.domain import SENT, Sent
 from almoner.giving.suspense.domain import REFUNDED, Refunded
 from almoner.platform import mailing, queue
 from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.db import Tx
 from almoner.platform.mail import MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Job, NewJob, Result
+from almoner.platform.transactions import Tx
 
 SEND: Final = "refund_notices.send"
 SEND_OF_GIFT: Final = "refund_notices.send_of_gift"

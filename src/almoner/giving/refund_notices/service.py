@@ -18,10 +18,10 @@ from almoner.giving.refunds.domain import Refund
 from almoner.giving.sessions import service as sessions
 from almoner.giving.suspense import service as suspense
 from almoner.giving.suspense.domain import Held
-from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.mail import Mail
 from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import Pages
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 MAILS: Final = Path(__file__).parent / "mails"
 

@@ -23,9 +23,9 @@ from almoner.giving.refunds import service
 from almoner.giving.refunds.domain import NotNow, SentBack
 from almoner.giving.refunds.ports import RefundStatusReader
 from almoner.kit.money import Money
-from almoner.platform import flow
-from almoner.platform.db import Database, Tx
-from almoner.platform.flow import Done
+from almoner.platform import leases
+from almoner.platform.leases import Done
+from almoner.platform.transactions import Database, Tx
 
 LEASED: Final = "refund"
 AGAIN: Final = timedelta(minutes=1)
@@ -118,7 +118,7 @@ class _RefreshRefund:
 
 async def look(work: RefundWork, payment: str, refund: str) -> None:
     """Learn how a refund stands at its provider. Raises ProviderFailure, NotNow."""
-    await flow.run(work.db, _RefreshRefund(work, payment, refund))
+    await leases.run(work.db, _RefreshRefund(work, payment, refund))
 
 
 async def handle_provider_webhook(work: RefundWork, payment: str, refund: str) -> None:
@@ -136,4 +136,4 @@ async def handle_provider_webhook(work: RefundWork, payment: str, refund: str) -
 
 async def send(db: Database, provider: PaymentProvider, refund_id: UUID) -> None:
     """Have the provider send a gift back; when this returns, what it said is recorded. Raises ProviderFailure."""
-    await flow.run(db, _Send(provider, refund_id))
+    await leases.run(db, _Send(provider, refund_id))

@@ -3,10 +3,10 @@
 from typing import Annotated
 from uuid import UUID
 
+from almoner.giving.disbursements.domain import Rules
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import InvalidState
 from almoner.giving.donations.service import DonationOut
-from almoner.giving.payouts.domain import Rules
 from almoner.giving.refunds import service as refunds
 from almoner.giving.refunds.schemas import RefundIn
 from almoner.platform.http.caller import SECRET

@@ -14,6 +14,8 @@ from asyncpg import UniqueViolationError
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, members_of
 from almoner.access.security_emails import service as letters
+from almoner.giving.disbursements import service as payouts
+from almoner.giving.disbursements.domain import PayoutRefused, Rules
 from almoner.giving.donations import service as donations
 from almoner.giving.donations.domain import REFUNDED, Donation, InvalidState
 from almoner.giving.ledger import domain as books
@@ -21,15 +23,13 @@ from almoner.giving.ledger import service as ledger
 from almoner.giving.ledger.domain import Transfer
 from almoner.giving.payments import service as payments
 from almoner.giving.payments.domain import Payment
-from almoner.giving.payouts import service as payouts
-from almoner.giving.payouts.domain import PayoutRefused, Rules
 from almoner.giving.refunds import domain, store
 from almoner.giving.refunds.domain import NoSuchRefund, NotNow, Refund, RefundNotPossible, Sent, SentBack
 from almoner.kit.ids import encode
 from almoner.kit.money import Money, written
 from almoner.platform import outbox, queue
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.queue import NewJob
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 
 REFUND: Final = "refunds.send"
 LOOK: Final = "refunds.look"

@@ -8,7 +8,7 @@ from asyncpg import Record
 
 from almoner.giving.refunds.domain import REFUND, Refund
 from almoner.kit.money import Money
-from almoner.platform.db import Everyone, Tx
+from almoner.platform.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
     "id, donation_id, payment_id, provider, amount_minor, borne_minor, currency, status, begun_at, begun_by, note, "

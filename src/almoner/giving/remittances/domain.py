@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from almoner.giving.disbursements.domain import Disbursement, taken_off
 from almoner.giving.donations.domain import Donation
 from almoner.giving.organisation_confirmations.domain import language_of
-from almoner.giving.payouts.domain import Disbursement, taken_off
 
 MOST_GIFTS: Final = 2000
 """Gifts that one document lists; its totals are of all."""

@@ -4,14 +4,14 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from almoner.giving.payouts.domain import end_to_end_id
+from almoner.giving.disbursements.domain import end_to_end_id
 from almoner.giving.remittances.domain import Line, Remittance, Totals
 from almoner.kit import language as languages
 from almoner.platform.deployment import Deployment
 from almoner.platform.pages import formats
-from almoner.platform.pages.catalogue import Catalogues, Language
 from almoner.platform.pages.pdf import Facts, Press, piece
 from almoner.platform.pages.rendering import embed
+from almoner.platform.pages.translations import Catalogues, Language
 
 _TEMPLATE: Final = Path(__file__).parent / "templates" / "remittance.typ"
 _NOBODY: Final = "–"

@@ -4,15 +4,15 @@ from typing import Final
 from uuid import UUID
 
 from almoner.access.partners import service as partners
+from almoner.giving.disbursements import service as payouts
+from almoner.giving.disbursements.domain import PayoutRefused
 from almoner.giving.donations import service as donations
-from almoner.giving.payouts import service as payouts
-from almoner.giving.payouts.domain import PayoutRefused
 from almoner.giving.receipts import service as receipts
 from almoner.giving.remittances import domain
 from almoner.giving.remittances.domain import Line, Remittance, Totals
 from almoner.giving.remittances.papers import Papers as Papers
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 _OF: Final = ("SENT", "PAID")
 

@@ -9,10 +9,10 @@ from almoner.giving.sessions.domain import PAGE, DonationSession, SessionStatus
 from almoner.kit import money
 from almoner.kit.time import iso
 from almoner.platform import addresses
-from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import BrowserAddress, LanguageTag
 from almoner.platform.http.wire import CurrencyCode, In, Metadata, Out, PageQuery
+from almoner.platform.transactions import Tx
 
 
 def _currency(text: str) -> str:

@@ -18,11 +18,11 @@ from almoner.nonprofits.countries.domain import COUNTRIES
 from almoner.nonprofits.organisations.domain import WORLD_CURRENCIES
 from almoner.platform import addresses
 from almoner.platform.audit import Trace
-from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.http.texts import ANY_PORT
 from almoner.platform.http.wire import envelope
 from almoner.platform.idempotency import Claim
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 BATCH: Final = 1000  # S4
 

@@ -8,8 +8,8 @@ from asyncpg import Record
 
 from almoner.giving.sessions.domain import SESSION, DonationSession, NewSession
 from almoner.platform import counters, idempotency, lists
-from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import Everyone, Partner, Tx
 
 LIST: Final = "donation_session"
 _COLUMNS: Final = (

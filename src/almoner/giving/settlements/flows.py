@@ -11,7 +11,7 @@ from asyncpg import DeadlockDetectedError, SerializationError
 from almoner.giving.settlements import reports, service
 from almoner.giving.settlements.domain import ImportInterrupted, Report, Settlement
 from almoner.giving.settlements.reports import COLUMNS as COLUMNS
-from almoner.platform.db import Database, Tx
+from almoner.platform.transactions import Database, Tx
 
 TRIES: Final = 5
 

@@ -11,8 +11,8 @@ from almoner.giving.settlements.domain import ImportInterrupted, ReportRefused, 
 from almoner.giving.settlements.ports import PayoutReports
 from almoner.platform import audit, queue
 from almoner.platform.background_tasks import Handler, Schedule, Work
-from almoner.platform.db import Tx
 from almoner.platform.queue import Done, Drop, Job, NewJob, Result, Retry
+from almoner.platform.transactions import Tx
 
 FETCH: Final = "settlements.fetch"
 LIMITS: Final = {FETCH: timedelta(hours=2)}

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from almoner.giving.disbursements import service as payouts
 from almoner.giving.disputes import service as disputes
 from almoner.giving.disputes.domain import Dispute
 from almoner.giving.donations import service as donations
@@ -18,7 +19,6 @@ from almoner.giving.ledger import domain as books
 from almoner.giving.ledger import service as ledger
 from almoner.giving.ledger.domain import Transfer
 from almoner.giving.payments import service as payments
-from almoner.giving.payouts import service as payouts
 from almoner.giving.refunds import service as refunds
 from almoner.giving.refunds.domain import Refund
 from almoner.giving.settlements import domain, store
@@ -39,7 +39,7 @@ from almoner.giving.settlements.domain import (
 from almoner.giving.suspense import service as suspense
 from almoner.kit.ids import encode
 from almoner.kit.money import Money, written
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 BATCH: Final = 100
 """Lines in one transaction: other payments of the provider and currency wait for it, for 500 five times as long."""

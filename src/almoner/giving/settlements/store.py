@@ -20,7 +20,7 @@ from almoner.giving.settlements.domain import (
     Unbooked,
 )
 from almoner.kit.money import Money
-from almoner.platform.db import Everyone, Tx
+from almoner.platform.transactions import Everyone, Tx
 
 _LINE: Final = (
     "id, settlement_id, provider, kind, provider_payment, gross_minor, fee_minor, currency, reason, created_at, "

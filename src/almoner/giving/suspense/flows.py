@@ -12,9 +12,9 @@ from almoner.giving.payments.domain import ProviderFailure, ProviderRefund
 from almoner.giving.payments.ports import PaymentProvider
 from almoner.giving.suspense import service
 from almoner.giving.suspense.domain import Held
-from almoner.platform import flow
-from almoner.platform.db import Database, Tx
-from almoner.platform.flow import Done
+from almoner.platform import leases
+from almoner.platform.leases import Done
+from almoner.platform.transactions import Database, Tx
 
 LEASED: Final = "held_payment"
 
@@ -58,4 +58,4 @@ class _Refund:
 
 async def refund(db: Database, provider: PaymentProvider, held_id: UUID) -> None:
     """Have the provider send held money back; when this returns, that is recorded. Raises ProviderFailure."""
-    await flow.run(db, _Refund(provider, held_id))
+    await leases.run(db, _Refund(provider, held_id))

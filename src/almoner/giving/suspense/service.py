@@ -25,8 +25,8 @@ from almoner.giving.suspense.domain import (
 )
 from almoner.kit.ids import encode
 from almoner.platform import outbox, queue
-from almoner.platform.db import EVERYONE, Tx
 from almoner.platform.queue import NewJob
+from almoner.platform.transactions import EVERYONE, Tx
 
 REFUND: Final = "suspense.refund"
 BATCH: Final = 100

@@ -10,7 +10,7 @@ from asyncpg import Record
 from almoner.giving.payments.domain import HoldReason
 from almoner.giving.suspense.domain import HELD, Choice, Decided, Held
 from almoner.kit.money import Money
-from almoner.platform.db import Everyone, Tx
+from almoner.platform.transactions import Everyone, Tx
 
 _COLUMNS: Final = (
     "id, provider, provider_payment, payment_id, donation_id, reason, amount_minor, currency, reference, status, "

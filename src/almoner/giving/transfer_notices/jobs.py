@@ -6,15 +6,15 @@ from uuid import UUID
 
 import msgspec
 
+from almoner.giving.bank_transfers.domain import CONFIRMED, Confirmed, PayTo
 from almoner.giving.transfer_notices import service
-from almoner.giving.transfers.domain import CONFIRMED, Confirmed, PayTo
 from almoner.platform import mailing, queue
 from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.db import Tx
 from almoner.platform.mail import MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Job, NewJob, Result
+from almoner.platform.transactions import Tx
 
 SEND: Final = "transfer_notices.send"
 

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from almoner.giving.users.domain import User
 from almoner.kit.time import iso, iso_or_none
-from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import In, Out
+from almoner.platform.transactions import Tx
 
 
 class UserIn(In):

@@ -5,7 +5,7 @@ from uuid import UUID
 from almoner.giving.users import store
 from almoner.giving.users.domain import OrganisationNotFound, User
 from almoner.kit.errors import NotFound
-from almoner.platform.db import Partner, Tx
+from almoner.platform.transactions import Partner, Tx
 
 
 async def create(tx: Tx, partner: Partner) -> User:

@@ -5,7 +5,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.users.domain import User
-from almoner.platform.db import Partner, Tx
+from almoner.platform.transactions import Partner, Tx
 
 _COLUMNS = "id, organisation_id, created_at, deleted_at"
 

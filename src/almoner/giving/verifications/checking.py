@@ -13,7 +13,7 @@ from almoner.giving.verifications.ports import Accounts, KnownAccount, Screening
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform import outbox
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Match, ScreenedSubject
 

@@ -11,7 +11,7 @@ from almoner.giving.verifications.domain import MAX_NOTE_LENGTH, InvalidState, V
 from almoner.giving.verifications.findings import Finding, Flag, FlagKind, Look
 from almoner.giving.verifications.ports import KnownAccount
 from almoner.kit.errors import NotFound
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 
 _MATCH: Final[FlagKind] = "new_match"
 _CHANGED: Final[FlagKind] = "payee_changed"

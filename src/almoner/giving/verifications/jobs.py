@@ -12,9 +12,9 @@ from almoner.giving.verifications import checking, service
 from almoner.giving.verifications.ports import Accounts, Screening
 from almoner.nonprofits.organisations.service import UPDATED
 from almoner.platform.background_tasks import Handler, Schedule, Work
-from almoner.platform.db import Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
+from almoner.platform.transactions import Tx
 from almoner.screening.screenings.domain import CHANGED, UNWATCHED, ScreeningChanged
 
 

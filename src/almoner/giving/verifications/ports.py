@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 from uuid import UUID
 
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.platform.db import Database, Tx
+from almoner.platform.transactions import Database, Tx
 from almoner.screening.screenings.domain import Result
 
 Compared = TypeVar("Compared")

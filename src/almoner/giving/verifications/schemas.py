@@ -17,9 +17,9 @@ from almoner.giving.verifications.domain import (
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso, iso_or_none
-from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import In, Maybe, Metadata, MetadataPatch, Out, PageQuery, Patch
+from almoner.platform.transactions import Tx
 
 
 class MonetaryDonationVerificationsQuery(PageQuery):

@@ -43,9 +43,9 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform import outbox
 from almoner.platform.crypto import digest
-from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 
 BATCH: Final = 1000  # S4
 _OF_THE_SANDBOX: Final = Evidence("sandbox", "A test value in organisationId asked for it.")

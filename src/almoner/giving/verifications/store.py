@@ -8,8 +8,8 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.verifications.domain import VERIFICATION, CheckType, Decided, Evidence, Filters, Verification
-from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import Everyone, Partner, Tx
 
 _COLUMNS: Final = (
     "id, partner_id, organisation_id, status, checks, rejection_reason, metadata, created_at, updated_at, expires_at, "

@@ -9,7 +9,7 @@ from asyncpg import Record
 
 from almoner.giving.verifications.domain import CheckType
 from almoner.giving.verifications.findings import Finding, Flag, FlagKind, FlagStatus, Look, Noted
-from almoner.platform.db import Everyone, Tx
+from almoner.platform.transactions import Everyone, Tx
 
 _FINDING: Final = "f.id, f.type, f.outcome, f.source, f.reason, f.facts, f.data_as_of, f.expires_at, f.seen_at"
 

@@ -9,7 +9,7 @@ from almoner.giving.verifications.domain import CheckType, Outcome, Verification
 from almoner.giving.verifications.schemas import MonetaryDonationVerificationOut
 from almoner.kit.errors import NotFound
 from almoner.platform import outbox, queue
-from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.transactions import Everyone, Partner, Tx
 
 Scope = Partner | Everyone
 

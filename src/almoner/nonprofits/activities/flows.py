@@ -10,7 +10,7 @@ from almoner.nonprofits.activities.domain import APPLIED, Activities, Applicatio
 from almoner.nonprofits.activities.store import Tagged
 from almoner.nonprofits.registers.domain import Entry
 from almoner.platform import outbox
-from almoner.platform.db import EVERYONE, Database, Tx
+from almoner.platform.transactions import EVERYONE, Database, Tx
 
 Report = Callable[[Application], None]
 Record = Callable[[Tx, Application], Awaitable[None]]

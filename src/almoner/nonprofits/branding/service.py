@@ -8,9 +8,9 @@ from almoner.nonprofits.branding import domain, store
 from almoner.nonprofits.branding.domain import Shown
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform import media
-from almoner.platform.db import EVERYONE, Tx
 from almoner.platform.images import Image
 from almoner.platform.pages import colours
+from almoner.platform.transactions import EVERYONE, Tx
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from almoner.nonprofits.registers.domain import CHANGED, Link, RegisterChanged
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.platform import outbox
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 
 _ENDINGS: Final[tuple[Ending, ...]] = ("merged", "reregistered")
 

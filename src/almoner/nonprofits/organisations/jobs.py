@@ -10,9 +10,9 @@ from almoner.nonprofits.organisations import service
 from almoner.nonprofits.organisations.domain import SHOWN_ANEW, ShownAnew
 from almoner.nonprofits.organisations.ports import Followers
 from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.db import Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
+from almoner.platform.transactions import Tx
 
 
 async def tell(followers: Sequence[Followers], work: Work, job: Job) -> Result:

@@ -34,8 +34,8 @@ from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform import outbox, queue
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 
 Scope = Partner | Everyone
 

@@ -33,7 +33,7 @@ from almoner.nonprofits.registers.rollback import roll_back as roll_back
 from almoner.nonprofits.registers.store import Standing
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform import outbox
-from almoner.platform.db import EVERYONE, Database, Tx
+from almoner.platform.transactions import EVERYONE, Database, Tx
 
 _KEPT_QUARANTINE: Final = 50_000
 

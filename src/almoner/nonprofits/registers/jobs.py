@@ -18,13 +18,13 @@ from almoner.nonprofits.registers.schedule import Refresh as Refresh
 from almoner.nonprofits.registers.schedule import Standing
 from almoner.platform import audit, fetching, queue
 from almoner.platform.background_tasks import Handler, Schedule, Work
-from almoner.platform.db import EVERYONE, Database, Tx
 from almoner.platform.fetching import Fetched, FetchRefused
 from almoner.platform.outbound import Outbound
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, NewJob, Result, Retry
 from almoner.platform.refreshing import pause
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import EVERYONE, Database, Tx
 
 REFRESH: Final = "registers.refresh"
 _LANE: Final = "registers"

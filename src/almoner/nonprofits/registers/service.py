@@ -6,9 +6,9 @@ from uuid import UUID
 
 from almoner.nonprofits.registers import store, store_diff, store_refresh
 from almoner.nonprofits.registers.domain import Difference, DifferentRow, ImportRefused, Load, SourceStatus
-from almoner.platform.db import EVERYONE, Tx
 from almoner.platform.fetching import Fetched
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import EVERYONE, Tx
 
 
 async def keep_fetched(tx: Tx, load_id: UUID, fetched: Sequence[Fetched]) -> None:

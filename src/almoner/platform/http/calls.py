@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from almoner.platform import audit, idempotency
-from almoner.platform.db import Database, Partner, Tx
 from almoner.platform.http.caller import Caller
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.paging import Cursors, Listing, Page, Position, Window, links, window
 from almoner.platform.http.wire import Out, PageQuery, WholeQuery
+from almoner.platform.transactions import Database, Partner, Tx
 
 R = TypeVar("R")
 

@@ -13,12 +13,12 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import OriginalCallInProgress, Problem
-from almoner.platform import flow, idempotency
+from almoner.platform import idempotency, leases
 from almoner.platform.background_tasks import Schedule
-from almoner.platform.db import EVERYONE, Database, Tx
 from almoner.platform.http.uploads import Upload, Uploaded
 from almoner.platform.idempotency import Claim
 from almoner.platform.storage import Blobs, StorageAway
+from almoner.platform.transactions import EVERYONE, Database, Tx
 from almoner.platform.uploads.checking import Checker
 from almoner.platform.uploads.files import Checked, Stored
 
@@ -81,21 +81,21 @@ class Intake:
         async with self._db.write() as tx:
             await idempotency.claim(tx, claim)
             holder = tx.new_id()
-            if not await flow.acquire_lease(tx, _LEASED, row, holder):
+            if not await leases.acquire_lease(tx, _LEASED, row, holder):
                 raise OriginalCallInProgress
         try:
             yield
         finally:
             async with self._db.write() as tx:
-                await flow.release_lease(tx, _LEASED, row, holder)
+                await leases.release_lease(tx, _LEASED, row, holder)
 
 
 async def _next_lost(tx: Tx) -> datetime | None:
-    return tx.now - _EVERY if await flow.has_expired_leases(tx, EVERYONE, _LEASED) else None
+    return tx.now - _EVERY if await leases.has_expired_leases(tx, EVERYONE, _LEASED) else None
 
 
 async def _forget_lost(tx: Tx) -> int:
-    return len(await flow.take_over_expired_leases(tx, EVERYONE, _LEASED, _BATCH))
+    return len(await leases.take_over_expired_leases(tx, EVERYONE, _LEASED, _BATCH))
 
 
 schedules: Final = (Schedule("uploads.forget_lost", _next_lost, _forget_lost, every=_EVERY),)

@@ -18,7 +18,6 @@ from almoner.kit.errors import (
 )
 from almoner.platform import audit, idempotency
 from almoner.platform.crypto import Vault, digest
-from almoner.platform.db import Database
 from almoner.platform.failures import AWAY
 from almoner.platform.http import audited
 from almoner.platform.http.caller import Caller, Guard, KeyKind
@@ -40,6 +39,7 @@ from almoner.platform.http.replies import (
 from almoner.platform.http.requests import Request, read_body, validate
 from almoner.platform.http.uploads import Received, Uploaded
 from almoner.platform.idempotency import Claim
+from almoner.platform.transactions import Database
 
 _FRAMED = ("write", "around")
 """Modes in which this layer claims the Idempotency-Key, keeps the answer and writes the audit entry; a single statement

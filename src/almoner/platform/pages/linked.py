@@ -13,14 +13,14 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from almoner.kit.errors import NotFound
-from almoner.platform.db import Database
-from almoner.platform.pages import visits
-from almoner.platform.pages.broken import Broken
+from almoner.platform.pages import link_sessions
+from almoner.platform.pages.error_handling import kindly
 from almoner.platform.pages.error_pages import dead_ends
 from almoner.platform.pages.headers import NO_PAGE, origin_of
-from almoner.platform.pages.kindly import kindly
+from almoner.platform.pages.link_sessions import CSRF_FIELD, Visit
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.visits import CSRF_FIELD, Visit
+from almoner.platform.pages.server_error import Broken
+from almoner.platform.transactions import Database
 
 _COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 2048}
@@ -61,8 +61,8 @@ class LinkedPages:
         name = self._ids.text(self._type, record)
         response = RedirectResponse(self._action(record), 303, NO_PAGE)
         # A second tab keeps the first one's visit: a new one would void the form that is open there.
-        visit = visits.find(request, self._vault, self._purpose, record, name)
-        visit = visit or visits.begin(self._vault, self._purpose, record, name)
+        visit = link_sessions.find(request, self._vault, self._purpose, record, name)
+        visit = visit or link_sessions.begin(self._vault, self._purpose, record, name)
         visit.keep(response, seconds=_COOKIE_SECONDS)
         return response
 
@@ -86,7 +86,7 @@ class LinkedPages:
         """The record whose link this browser has opened. Raises NotFound."""
         name = request.path_params["id"]
         record = self._ids.parse(self._type, name)
-        visit = None if record is None else visits.find(request, self._vault, self._purpose, record, name)
+        visit = None if record is None else link_sessions.find(request, self._vault, self._purpose, record, name)
         if record is None or visit is None:
             raise NotFound
         return record, visit
@@ -94,5 +94,5 @@ class LinkedPages:
     async def _posted(self, request: Request, visit: Visit) -> FormData | None:
         """The posted form; None when it is not one of ours that this browser was given (H2)."""
         form = await request.form(**_MAX_FORM)
-        ours = visits.from_own_page(request, self._origin) and visit.owns(form.get(CSRF_FIELD))
+        ours = link_sessions.from_own_page(request, self._origin) and visit.owns(form.get(CSRF_FIELD))
         return form if ours else None

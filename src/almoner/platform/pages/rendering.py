@@ -16,8 +16,8 @@ from starlette.responses import HTMLResponse
 from almoner.kit import language as languages
 from almoner.platform.deployment import Deployment
 from almoner.platform.pages import assets, formats
-from almoner.platform.pages.catalogue import FALLBACK, Catalogues, Language
 from almoner.platform.pages.headers import security_headers
+from almoner.platform.pages.translations import FALLBACK, Catalogues, Language
 
 _SHARED: Final = Path(__file__).parent / "templates"
 

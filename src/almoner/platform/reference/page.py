@@ -14,9 +14,9 @@ from starlette.routing import Route
 
 from almoner.platform.deployment import Deployment
 from almoner.platform.pages import assets
-from almoner.platform.pages.catalogue import FALLBACK
 from almoner.platform.pages.headers import security_headers
 from almoner.platform.pages.rendering import Pages
+from almoner.platform.pages.translations import FALLBACK
 from almoner.platform.reference.content import Content
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"

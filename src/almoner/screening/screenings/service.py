@@ -10,7 +10,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.platform import outbox
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 from almoner.screening.matching.service import ENGINE, FLAGGED
 from almoner.screening.screenings import store
 from almoner.screening.screenings.domain import (

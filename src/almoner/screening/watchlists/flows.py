@@ -11,7 +11,7 @@ import msgspec
 
 from almoner.platform import outbox
 from almoner.platform.crypto import digest
-from almoner.platform.db import EVERYONE, Database, Tx
+from almoner.platform.transactions import EVERYONE, Database, Tx
 from almoner.screening.watchlists import files, guards, store
 from almoner.screening.watchlists.domain import (
     CATEGORIES,

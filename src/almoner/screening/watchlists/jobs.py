@@ -9,8 +9,8 @@ import msgspec
 from almoner.access.operators import service as operators
 from almoner.access.security_emails import service as letters
 from almoner.platform.background_tasks import Handler
-from almoner.platform.db import Tx
 from almoner.platform.outbox import Event, Reaction
+from almoner.platform.transactions import Tx
 from almoner.screening.watchlists import service
 from almoner.screening.watchlists.domain import REFUSED, Told
 from almoner.screening.watchlists.refreshing import LIMITS as LIMITS

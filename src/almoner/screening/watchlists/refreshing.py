@@ -10,12 +10,12 @@ from typing import Final
 
 from almoner.platform import audit, fetching, queue
 from almoner.platform.background_tasks import Schedule, Work
-from almoner.platform.db import EVERYONE, Database, Tx
 from almoner.platform.fetching import FetchRefused
 from almoner.platform.outbound import Outbound
 from almoner.platform.queue import Done, Job, NewJob, Result, Retry
 from almoner.platform.refreshing import Refresh, pause
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import EVERYONE, Database, Tx
 from almoner.screening.watchlists import flows, store_refresh
 from almoner.screening.watchlists.domain import Load, LoadRefused, WatchlistRefused
 from almoner.screening.watchlists.ports import WatchlistSource

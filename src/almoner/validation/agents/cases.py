@@ -9,7 +9,7 @@ import msgspec
 
 from almoner.kit.time import iso
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.agents import service
 from almoner.validation.agents.domain import REJECTIONS, AgentVerification, Question
 from almoner.validation.agents.evaluate import Step

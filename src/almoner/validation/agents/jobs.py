@@ -10,11 +10,11 @@ import msgspec
 
 from almoner.platform import mailing
 from almoner.platform.background_tasks import Handler, Schedule, Work
-from almoner.platform.db import Tx
 from almoner.platform.mail import MailTransport
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.pages.rendering import Pages
 from almoner.platform.queue import Done, Job, Result, Retry
+from almoner.platform.transactions import Tx
 from almoner.screening.screenings.domain import CHANGED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import confirming, emails, reviewing, service

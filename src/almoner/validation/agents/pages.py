@@ -16,14 +16,14 @@ from starlette.routing import Route
 from almoner.kit.errors import NotFound
 from almoner.platform import audit
 from almoner.platform.audit import Actor
-from almoner.platform.db import EVERYONE, Database, Tx
-from almoner.platform.pages import formats, visits
-from almoner.platform.pages.broken import Broken
-from almoner.platform.pages.catalogue import Language
+from almoner.platform.pages import formats, link_sessions
+from almoner.platform.pages.error_handling import kindly
 from almoner.platform.pages.headers import NO_PAGE, origin_of
-from almoner.platform.pages.kindly import kindly
+from almoner.platform.pages.link_sessions import CSRF_FIELD, Visit
 from almoner.platform.pages.rendering import Pages
-from almoner.platform.pages.visits import CSRF_FIELD, Visit
+from almoner.platform.pages.server_error import Broken
+from almoner.platform.pages.translations import Language
+from almoner.platform.transactions import EVERYONE, Database, Tx
 from almoner.validation.agents import confirming, reviewing, service
 from almoner.validation.agents.codes import TypedCode
 from almoner.validation.agents.domain import AgentVerification, Answer, ConfirmedBy, InvalidState
@@ -151,8 +151,8 @@ class AgentPages:
         name = self._ids.text("agentverification", verification_id)
         response = RedirectResponse(f"/{purpose}/{name}", 303, NO_PAGE)
         # A second tab keeps the first one's visit: a new one would void the form that is open there.
-        visit = visits.find(request, self._vault, purpose, verification_id, name)
-        visit = visit or visits.begin(self._vault, purpose, verification_id, name)
+        visit = link_sessions.find(request, self._vault, purpose, verification_id, name)
+        visit = visit or link_sessions.begin(self._vault, purpose, verification_id, name)
         visit.keep(response, seconds=_COOKIE_SECONDS)
         return response
 
@@ -164,7 +164,7 @@ class AgentPages:
         return found
 
     def _visit(self, request: Request, purpose: str, verification_id: UUID) -> Visit | None:
-        return visits.find(request, self._vault, purpose, verification_id, request.path_params["id"])
+        return link_sessions.find(request, self._vault, purpose, verification_id, request.path_params["id"])
 
     def _needed(self, request: Request, verification_id: UUID) -> Visit:
         """Of a nonprofit that opened its link in this browser. Raises NotFound."""
@@ -175,7 +175,11 @@ class AgentPages:
     async def _posted(self, request: Request, visit: Visit | None) -> FormData | None:
         """The posted form; None when it is not one of ours that this browser was given (H2)."""
         form = await request.form(**_MAX_FORM)
-        ours = visit is not None and visits.from_own_page(request, self._origin) and visit.owns(form.get(CSRF_FIELD))
+        ours = (
+            visit is not None
+            and link_sessions.from_own_page(request, self._origin)
+            and visit.owns(form.get(CSRF_FIELD))
+        )
         return form if ours else None
 
     async def _confirm(self, tx: Tx, request: Request, found: AgentVerification, by: ConfirmedBy) -> Response:
@@ -183,7 +187,7 @@ class AgentPages:
         await self._record(tx, request, confirmed, "agent_verification.confirmed", "applicant")
         response = RedirectResponse(request.url.path, 303, NO_PAGE)
         if by == "code":  # whoever has the code has the mail
-            visit = visits.begin(self._vault, CONFIRM, found.id, request.path_params["id"])
+            visit = link_sessions.begin(self._vault, CONFIRM, found.id, request.path_params["id"])
             visit.keep(response, seconds=_COOKIE_SECONDS)
         return response
 
@@ -212,7 +216,7 @@ class AgentPages:
             facts = {**shown, **await self._facts(tx, found, language), "csrf": visit.csrf}
             return self.pages.page("agent_confirm.html", language, status=status, **facts)
         name = request.path_params["id"]
-        begun = self._visit(request, _CODE, found.id) or visits.begin(self._vault, _CODE, found.id, name)
+        begun = self._visit(request, _CODE, found.id) or link_sessions.begin(self._vault, _CODE, found.id, name)
         problems = {} if problem is None else {"code": problem}
         response = self.pages.page(
             "agent_code.html", language, status=status, **shown, problems=problems, csrf=begun.csrf

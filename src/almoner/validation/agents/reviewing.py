@@ -12,7 +12,7 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, Source
 from almoner.platform import queue
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.screening.screenings.domain import Asked, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import (

@@ -12,7 +12,6 @@ from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
 from almoner.kit.text import typed
 from almoner.kit.time import iso
-from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import LanguageTag
 from almoner.platform.http.wire import (
@@ -27,6 +26,7 @@ from almoner.platform.http.wire import (
     WindowEnd,
     either,
 )
+from almoner.platform.transactions import Tx
 from almoner.validation.agents.domain import (
     REASONS,
     Agent,

@@ -14,8 +14,8 @@ from uuid import UUID
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.screening.screenings.domain import ScreenedSubject
 from almoner.validation.agents import (
     confirming,

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.platform import outbox
-from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.transactions import Everyone, Partner, Tx
 from almoner.screening.screenings.domain import ScreenedSubject
 from almoner.validation.agents import domain, schemas, store
 from almoner.validation.agents.domain import AgentVerification

@@ -8,7 +8,7 @@ import msgspec
 from almoner.access.operators import service as operators
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.appeals import domain, service
 from almoner.validation.appeals.domain import Appeal
 from almoner.validation.reviews import service as reviews

@@ -6,9 +6,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from almoner.platform.background_tasks import Handler, Schedule, Work
-from almoner.platform.db import Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
+from almoner.platform.transactions import Tx
 from almoner.validation.agents import domain as agents
 from almoner.validation.appeals import service
 from almoner.validation.eligibility import domain as eligibility

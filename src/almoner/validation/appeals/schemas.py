@@ -6,8 +6,8 @@ import msgspec
 from pydantic import Field
 
 from almoner.kit.time import iso, iso_or_none
-from almoner.platform.db import Tx
 from almoner.platform.http.wire import In, Out
+from almoner.platform.transactions import Tx
 from almoner.validation.appeals.domain import MAX_TEXT, Appeal
 from almoner.validation.submissions.domain import AppealStatus
 

@@ -7,8 +7,8 @@ from uuid import UUID
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform import outbox, queue
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.queue import NewJob
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.appeals import domain, schemas, store

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.transactions import Everyone, Partner, Tx
 from almoner.validation.appeals.domain import APPEAL, Appeal
 from almoner.validation.submissions.domain import Submission
 

@@ -11,9 +11,9 @@ from almoner.kit.time import iso
 from almoner.nonprofits.activities.domain import SUB_TAGS, in_order
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.platform import media
-from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import In, Maybe, Out, Patch, Text255, WholeQuery
+from almoner.platform.transactions import Tx
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.configurations.domain import (
     CHECKS,

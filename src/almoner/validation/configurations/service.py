@@ -11,9 +11,9 @@ from almoner.kit.patch import UNSET, UnsetType
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.platform import media, outbox
-from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.images import Image
 from almoner.platform.pages import colours
+from almoner.platform.transactions import Everyone, Partner, Tx
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.configurations import domain, store
 from almoner.validation.configurations.domain import (

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.transactions import Everyone, Partner, Tx
 from almoner.validation.configurations.domain import Configuration, PartnerField
 
 Scope = Partner | Everyone

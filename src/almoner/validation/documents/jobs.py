@@ -15,10 +15,10 @@ import structlog
 from almoner.platform import queue
 from almoner.platform.background_tasks import Handler, Schedule, Work
 from almoner.platform.crypto import SealBroken
-from almoner.platform.db import Tx
 from almoner.platform.queue import Done, Drop, Job, Result, Retry
 from almoner.platform.schedules import ran_at
 from almoner.platform.storage import BlobMissing, Blobs, Listed, StorageAway
+from almoner.platform.transactions import Tx
 from almoner.validation.documents import service
 from almoner.validation.documents.domain import DAY, Document
 from almoner.validation.documents.ports import Scanner, ScannerDown

@@ -8,8 +8,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from almoner.kit.errors import NotFound
-from almoner.platform.db import Database
 from almoner.platform.storage import BlobMissing, Blobs
+from almoner.platform.transactions import Database
 from almoner.validation.documents import service
 
 _HEADERS: Final = {

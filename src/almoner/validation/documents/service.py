@@ -17,8 +17,8 @@ from uuid import UUID
 
 from almoner.kit.errors import NotFound, RateExceeded
 from almoner.platform import outbox, queue
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.uploads import Upload
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.uploads.files import Stored
 from almoner.validation.documents import domain
 from almoner.validation.documents import store as rows

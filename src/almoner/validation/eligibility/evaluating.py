@@ -6,7 +6,7 @@ from uuid import UUID
 from almoner.nonprofits.activities import service as activities
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform import outbox
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.validation.configurations import service as configurations
 from almoner.validation.eligibility import domain, schemas, store, store_evidence
 from almoner.validation.eligibility.domain import (

@@ -10,9 +10,9 @@ from almoner.nonprofits.activities.domain import APPLIED
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform import queue
 from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.db import Partner, Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
+from almoner.platform.transactions import Partner, Tx
 from almoner.validation.configurations.domain import CHANGED as CONFIGURATION_CHANGED
 from almoner.validation.configurations.domain import ConfigurationChanged
 from almoner.validation.eligibility import evaluating, service

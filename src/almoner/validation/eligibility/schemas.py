@@ -11,9 +11,9 @@ from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso
 from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, VERSION, in_order
-from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import In, Maybe, Metadata, MetadataPatch, Out, PageQuery, Patch, either
+from almoner.platform.transactions import Tx
 from almoner.validation.eligibility import triggers
 from almoner.validation.eligibility.domain import (
     Asked,

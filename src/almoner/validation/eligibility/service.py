@@ -14,9 +14,9 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform import queue
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.queue import NewJob
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.configurations import service as configurations
 from almoner.validation.eligibility import domain, evaluating, schemas, store, store_evidence, triggers
 from almoner.validation.eligibility.domain import (

@@ -7,8 +7,8 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.platform import counters
-from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import Everyone, Partner, Tx
 from almoner.validation.eligibility.domain import (
     SUBSCRIPTION,
     Filters,

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.db import Everyone, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import Everyone, Tx
 from almoner.validation.eligibility.domain import Allowed, Evaluation, Finding, Known, Results
 
 _SELECT: Final = """

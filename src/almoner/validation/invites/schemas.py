@@ -7,10 +7,10 @@ from pydantic import Field
 
 from almoner.kit.time import iso
 from almoner.platform import addresses
-from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import BrowserAddress, LanguageTag
 from almoner.platform.http.wire import In, Metadata, Out, PageQuery
+from almoner.platform.transactions import Tx
 from almoner.validation.invites.domain import LANGUAGE, PAGE, Invite, InviteStatus
 
 

@@ -10,9 +10,9 @@ from almoner.access.partners import service as partners
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform import addresses
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.http.texts import ANY_PORT
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.configurations import service as configurations
 from almoner.validation.invites import domain, schemas, store
 from almoner.validation.invites.domain import Invite, InviteInvalidState, InviteNotFound

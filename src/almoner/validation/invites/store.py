@@ -7,8 +7,8 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.platform import counters, lists
-from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import Everyone, Partner, Tx
 from almoner.validation.invites.domain import INVITE, Invite
 
 Scope = Partner | Everyone

@@ -5,7 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
-from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.transactions import Everyone, Partner, Tx
 from almoner.screening.matching.domain import Part
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Difference, Match, Stored

@@ -11,10 +11,10 @@ import msgspec
 
 from almoner.platform import queue
 from almoner.platform.background_tasks import Handler, Schedule, Work
-from almoner.platform.db import Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
 from almoner.platform.schedules import ran_at
+from almoner.platform.transactions import Tx
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import LOADED, Told

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import Asked, Match, Result, ScreenedSubject

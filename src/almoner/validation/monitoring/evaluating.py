@@ -5,7 +5,7 @@ from uuid import UUID
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import searchable
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.screening.screenings.service import Screener
 from almoner.validation.monitoring import domain, looking, service, store
 from almoner.validation.monitoring.domain import UNSEEN, MonitoringSubscription, Occasion

@@ -10,9 +10,9 @@ import msgspec
 from almoner.nonprofits.organisations.service import UPDATED
 from almoner.platform import queue
 from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.db import Partner, Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
+from almoner.platform.transactions import Partner, Tx
 from almoner.screening.screenings.domain import CHANGED, COMPARED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import Told

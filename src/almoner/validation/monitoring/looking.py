@@ -6,7 +6,7 @@ from datetime import datetime
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.platform.db import Partner, Tx
+from almoner.platform.transactions import Partner, Tx
 from almoner.screening.screenings.domain import Result, ScreenedSubject
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import CATEGORIES, Category

@@ -10,9 +10,9 @@ from pydantic.config import JsonDict, JsonValue
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso
 from almoner.nonprofits.organisations.domain import sought
-from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import In, Out, PageQuery, either
+from almoner.platform.transactions import Tx
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.monitoring.domain import (
     Active,

@@ -13,9 +13,9 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, searchable
 from almoner.platform import outbox, queue
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page, Position
 from almoner.platform.queue import NewJob
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.configurations import service as configurations

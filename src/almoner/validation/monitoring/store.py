@@ -10,8 +10,8 @@ from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import MOST_PATTERNS
 from almoner.platform import counters, lists
-from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import Everyone, Partner, Tx
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.monitoring.domain import (
     SUBSCRIPTION,

@@ -7,8 +7,8 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.platform.db import Everyone, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import Everyone, Tx
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.monitoring.domain import Change, Match, MonitoringSubscription, Occasion, Source, results_from
 

@@ -13,9 +13,9 @@ from uuid import UUID
 import msgspec
 
 from almoner.kit.time import iso, iso_or_none
-from almoner.platform.db import Partner, Tx
 from almoner.platform.http.wire import Out
 from almoner.platform.signing import DOSSIERS, MARK, Signer
+from almoner.platform.transactions import Partner, Tx
 from almoner.validation.documents import service as documents
 from almoner.validation.documents.domain import Document
 from almoner.validation.requests import service

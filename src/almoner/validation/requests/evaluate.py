@@ -11,7 +11,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.validation.requests import rules, service, store, store_evidence
 from almoner.validation.requests.domain import Evaluation, Occasion, ValidationRequest
 from almoner.validation.requests.rules import Climbed, Rules, Seen

@@ -10,9 +10,9 @@ import msgspec
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged
 from almoner.platform import queue
 from almoner.platform.background_tasks import Handler, Work
-from almoner.platform.db import Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
+from almoner.platform.transactions import Tx
 from almoner.validation.requests import evaluate as deciding
 from almoner.validation.requests import service
 

@@ -16,9 +16,9 @@ from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import Check, Registry
 from almoner.platform import outbox, queue
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page, Position
 from almoner.platform.queue import NewJob
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.uploads.files import Stored
 from almoner.validation.documents import service as documents
 from almoner.validation.documents.domain import Document

@@ -15,8 +15,8 @@ import msgspec
 from almoner.access.operators import service as operators
 from almoner.kit.errors import NotFound
 from almoner.platform.crypto import digest
-from almoner.platform.db import EVERYONE, Tx
 from almoner.platform.telemetry import Telemetry
+from almoner.platform.transactions import EVERYONE, Tx
 from almoner.validation.documents import service as documents
 from almoner.validation.documents.domain import Document
 from almoner.validation.reviews import store

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.db import Everyone, Tx
+from almoner.platform.transactions import Everyone, Tx
 from almoner.validation.reviews.domain import Decided, Decision, Filters, Kind, Review, Subject, Verdict
 
 _COLUMNS: Final = (

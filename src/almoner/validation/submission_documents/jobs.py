@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.platform.background_tasks import Schedule
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 from almoner.validation.documents import service as documents
 from almoner.validation.documents.domain import LOOKED_AT_AFTER, Kept
 from almoner.validation.submission_documents import store

@@ -5,8 +5,8 @@ from typing import Annotated
 import msgspec
 
 from almoner.kit.time import iso
-from almoner.platform.db import Tx
 from almoner.platform.http.wire import Out
+from almoner.platform.transactions import Tx
 from almoner.validation.documents import service as documents
 from almoner.validation.submission_documents.domain import Kind, SubmissionDocument
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.platform.uploads.files import Stored
 from almoner.validation.agents import service as agents
 from almoner.validation.documents import service as documents

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.db import Everyone, Partner, Tx
+from almoner.platform.transactions import Everyone, Partner, Tx
 from almoner.validation.documents.domain import Outcome
 from almoner.validation.submission_documents.domain import Kind
 

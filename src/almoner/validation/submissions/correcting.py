@@ -7,7 +7,7 @@ from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.platform import outbox
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.agents import service as agents
 from almoner.validation.requests import service as requests
 from almoner.validation.submissions import domain, evaluating, loader, schemas, search_text, store

@@ -1,8 +1,8 @@
 """Documents that are handed in by the interface: with a submission, or with an invite before there is one."""
 
 from almoner.kit.errors import Forbidden, NotFound
-from almoner.platform.db import EVERYONE, Partner, Tx
 from almoner.platform.http.caller import KeyKind
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.platform.uploads.files import Stored
 from almoner.validation.invites import service as invites
 from almoner.validation.submission_documents import service as submission_documents

@@ -12,7 +12,7 @@ import msgspec
 
 from almoner.kit.errors import NotFound
 from almoner.platform import outbox
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.eligibility import service as eligibility
 from almoner.validation.monitoring import service as monitoring
 from almoner.validation.submissions import domain, loader, schemas, search_text, store

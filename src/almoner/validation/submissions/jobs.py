@@ -8,9 +8,9 @@ from uuid import UUID
 import msgspec
 
 from almoner.platform.background_tasks import Schedule, Work
-from almoner.platform.db import Partner, Tx
 from almoner.platform.outbox import Event, Reaction
 from almoner.platform.queue import Done, Job, Result
+from almoner.platform.transactions import Partner, Tx
 from almoner.validation.agents import domain as agents
 from almoner.validation.configurations import domain as configurations
 from almoner.validation.configurations.domain import Check, ConfigurationChanged

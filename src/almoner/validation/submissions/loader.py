@@ -6,7 +6,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.db import EVERYONE, Partner, Tx
+from almoner.platform.transactions import EVERYONE, Partner, Tx
 from almoner.validation.agents import service as agents
 from almoner.validation.configurations import service as configurations
 from almoner.validation.eligibility import service as eligibility

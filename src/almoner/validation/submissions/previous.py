@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import IncorrectParams
-from almoner.platform.db import Partner, Tx
+from almoner.platform.transactions import Partner, Tx
 from almoner.validation.submissions import search_text, store_earlier
 
 _MOST: Final = 100

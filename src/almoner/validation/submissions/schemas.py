@@ -7,8 +7,8 @@ import msgspec
 
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.organisations.domain import OrganisationType
-from almoner.platform.db import Tx
 from almoner.platform.http.wire import Out
+from almoner.platform.transactions import Tx
 from almoner.validation.agents.domain import REASONS, AgentRejection, AgentStatus
 from almoner.validation.configurations.domain import Check
 from almoner.validation.eligibility import service as eligibility

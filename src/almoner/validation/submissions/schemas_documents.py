@@ -5,9 +5,9 @@ from typing import Annotated
 import msgspec
 from pydantic import ConfigDict, Field, model_validator
 
-from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import In, Out, Query, WholeQuery
+from almoner.platform.transactions import Tx
 from almoner.validation.submission_documents.domain import Kind
 from almoner.validation.submissions.previous import Found
 from almoner.validation.submissions.schemas_in import AtMost, Several

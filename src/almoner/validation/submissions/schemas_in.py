@@ -9,10 +9,10 @@ from almoner.kit import email as emails
 from almoner.kit import web
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.text import typed
-from almoner.platform.db import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import LanguageTag
 from almoner.platform.http.wire import CountryCode, In, Metadata, PageQuery, Text255
+from almoner.platform.transactions import Tx
 from almoner.validation.configurations.domain import MOST_FIELDS
 from almoner.validation.submissions import search_text
 from almoner.validation.submissions.domain import Asked, Details, Filters, SubmissionStatus

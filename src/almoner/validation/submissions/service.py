@@ -14,9 +14,9 @@ from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform import outbox, queue
-from almoner.platform.db import EVERYONE, Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.queue import NewJob
+from almoner.platform.transactions import EVERYONE, Everyone, Partner, Tx
 from almoner.validation.configurations import domain as configurations_domain
 from almoner.validation.configurations import service as configurations
 from almoner.validation.configurations.domain import Check, Configuration

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from almoner.platform.db import Partner, Tx
+from almoner.platform.transactions import Partner, Tx
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import Agent
 from almoner.validation.configurations.domain import Configuration

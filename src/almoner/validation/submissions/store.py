@@ -9,8 +9,8 @@ from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import MOST_PATTERNS
 from almoner.platform import counters, lists
-from almoner.platform.db import Everyone, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.transactions import Everyone, Partner, Tx
 from almoner.validation.configurations.domain import Check
 from almoner.validation.submissions.domain import (
     SUBMISSION,

@@ -7,7 +7,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import MOST_PATTERNS
-from almoner.platform.db import Partner, Tx
+from almoner.platform.transactions import Partner, Tx
 from almoner.validation.submissions.store import UNINDEXED, worded
 
 _EARLIER: Final = """

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from almoner.platform.db import Everyone, Tx
+from almoner.platform.transactions import Everyone, Tx
 from almoner.validation.submissions.domain import Ended
 
 _PERSONAL: Final = """

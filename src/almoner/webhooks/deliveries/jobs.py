@@ -10,10 +10,10 @@ from uuid import UUID
 
 from almoner.platform.background_tasks import Handler, Schedule, Work
 from almoner.platform.batching import Together
-from almoner.platform.db import EVERYONE, Database, Partner
 from almoner.platform.outbound import Answer, Outbound, OutboundFailure
 from almoner.platform.outbox import EVERY_TYPE, Reaction
 from almoner.platform.queue import Done, Job, Result, Retry
+from almoner.platform.transactions import EVERYONE, Database, Partner
 from almoner.webhooks.deliveries import domain, service, signatures, store
 from almoner.webhooks.deliveries.domain import Attempt
 from almoner.webhooks.deliveries.store import Due, Outcome

@@ -9,7 +9,7 @@ from almoner.access.credentials.domain import By, Factors, LastSecondFactor
 from almoner.access.people.domain import Person
 from almoner.platform import audit
 from almoner.platform.audit import Actor, Details
-from almoner.platform.db import Tx
+from almoner.platform.transactions import Tx
 
 
 async def factors(tx: Tx, person: Person) -> Factors:

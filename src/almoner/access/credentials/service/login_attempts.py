@@ -29,7 +29,7 @@ from almoner.access.credentials.store import Slot
 from almoner.access.people.domain import Person, Realm
 from almoner.platform.addresses import district, neighbourhood
 from almoner.platform.crypto import Vault
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 
 BATCH: Final = 1000
 _ANYWHERE: Final = "*"

@@ -42,7 +42,7 @@ from almoner.access.sign_on.service import identities
 from almoner.kit import email as emails
 from almoner.kit.errors import IncorrectParams
 from almoner.platform import audit
-from almoner.platform.db import Partner, Tx
+from almoner.platform.transactions import Partner, Tx
 
 
 async def create_group(tx: Tx, partner: Partner, profile: Profile, people: Iterable[UUID] = ()) -> Group:

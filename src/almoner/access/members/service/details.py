@@ -10,7 +10,7 @@ from almoner.access.people.domain import LONGEST_NAME, Person, members_of
 from almoner.access.security_emails import service as letters
 from almoner.kit.errors import IncorrectParams
 from almoner.platform import audit
-from almoner.platform.db import Partner, Tx
+from almoner.platform.transactions import Partner, Tx
 
 
 async def change(

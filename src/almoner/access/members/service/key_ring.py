@@ -14,8 +14,8 @@ from almoner.access.keys.domain import Key, Kind
 from almoner.access.keys.service import NoSuchKey
 from almoner.kit.errors import IncorrectParams
 from almoner.platform import audit
-from almoner.platform.db import Partner, Tx
 from almoner.platform.http.caller import NAMED_ONLY
+from almoner.platform.transactions import Partner, Tx
 
 LONGEST_NAME: Final = 100
 

@@ -30,7 +30,7 @@ from almoner.kit.ids import Ids
 from almoner.kit.time import iso
 from almoner.platform.audit import Details
 from almoner.platform.crypto import Vault
-from almoner.platform.db import EVERYONE, Tx
+from almoner.platform.transactions import EVERYONE, Tx
 
 SHOWN: Final = 100
 BATCH: Final = 1000

@@ -14,7 +14,7 @@ from almoner.access.sign_ins import store
 from almoner.access.sign_ins.domain import LIVES, RESETS_AN_HOUR, Browser, Link, LinkClosed, Purpose, device_of
 from almoner.platform import queue
 from almoner.platform.crypto import SealBroken
-from almoner.platform.db import EVERYONE, Database, Tx
+from almoner.platform.transactions import EVERYONE, Database, Tx
 
 ASKED: Final = "sign_ins.reset_asked"
 _CONTEXT: Final = "reset-asked"

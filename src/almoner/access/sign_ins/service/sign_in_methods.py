@@ -33,7 +33,7 @@ from almoner.access.sign_ins.domain import (
 )
 from almoner.platform import audit
 from almoner.platform.crypto import SealBroken
-from almoner.platform.db import Database, Tx
+from almoner.platform.transactions import Database, Tx
 
 _TICKET: Final = "second-factor"
 _First = Literal["password", "provider"]

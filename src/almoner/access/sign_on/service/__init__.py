@@ -27,7 +27,7 @@ from almoner.access.sign_on.domain import (
 from almoner.platform import addresses, audit
 from almoner.platform.addresses import AddressRefused, Policy
 from almoner.platform.audit import Actor, Details
-from almoner.platform.db import Partner, Tx
+from almoner.platform.transactions import Partner, Tx
 
 _SEALED_AS: Final = "sign-on-secret"
 _LONGEST_SECRET: Final = 1000

@@ -1,0 +1,84 @@
+"""SQL of statements: the gifts of one donor, and the links that were mailed."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.donor_statements.domain import Span
+from almoner.platform.transactions import Everyone, Partner, Tx
+
+_OF_DONOR: Final = (
+    "d.partner_id = $1 and lower(d.email) = lower($2) and d.email is not null and d.payment_id is not null"
+)
+
+GIFTS: Final = f"""
+select d.id, d.refunded_minor, d.organisation_id, d.reassigned_from is not null as reassigned
+from donation d join receipt r on r.donation_id = d.id
+where {_OF_DONOR} and r.received_at >= $3 and r.received_at < $4
+order by r.received_at, r.number limit $5
+"""
+
+
+async def gifts(
+    tx: Tx, partner: Partner, email: str, since: datetime, until: datetime, limit: int
+) -> list[tuple[UUID, int, UUID, bool]]:
+    """Gifts with a receipt that were received between two moments, oldest first.
+
+    Of each: what of it went back, in minor units, who it is for now, and whether that is another than at first.
+    """
+    return [tuple(row) for row in await tx.fetch(GIFTS, partner.id, email, since, until, limit)]
+
+
+SPAN: Final = f"""
+select min(r.received_at) as first, max(r.received_at) as last, coalesce(bool_or(r.currency = 'GBP'), false) as pounds
+from donation d join receipt r on r.donation_id = d.id where {_OF_DONOR}
+"""
+
+
+async def span(tx: Tx, partner: Partner, email: str) -> Span | None:
+    """From the donor's first gift to the last."""
+    row = await tx.fetchrow(SPAN, partner.id, email)
+    return Span(row["first"], row["last"], row["pounds"]) if row and row["first"] else None
+
+
+async def lock_donor(tx: Tx, partner: Partner, email: str) -> None:
+    """Whoever else asks for a link of this donor waits until the transaction ends."""
+    await tx.execute(
+        "select pg_advisory_xact_lock(hashtextextended('statement:' || $1::text || lower($2), 0))",
+        str(partner.id),
+        email,
+    )
+
+
+async def links_since(tx: Tx, partner: Partner, email: str, since: datetime) -> int:
+    """How many links were mailed to the donor since a real moment."""
+    return int(
+        await tx.fetchval(
+            f"""
+            select count(*) from statement_link l join donation d on d.id = l.donation_id
+            where {_OF_DONOR} and l.mailed_at > $3
+            """,
+            partner.id,
+            email,
+            since,
+        )
+    )
+
+
+async def insert_link(tx: Tx, partner: Partner, donation_id: UUID) -> UUID:
+    """Note that a link is mailed now; its id."""
+    link_id = tx.new_id()
+    await tx.execute(
+        "insert into statement_link (id, partner_id, donation_id, mailed_at) values ($1, $2, $3, $4)",
+        link_id,
+        partner.id,
+        donation_id,
+        tx.wall,
+    )
+    return link_id
+
+
+async def mailed_at(tx: Tx, _scope: Everyone, link_id: UUID) -> datetime | None:
+    """When a link was asked for, real time."""
+    found: datetime | None = await tx.fetchval("select mailed_at from statement_link where id = $1", link_id)
+    return found
